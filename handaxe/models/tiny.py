@@ -1,0 +1,202 @@
+"""A decoder small enough to train on two cores, in plain torch: RMS norm, rotary positions, SwiGLU, tied head.
+
+Nothing in here knows of reinforcement learning or of tools; ids in, logits out. `TinyModel` puts the module behind
+`slots.Model`, so that an engine can sample from it with a key-value cache and train it.
+
+Legend: B rows, T tokens, H heads, K width of a head, D width, V vocabulary, L layers.
+"""
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from handaxe.errors import CheckpointError, InputError
+
+__all__ = ["Cache", "TinyConfig", "TinyModel", "TinyNet"]
+
+
+@dataclass(frozen=True)
+class TinyConfig:
+    """Sizes. The default has 0.8M parameters; width 64 with 4 layers has 0.2M, width 256 with 4 has 3.2M."""
+
+    vocab_size: int = 264
+    width: int = 128
+    layers: int = 4
+    heads: int = 4
+    max_length: int = 512
+
+
+class Block(nn.Module):
+    """Attention and a gated feed-forward layer, each behind a norm and added to the stream."""
+
+    def __init__(self, config: TinyConfig):
+        super().__init__()
+        width, hidden = config.width, 8 * config.width // 3
+        self.heads = config.heads
+        self.norm_1, self.norm_2 = nn.RMSNorm(width), nn.RMSNorm(width)
+        self.qkv = nn.Linear(width, 3 * width, bias=False)
+        self.out = nn.Linear(width, width, bias=False)
+        self.gate_up = nn.Linear(width, 2 * hidden, bias=False)
+        self.down = nn.Linear(hidden, width, bias=False)
+
+    def heads_of(self, x_BTD: Tensor, turn_BTK: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Queries, keys (both turned to their positions) and values, each [B, H, T, K]."""
+        B, T, _ = x_BTD.shape
+        qkv = self.qkv(self.norm_1(x_BTD)).view(B, T, 3, self.heads, -1).permute(2, 0, 3, 1, 4)
+        turn = turn_BTK[:, None]
+        return _rotate(qkv[0], turn), _rotate(qkv[1], turn), qkv[2]
+
+    def mix(self, x_BTD: Tensor, attended_BHTK: Tensor) -> Tensor:
+        """The rest of the block, after attention."""
+        x_BTD = x_BTD + self.out(attended_BHTK.transpose(1, 2).flatten(2))
+        gate, up = self.gate_up(self.norm_2(x_BTD)).chunk(2, -1)
+        return x_BTD + self.down(F.silu(gate) * up)
+
+
+class TinyNet(nn.Module):
+    """The network: [B, T] ids to [B, T, V] logits."""
+
+    def __init__(self, config: TinyConfig):
+        super().__init__()
+        if config.width % config.heads or (config.width // config.heads) % 2:
+            raise InputError(f"width {config.width} must split into {config.heads} heads of even width")
+        self.config = config
+        self.embed = nn.Embedding(config.vocab_size, config.width)
+        self.blocks = nn.ModuleList([Block(config) for _ in range(config.layers)])
+        self.norm = nn.RMSNorm(config.width)
+        nn.init.normal_(self.embed.weight, std=0.05)
+        for block in self.stack:
+            for layer in (block.out, block.down):
+                nn.init.normal_(layer.weight, std=0.05 / (2 * config.layers) ** 0.5)
+
+    def forward(self, ids_BT: Tensor) -> tuple[Tensor, Tensor]:
+        """Logits [B, T, V] and hidden states [B, T, D]; causal, so padding on the right changes nothing."""
+        turn_1TK = self.turn(torch.arange(ids_BT.shape[1], device=ids_BT.device)[None])
+        x_BTD = self.embed(ids_BT)
+        for block in self.stack:
+            q, k, v = block.heads_of(x_BTD, turn_1TK)
+            x_BTD = block.mix(x_BTD, F.scaled_dot_product_attention(q, k, v, is_causal=True))
+        hidden_BTD = self.norm(x_BTD)
+        return self.head(hidden_BTD), hidden_BTD
+
+    def head(self, hidden_BTD: Tensor) -> Tensor:
+        """Logits of the tied output layer."""
+        return hidden_BTD @ self.embed.weight.T
+
+    @property
+    def stack(self) -> list[Block]:
+        """The blocks, first to last."""
+        return [block for block in self.blocks if isinstance(block, Block)]
+
+    def turn(self, position_BT: Tensor) -> Tensor:
+        """Rotary angles [B, T, K / 2] of positions, as complex numbers of length 1."""
+        half = self.config.width // self.config.heads // 2
+        rate_K = 10000.0 ** (-torch.arange(half, device=position_BT.device, dtype=torch.float64) / half)
+        angle = position_BT[..., None].double() * rate_K
+        return torch.stack([angle.cos(), angle.sin()], -1).to(self.embed.weight.dtype)
+
+
+def _rotate(x: Tensor, turn: Tensor) -> Tensor:
+    a, b = x.chunk(2, -1)
+    cos, sin = turn[..., 0], turn[..., 1]
+    return torch.cat([a * cos - b * sin, a * sin + b * cos], -1)
+
+
+class Cache(NamedTuple):
+    """Keys and values so far, [L, B, H, T, K] each, and how many tokens each row has, [B]."""
+
+    keys: Tensor
+    values: Tensor
+    lengths_B: Tensor
+
+
+class TinyModel:
+    """A TinyNet as an engine needs it; implements `slots.Model`."""
+
+    def __init__(self, module: TinyNet, *, pad_id: int = 256):
+        self.module = module
+        self.pad_id = pad_id
+        self.vocab_size = module.config.vocab_size
+        self.hidden_size = module.config.width
+        self.max_length = module.config.max_length
+
+    @classmethod
+    def new(cls, config: TinyConfig | None = None, *, seed: int = 0) -> "TinyModel":
+        """A model with fresh weights, the same for the same seed."""
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(seed)
+            return cls(TinyNet(config or TinyConfig()))
+
+    @classmethod
+    def load(cls, folder: Path) -> "TinyModel":
+        """Read what `save` wrote. Raises CheckpointError when a file is missing, damaged or does not fit."""
+        try:
+            config = TinyConfig(**json.loads((folder / "config.json").read_text()))
+            module = TinyNet(config)
+            module.load_state_dict(load_file(folder / "model.safetensors"))
+        except (OSError, ValueError, TypeError, RuntimeError, SafetensorError) as error:
+            raise CheckpointError(
+                f"no tiny model can be read from {folder}: {error}. "
+                "It needs the config.json and model.safetensors that TinyModel.save wrote."
+            ) from error
+        return cls(module)
+
+    def save(self, folder: Path) -> None:
+        """Write config.json and model.safetensors."""
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "config.json").write_text(json.dumps(asdict(self.module.config), indent=1))
+        save_file({k: v.contiguous() for k, v in self.module.state_dict().items()}, folder / "model.safetensors")
+
+    def forward(self, ids_BT: Tensor, attend_BT: Tensor) -> tuple[Tensor, Tensor]:
+        """Right-padded ids -> logits [B, T, V] and hidden states [B, T, D]; `attend_BT` is not needed."""
+        del attend_BT
+        return self.module(ids_BT)
+
+    def prefill(self, rows: Sequence[Sequence[int]], room: int) -> tuple[Tensor, Cache]:
+        """Logits [B, V] after each row and a cache with room for `room` more tokens a row."""
+        net = self.module
+        device = net.embed.weight.device
+        lengths = [len(row) for row in rows]
+        ids_BT = torch.full((len(rows), max(lengths)), self.pad_id, device=device)
+        for i, row in enumerate(rows):
+            ids_BT[i, : len(row)] = torch.tensor(row, device=device)
+        turn = net.turn(torch.arange(ids_BT.shape[1], device=device)[None])
+        keys, values, x_BTD = [], [], net.embed(ids_BT)
+        for block in net.stack:
+            q, k, v = block.heads_of(x_BTD, turn)
+            keys.append(F.pad(k, (0, 0, 0, room)))
+            values.append(F.pad(v, (0, 0, 0, room)))
+            x_BTD = block.mix(x_BTD, F.scaled_dot_product_attention(q, k, v, is_causal=True))
+        lengths_B = torch.tensor(lengths, device=device)
+        last_BD = net.norm(x_BTD[torch.arange(len(rows), device=device), lengths_B - 1])
+        return net.head(last_BD), Cache(torch.stack(keys), torch.stack(values), lengths_B)
+
+    def decode(self, ids_B: Tensor, cache: Cache) -> tuple[Tensor, Cache]:
+        """Logits [B, V] after one more token a row. Writes into the cache that it is given."""
+        net, (keys, values, lengths_B) = self.module, cache
+        turn = net.turn(lengths_B[:, None])
+        used = int(lengths_B.max()) + 1
+        seen = torch.arange(used, device=ids_B.device)[None] <= lengths_B[:, None]
+        row_B = torch.arange(len(ids_B), device=ids_B.device)
+        x_BTD = net.embed(ids_B[:, None])
+        for layer, block in enumerate(net.stack):
+            q, k, v = block.heads_of(x_BTD, turn)
+            keys[layer, row_B, :, lengths_B] = k[:, :, 0]
+            values[layer, row_B, :, lengths_B] = v[:, :, 0]
+            attended = F.scaled_dot_product_attention(
+                q, keys[layer, :, :, :used], values[layer, :, :, :used], attn_mask=seen[:, None, None]
+            )
+            x_BTD = block.mix(x_BTD, attended)
+        return net.head(net.norm(x_BTD[:, 0])), Cache(keys, values, lengths_B + 1)
+
+    def keep(self, cache: Cache, rows: Tensor) -> Cache:
+        """The cache of the chosen rows; a row may be chosen more than once."""
+        return Cache(cache.keys[:, rows], cache.values[:, rows], cache.lengths_B[rows])

@@ -1,0 +1,148 @@
+"""The plain rollout: the policy speaks, the environment answers, until one of them is done."""
+
+from dataclasses import replace
+
+from handaxe.ops.seeds import derive_seed
+from handaxe.records import Ending, Message, ParsedTurn, ToolSchema, Trajectory, Turn
+from handaxe.rollouts.track import Track
+from handaxe.slots import Act, Attempt, Completion, Env, EnvReply, Rollout, RolloutPlan, Sample
+
+__all__ = ["linear"]
+
+
+def linear(*, max_turns: int = 4, max_tokens: int | None = None) -> Rollout:
+    """Play one attempt turn by turn on one growing sequence.
+
+    The policy's turn ends at a stop id (finish "stop"), at the length limit ("length": whatever call it holds is not
+    executed and the attempt ends truncated), or where it began somebody else's turn ("header": a policy_error).
+    Every turn has its own seed, derived from the attempt's. When the chat format rewrites history, a new sequence
+    begins and holds the rewritten history as context.
+
+    Args:
+        max_turns: turns of the policy, >= 1; the last may not be answered. Reaching it with the environment not done
+            ends the attempt truncated for "turns".
+        max_tokens: tokens the policy may write over all turns (None: no bound); spent means truncated for "budget".
+
+    Returns:
+        A rollout strategy: Attempt -> generator of Sample and Act requests that returns one trajectory.
+
+    Example:
+        plan = linear(max_turns=2)(attempt); request = next(plan); request = plan.send(completion)
+    """
+
+    def rollout(attempt: Attempt) -> RolloutPlan:
+        env = attempt.env(attempt.task)
+        try:
+            messages, tools = env.start()
+            play = _Play(attempt, env, list(messages), tools, max_turns, max_tokens)
+            ending = yield from play.turns()
+            return [play.trajectory(ending)]
+        finally:
+            env.close()
+
+    return rollout
+
+
+class _Play:
+    """The state of one attempt."""
+
+    def __init__(
+        self,
+        attempt: Attempt,
+        env: Env,
+        messages: list[Message],
+        tools: tuple[ToolSchema, ...],
+        max_turns: int,
+        max_tokens: int | None,
+    ):
+        self.attempt, self.env, self.messages, self.tools = attempt, env, messages, tools
+        self.max_turns, self.tokens_left = max_turns, max_tokens
+        self.tracks = [Track(attempt.format.start(messages, tools))]
+        self.done: list[Turn] = []
+
+    def turns(self):
+        """Yield requests until the attempt is over; return how it ended."""
+        for k in range(self.max_turns):
+            limit = self._limit()
+            if limit <= 0:
+                return Ending("truncated", "length" if self.tokens_left is None else "budget")
+            completion: Completion = yield self._request(k, limit)
+            turn = self._record(k, completion)
+            if completion.finish == "length":
+                return Ending("truncated", "length" if self.tokens_left != 0 else "budget")
+            if completion.finish == "header":
+                return Ending("policy_error", "it began somebody else's turn")
+            reply: EnvReply = yield Act(self.env, turn.parsed, turn.seed)
+            self.done[-1] = replace(turn, replies=reply.replies)
+            if reply.done:
+                self.messages += reply.messages
+                return reply.ending or Ending("completed")
+            if k + 1 < self.max_turns:
+                self._extend(k, completion, reply)
+            else:
+                self.messages += reply.messages
+        return Ending("truncated", "turns")
+
+    def trajectory(self, ending: Ending) -> Trajectory:
+        """The record of what happened."""
+        attempt = self.attempt
+        return Trajectory(
+            id=attempt.id,
+            task=attempt.task,
+            sample=attempt.sample,
+            turns=tuple(self.done),
+            sequences=tuple(track.sequence() for track in self.tracks),
+            ending=ending,
+            messages=tuple(self.messages),
+            tools=self.tools,
+            seed=attempt.seed,
+            env=dict(self.env.report()),
+            seconds=sum(turn.seconds + sum(r.seconds for r in turn.replies) for turn in self.done),
+        )
+
+    def _limit(self) -> int:
+        room = self.attempt.context - len(self.tracks[-1].ids)
+        limit = min(self.attempt.sampling.max_tokens, room)
+        return limit if self.tokens_left is None else min(limit, self.tokens_left)
+
+    def _request(self, k: int, limit: int) -> Sample:
+        attempt = self.attempt
+        return Sample(
+            ids=list(self.tracks[-1].ids),
+            sampling=replace(attempt.sampling, max_tokens=limit),
+            seed=derive_seed(attempt.seed, k),
+            stop=attempt.format.stop_ids,
+            header=attempt.format.header_ids,
+            turn=k,
+        )
+
+    def _record(self, k: int, completion: Completion) -> Turn:
+        start, stop = self.tracks[-1].sampled(completion, turn=k)
+        if self.tokens_left is not None:
+            self.tokens_left -= len(completion.ids)
+        parsed = self.attempt.format.parse(completion.ids, self.tools)
+        parsed = ParsedTurn(
+            parsed.text, tuple(replace(call, id=f"t{k}{call.id}") for call in parsed.calls), parsed.errors, parsed.raw
+        )
+        turn = Turn(
+            sequence=len(self.tracks) - 1,
+            start=start,
+            stop=stop,
+            parsed=parsed,
+            finish=completion.finish,
+            sampling=self.attempt.sampling,
+            seed=derive_seed(self.attempt.seed, k),
+            seconds=completion.seconds,
+            cost=completion.cost,
+        )
+        self.done.append(turn)
+        self.messages.append(Message("assistant", parsed.text, parsed.calls))
+        return turn
+
+    def _extend(self, k: int, completion: Completion, reply: EnvReply) -> None:
+        part = self.attempt.format.extend(self.messages, reply.messages, completion.ids, self.tools)
+        self.messages += reply.messages
+        if part.fresh:
+            self.tracks.append(Track(part))
+        else:
+            self.tracks[-1].rendered(part, turn=k)

@@ -1,0 +1,336 @@
+"""The signature of every role, on one page. A mechanism is any callable or object that fits one of these.
+
+    tasks --Curriculum--> [Task] --Rollout(Engine, Env)--> [Group] --Reward--> Scores
+    (Group, Scores) --Credit--> Advantages          [Rated] --Selector--> [Rated]
+    [Rated] --batch--> Batch          (PolicyOut, Batch) --Loss--> LossOut --Engine--> new weights
+
+Nothing here is registered or looked up by name: import the function you want and pass it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Mapping
+from collections.abc import Sequence as List
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
+
+from handaxe.records import (
+    Advantages,
+    Ending,
+    Finish,
+    Group,
+    Message,
+    ParsedTurn,
+    Rated,
+    Sampling,
+    Scores,
+    Task,
+    ToolReply,
+    ToolSchema,
+    Trajectory,
+)
+from handaxe.tensors import Batch, LossOut, PolicyOut
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import numpy as np
+    import torch
+
+__all__ = [
+    "Act",
+    "Attempt",
+    "ChatFormat",
+    "Completion",
+    "Credit",
+    "Curriculum",
+    "Engine",
+    "Env",
+    "EnvFactory",
+    "EnvReply",
+    "Judge",
+    "Loss",
+    "Model",
+    "Rendered",
+    "Reward",
+    "Rollout",
+    "RolloutPlan",
+    "Sample",
+    "Selector",
+    "Shaper",
+    "Stateful",
+]
+
+
+@runtime_checkable
+class Stateful(Protocol):
+    """Anything that must remember across steps; saved in checkpoints. `isinstance(part, Stateful)` asks for it."""
+
+    def state_dict(self) -> dict[str, Any]:
+        """JSON-like state (numbers, strings, lists, dicts)."""
+        ...
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Take back what `state_dict` gave."""
+        ...
+
+
+# --- tasks -----------------------------------------------------------------------------------------------------
+
+
+class Curriculum(Protocol):
+    """What to try next. Seeded: the same (step, count) after the same observations gives the same tasks."""
+
+    def next(self, step: int, count: int) -> list[Task]:
+        """The `count` tasks of this step."""
+        ...
+
+    def observe(self, groups: List[Rated]) -> None:
+        """What came of them, before selection."""
+        ...
+
+    def state_dict(self) -> dict[str, Any]: ...
+
+    def load_state_dict(self, state: dict[str, Any]) -> None: ...
+
+
+# --- environment -----------------------------------------------------------------------------------------------
+
+
+class EnvReply(NamedTuple):
+    """What an environment says to one turn: messages for the policy, the tool replies among them, and whether it
+    is over. `ending` None with `done` True means completed."""
+
+    messages: tuple[Message, ...] = ()
+    replies: tuple[ToolReply, ...] = ()
+    done: bool = False
+    ending: Ending | None = None
+
+
+class Env(Protocol):
+    """Made for one task, used once, closed. Messages in, reply out; never sees tokens or the policy."""
+
+    def start(self) -> tuple[tuple[Message, ...], tuple[ToolSchema, ...]]:
+        """The opening messages and the tools offered."""
+        ...
+
+    def step(self, turn: ParsedTurn, *, seed: int) -> EnvReply:
+        """Answer one turn of the policy. May block; raises InfrastructureError when its machinery dies."""
+        ...
+
+    def report(self) -> Mapping[str, Any]:
+        """JSON facts about the final state, for rewards."""
+        ...
+
+    def snapshot(self) -> Any:
+        """An opaque value from which `restore` makes the same state again."""
+        ...
+
+    def restore(self, state: Any) -> None:
+        """Go back to a snapshot, of this or of another Env of the same task."""
+        ...
+
+    def close(self) -> None:
+        """Release everything. Called exactly once, whatever happened."""
+        ...
+
+
+EnvFactory = Callable[[Task], Env]
+
+
+# --- chat formats ----------------------------------------------------------------------------------------------
+
+
+class Rendered(NamedTuple):
+    """Ids to append and the Author of each. `fresh` True: the template rewrote history, these ids are a whole new
+    sequence and not a continuation."""
+
+    ids: list[int]
+    authors: list[int]
+    fresh: bool = False
+
+
+class ChatFormat(Protocol):
+    """Renders message deltas to ids and parses sampled ids. Text of users and tools never yields a control id."""
+
+    stop_ids: frozenset[int]
+    """Ids with which the policy ends its turn; sampled, kept and trained."""
+    header_ids: frozenset[int]
+    """Ids that begin somebody else's turn; sampling one ends the turn with finish="header"."""
+
+    def start(self, messages: List[Message], tools: List[ToolSchema]) -> Rendered:
+        """The whole opening, up to and including what precedes the policy's first token."""
+        ...
+
+    def extend(
+        self, history: List[Message], new: List[Message], last_ids: List[int], tools: List[ToolSchema]
+    ) -> Rendered:
+        """Glue that closes the policy's turn (whose sampled ids are `last_ids`), the `new` messages, and what
+        precedes the next turn. `history` is everything before `new`, the policy's turn last."""
+        ...
+
+    def parse(self, ids: List[int], tools: List[ToolSchema]) -> ParsedTurn:
+        """What the sampled ids of one turn mean. Never raises on what a policy wrote."""
+        ...
+
+    def encode_turn(self, message: Message, tools: List[ToolSchema]) -> list[int]:
+        """The ids a policy would sample to say this assistant message, stop id included (for SFT and scripts)."""
+        ...
+
+    def decode(self, ids: List[int]) -> str:
+        """Text for people; control ids are shown by name."""
+        ...
+
+
+# --- models and engines ----------------------------------------------------------------------------------------
+
+
+class Completion(NamedTuple):
+    """What an engine sampled for one request; arrays of length n >= 1. `version` [n]: weights per token."""
+
+    ids: list[int]
+    logp: list[float]
+    behaviour_logp: list[float]
+    version: list[int]
+    finish: Finish
+    seconds: float = 0.0
+    cost: float = 0.0
+
+
+class Sample(NamedTuple):
+    """A rollout's request: continue these ids. `stop` and `header` ids end the turn; `turn` counts from 0."""
+
+    ids: List[int]
+    sampling: Sampling
+    seed: int
+    stop: frozenset[int]
+    header: frozenset[int] = frozenset()
+    turn: int = 0
+
+
+class Act(NamedTuple):
+    """A rollout's request: let the environment answer this turn."""
+
+    env: Env
+    turn: ParsedTurn
+    seed: int
+
+
+class Model(Protocol):
+    """A causal language model as engines need it. Caches are opaque to the engine."""
+
+    module: torch.nn.Module
+    pad_id: int
+    vocab_size: int
+    hidden_size: int
+    max_length: int
+
+    def forward(self, ids_BT: torch.Tensor, attend_BT: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """Right-padded ids -> logits [B, T, V] (position t predicts token t + 1) and hidden states [B, T, D]."""
+        ...
+
+    def prefill(self, rows: List[List[int]], room: int) -> tuple[torch.Tensor, Any]:
+        """Logits [B, V] after each row (ragged) and a cache with room for `room` more tokens a row."""
+        ...
+
+    def decode(self, ids_B: torch.Tensor, cache: Any) -> tuple[torch.Tensor, Any]:
+        """Logits [B, V] after one more token a row."""
+        ...
+
+    def keep(self, cache: Any, rows: torch.Tensor) -> Any:
+        """The cache of the chosen rows (int64 index)."""
+        ...
+
+    def save(self, folder: Path) -> None:
+        """Write weights, configuration and tokenizer so that the same class can load them."""
+        ...
+
+
+class Engine(Protocol):
+    """Token in, token out. Six verbs and a version, the same for every backend; `testing.check_engine` checks it."""
+
+    version: int
+    """Number of optimiser steps taken."""
+    max_length: int
+    """Most tokens of one sequence."""
+    pad_id: int
+    """Fills rows up to the longest; any id of the vocabulary will do."""
+
+    def sample(self, requests: List[Sample]) -> list[Completion]:
+        """One completion a request, in order. Depends on each request's ids, sampling and seed alone."""
+        ...
+
+    def forward(
+        self, batch: Batch, *, reference: bool = False, names: List[str] = ("logp",)
+    ) -> dict[str, torch.Tensor]:
+        """Named [B, T] tensors without gradient: logp, entropy, collision (sum of squared probabilities), value.
+        `reference` asks the frozen reference model instead."""
+        ...
+
+    def forward_backward(self, batch: Batch, loss: Loss) -> LossOut:
+        """Add the gradient of the loss. May be called several times before `optim_step`."""
+        ...
+
+    def optim_step(self, *, learning_rate: float) -> dict[str, float]:
+        """Clip, step, zero the gradient, raise the version; metrics such as grad_norm."""
+        ...
+
+    def save(self, folder: Path) -> None:
+        """Everything stateful: weights, optimiser, version."""
+        ...
+
+    def load(self, folder: Path) -> None:
+        """Take back what `save` wrote; raises CheckpointError."""
+        ...
+
+
+# --- rollouts --------------------------------------------------------------------------------------------------
+
+RolloutPlan = Generator["Sample | Act", "Completion | EnvReply", list[Trajectory]]
+"""A rollout strategy at work: yields requests, receives their results, returns its trajectories. No I/O."""
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """What a rollout strategy is given for one sample of one task. `context` bounds a sequence, in tokens."""
+
+    task: Task
+    env: EnvFactory
+    format: ChatFormat
+    sampling: Sampling
+    id: str
+    sample: int
+    seed: int
+    context: int
+
+
+Rollout = Callable[[Attempt], RolloutPlan]
+
+
+# --- rewards, credit, selection, loss --------------------------------------------------------------------------
+
+Reward = Callable[[Group], Scores]
+Credit = Callable[[Group, Scores], Advantages]
+Shaper = Callable[[Group, Advantages], Advantages]
+Selector = Callable[[List[Rated]], List[Rated]]
+Loss = Callable[[PolicyOut, Batch], LossOut]
+
+
+class Judge(Protocol):
+    """A scorer with parameters of its own."""
+
+    def score(self, group: Group) -> np.ndarray:
+        """[G] scores."""
+        ...
+
+    def score_steps(self, trajectory: Trajectory) -> np.ndarray:
+        """[N] scores, one a turn."""
+        ...
+
+    def compare(self, a: Trajectory, b: Trajectory) -> float:
+        """Probability that `a` is better."""
+        ...
+
+    def update(self, pairs: List[tuple[Trajectory, Trajectory]]) -> dict[str, float]:
+        """Learn from (better, worse) pairs; metrics."""
+        ...

@@ -1,0 +1,114 @@
+"""What crosses between batch, loss and engine: padded tensors with everything a loss may need.
+
+Alignment: position t of every [B, T] tensor speaks of token t; log-probs are given everything before t, so
+column 0 never counts. Rows are right-padded. Denominators are global over the optimiser step: a loss sums over
+its rows and divides by them, so micro-batches simply add up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+__all__ = ["Batch", "Denominators", "LossOut", "PolicyOut", "combine_metrics"]
+
+
+class Denominators(NamedTuple):
+    """Counts over the whole optimiser step, trained tokens and rollouts only.
+
+    tokens: trained tokens. rollouts: logical rollouts (one trajectory is one, however many rows it has).
+    turns: trained turns. groups: groups with at least one trained rollout.
+    """
+
+    tokens: float
+    rollouts: float
+    turns: float
+    groups: float
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """One padded batch of B sequences (rows).
+
+    ids_BT            int64, right-padded with the pad id
+    attend_BT         bool, False on padding
+    mask_BT           bool, True on the tokens that train
+    adv_BT            float, advantage; 0 off the mask
+    old_logp_BT       float, log-prob under the policy that the ratio compares with (trainer's or sampler's)
+    behaviour_logp_BT float, log-prob under the exact distribution sampled from
+    turn_BT           int64, index of the turn a token belongs to; -1 before the first
+    group_B           int64, group index within the optimiser step
+    rollout_B         int64, logical rollout index within the optimiser step; rows of one trajectory share it
+    rollout_tokens_B  float, trained tokens of the row's whole rollout (all its rows)
+    temperature_B     float, what logits are divided by before the softmax
+    extras            named [B, T] tensors: ref_logp, value, returns, entropy, ...
+    """
+
+    ids_BT: Tensor
+    attend_BT: Tensor
+    mask_BT: Tensor
+    adv_BT: Tensor
+    old_logp_BT: Tensor
+    behaviour_logp_BT: Tensor
+    turn_BT: Tensor
+    group_B: Tensor
+    rollout_B: Tensor
+    rollout_tokens_B: Tensor
+    temperature_B: Tensor
+    denominators: Denominators
+    extras: Mapping[str, Tensor] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return int(self.ids_BT.shape[0])
+
+    def map(self, change: Callable[[Tensor], Tensor]) -> Batch:
+        """The batch with every tensor changed by `change`; denominators stay."""
+        names = [f.name for f in fields(self) if f.name not in ("denominators", "extras")]
+        extras = {name: change(tensor) for name, tensor in self.extras.items()}
+        parts = {name: change(self.__dict__[name]) for name in names}
+        return Batch(**parts, denominators=self.denominators, extras=extras)
+
+    def rows(self, index: Tensor | slice) -> Batch:
+        """The chosen rows, cut to the longest of them; denominators stay global."""
+        chosen = self.map(lambda tensor: tensor[index])
+        length = int(chosen.attend_BT.sum(1).max()) if len(chosen) else 0
+        return chosen.map(lambda tensor: tensor[:, :length] if tensor.ndim == 2 else tensor)
+
+
+@dataclass(frozen=True, eq=False)
+class PolicyOut:
+    """What the model says of a batch, with gradient.
+
+    logp_BT [B, T] log-prob of each token under softmax(logits / temperature), 0 in column 0.
+    entropy() -> [B, T] entropy in nats of the distribution each token was drawn from (computed when called).
+    value_BT [B, T] or None: the critic's value of the state before token t.
+    """
+
+    logp_BT: Tensor
+    entropy: Callable[[], Tensor]
+    value_BT: Tensor | None = None
+
+
+class LossOut(NamedTuple):
+    """A loss to minimise (scalar, with gradient) and its metrics.
+
+    Metrics are already divided by global denominators, so those of micro-batches add up; a name that ends in
+    `_max` is combined by maximum instead.
+    """
+
+    value: Tensor
+    metrics: dict[str, float]
+
+
+def combine_metrics(parts: list[Mapping[str, float]]) -> dict[str, float]:
+    """Metrics of micro-batches as those of the whole: sums, and maxima for names ending in `_max`."""
+    whole: dict[str, float] = {}
+    for part in parts:
+        for name, value in part.items():
+            old = whole.get(name)
+            whole[name] = value if old is None else max(old, value) if name.endswith("_max") else old + value
+    return whole

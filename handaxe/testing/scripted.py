@@ -1,0 +1,90 @@
+"""An engine without a model: it says what a script says. For testing rollouts, environments and rewards."""
+
+from collections.abc import Callable
+from collections.abc import Sequence as List
+from pathlib import Path
+
+import torch
+
+from handaxe.errors import InputError
+from handaxe.records import Finish, Message, ToolCall
+from handaxe.slots import ChatFormat, Completion, Loss, Sample
+from handaxe.tensors import Batch, LossOut
+
+__all__ = ["ScriptedEngine", "say"]
+
+Words = str | ToolCall | tuple[str, ToolCall]
+Script = Callable[[str, int], Words]
+
+
+def say(format: ChatFormat, words: Words, tools: List = ()) -> list[int]:
+    """The ids a policy would sample to say a text, make a call, or both."""
+    if isinstance(words, str):
+        message = Message("assistant", words)
+    elif isinstance(words, ToolCall):
+        message = Message("assistant", "", (words,))
+    else:
+        message = Message("assistant", words[0], (words[1],))
+    return format.encode_turn(message, tools)
+
+
+class ScriptedEngine:
+    """Implements `slots.Engine` as far as sampling goes; training verbs raise.
+
+    Args:
+        format: the chat format of the rollout.
+        script: called with (decoded ids so far, turn index) and returns what to say; or a list, whose k-th entry is
+            said in turn k.
+        tools: schemas, for formats that need them to write a call.
+
+    Example:
+        ScriptedEngine(Compact(), [ToolCall("calculator", {"expression": "2*3"}), "6"], tools=[calculator.schema])
+    """
+
+    version = 0
+    max_length = 1 << 20
+    pad_id = 0
+
+    def __init__(self, format: ChatFormat, script: List[Words] | Script, *, tools: List = ()):
+        self._format, self._script, self._tools = format, script, tools
+
+    def sample(self, requests: List[Sample]) -> list[Completion]:
+        """What the script says, cut to each request's max_tokens; every token has probability 1."""
+        out = []
+        for request in requests:
+            ids = say(self._format, self._words(request), self._tools)
+            room = request.sampling.max_tokens
+            finish: Finish = "stop" if len(ids) <= room else "length"
+            ids = ids[:room]
+            zeros = [0.0] * len(ids)
+            out.append(Completion(ids, zeros, zeros, [self.version] * len(ids), finish))
+        return out
+
+    def _words(self, request: Sample) -> Words:
+        turn = request.turn
+        if callable(self._script):
+            return self._script(self._format.decode(request.ids), turn)
+        if turn >= len(self._script):
+            raise InputError(f"the script has {len(self._script)} turns, but turn {turn} is asked for")
+        return self._script[turn]
+
+    def forward(
+        self, batch: Batch, *, reference: bool = False, names: List[str] = ("logp",)
+    ) -> dict[str, torch.Tensor]:
+        """Zeros of the right shape: every token has probability 1."""
+        del reference
+        return {name: torch.zeros(batch.ids_BT.shape) for name in names}
+
+    def forward_backward(self, batch: Batch, loss: Loss) -> LossOut:
+        """A script cannot learn."""
+        raise InputError("a ScriptedEngine has no weights to train")
+
+    def optim_step(self, *, learning_rate: float) -> dict[str, float]:
+        """A script cannot learn."""
+        raise InputError("a ScriptedEngine has no weights to train")
+
+    def save(self, folder: Path) -> None:
+        """Nothing to write."""
+
+    def load(self, folder: Path) -> None:
+        """Nothing to read."""

@@ -1,0 +1,135 @@
+"""From rated groups to padded tensors: the only place that pads, and the only one that counts denominators."""
+
+from collections.abc import Sequence as List
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from handaxe.errors import TrainingError
+from handaxe.records import Rated, Sequence, Trajectory
+from handaxe.tensors import Batch, Denominators
+
+__all__ = ["Row", "count", "make_batch", "microbatches", "minibatches", "pad", "temperature"]
+
+
+class Row(NamedTuple):
+    """One sequence on its way into a batch. adv [T]; returns [T] or None; temperature divides the logits."""
+
+    sequence: Sequence
+    adv: np.ndarray
+    group: int
+    rollout: int
+    temperature: float = 1.0
+    returns: np.ndarray | None = None
+
+
+def make_batch(rated: List[Rated], *, pad_id: int, dtype: torch.dtype = torch.float32) -> Batch:
+    """Make one batch of every sequence of every trained trajectory; a row is a sequence.
+
+    Args:
+        rated: groups with their advantages; trajectories whose `trained` is False are left out, also of denominators.
+        pad_id: fills rows up to the longest.
+        dtype: of the floating tensors.
+
+    Raises:
+        TrainingError: when nothing at all is left to train on.
+    """
+    rows = []
+    rollout = 0
+    for g, one in enumerate(rated):
+        for i, trajectory in enumerate(one.group):
+            if not one.trained[i]:
+                continue
+            returns = one.advantages.returns
+            for s, sequence in enumerate(trajectory.sequences):
+                if sequence.mask.any():
+                    target = None if returns is None else returns[i][s]
+                    adv = one.advantages.tokens[i][s]
+                    rows.append(Row(sequence, adv, g, rollout, temperature(trajectory), target))
+            rollout += 1
+    if not rows:
+        raise TrainingError("there is nothing to train on: every trajectory was left out by selection or has no token")
+    return pad(rows, pad_id=pad_id, dtype=dtype)
+
+
+def temperature(trajectory: Trajectory) -> float:
+    """What the trajectory's logits were divided by; 1 for greedy sampling, which has no distribution to train."""
+    return (trajectory.turns[0].sampling.temperature or 1.0) if trajectory.turns else 1.0
+
+
+def pad(rows: List[Row], *, pad_id: int, dtype: torch.dtype = torch.float32) -> Batch:
+    """Pad rows on the right into one batch and count its denominators."""
+    length = max(len(row.sequence) for row in rows)
+
+    def floats(arrays: List[np.ndarray]) -> Tensor:
+        return torch.tensor(np.stack([_fill(a, length, 0.0, np.float64) for a in arrays])).to(dtype)
+
+    def integers(arrays: List[np.ndarray], fill: int) -> Tensor:
+        return torch.tensor(np.stack([_fill(a, length, fill, np.int64) for a in arrays]))
+
+    sequences = [row.sequence for row in rows]
+    mask_BT = integers([s.mask for s in sequences], 0).bool()
+    names = set.intersection(*[set(s.features) for s in sequences])
+    extras = {name: floats([s.features[name] for s in sequences]) for name in sorted(names)}
+    if all(row.returns is not None for row in rows):
+        extras["returns"] = floats([row.returns for row in rows if row.returns is not None])
+    batch = Batch(
+        ids_BT=integers([s.ids for s in sequences], pad_id),
+        attend_BT=integers([np.ones(len(s)) for s in sequences], 0).bool(),
+        mask_BT=mask_BT,
+        adv_BT=floats([row.adv for row in rows]),
+        old_logp_BT=floats([s.features.get("old_logp", s.logp) for s in sequences]),
+        behaviour_logp_BT=floats([s.behaviour_logp for s in sequences]),
+        turn_BT=integers([s.turn for s in sequences], -1),
+        group_B=torch.tensor([row.group for row in rows]),
+        rollout_B=torch.tensor([row.rollout for row in rows]),
+        rollout_tokens_B=torch.zeros(len(rows), dtype=dtype),
+        temperature_B=torch.tensor([row.temperature for row in rows], dtype=dtype),
+        denominators=Denominators(0, 0, 0, 0),
+        extras=extras,
+    )
+    return count(batch)
+
+
+def count(batch: Batch) -> Batch:
+    """The batch with its denominators, and the tokens of each row's rollout, counted over all of its rows."""
+    tokens_B = batch.mask_BT.sum(1)
+    rollouts, index_B = batch.rollout_B.unique(return_inverse=True)
+    per_rollout = torch.zeros(len(rollouts), dtype=torch.long).index_add(0, index_B.cpu(), tokens_B.cpu())
+    turns = torch.stack([batch.rollout_B[:, None].expand_as(batch.turn_BT), batch.turn_BT], -1)[batch.mask_BT]
+    live = tokens_B > 0
+    denominators = Denominators(
+        tokens=float(tokens_B.sum()),
+        rollouts=float(len(batch.rollout_B[live].unique())),
+        turns=float(len(turns.unique(dim=0))),
+        groups=float(len(batch.group_B[live].unique())),
+    )
+    shared = per_rollout[index_B.cpu()].to(batch.rollout_tokens_B)
+    return replace(batch, denominators=denominators, rollout_tokens_B=shared)
+
+
+def minibatches(batch: Batch, parts: int, rng: np.random.Generator) -> list[Batch]:
+    """Split the rollouts at random into `parts` batches of one optimiser step each, denominators counted anew.
+
+    Rows of one rollout stay together. Fewer rollouts than `parts` give fewer batches; one part is the whole batch.
+    """
+    rollouts = batch.rollout_B.unique().numpy()
+    if parts <= 1:
+        return [batch]
+    chosen = np.array_split(rng.permutation(rollouts), min(parts, len(rollouts)))
+    return [count(batch.rows(torch.isin(batch.rollout_B, torch.tensor(part)))) for part in chosen]
+
+
+def microbatches(batch: Batch, rows: int) -> list[Batch]:
+    """Split into pieces of at most `rows` rows, rows of like length together; denominators stay those of the whole."""
+    order = batch.attend_BT.sum(1).argsort(stable=True)
+    return [batch.rows(order[i : i + rows]) for i in range(0, len(batch), rows)]
+
+
+def _fill(array: np.ndarray, length: int, value: float, dtype: type) -> np.ndarray:
+    out: np.ndarray = np.full(length, value, dtype)
+    out[: len(array)] = array
+    return out

@@ -1,0 +1,135 @@
+import numpy as np
+import pytest
+import torch
+
+from handaxe.errors import TrainingError
+from handaxe.records import (
+    Advantages,
+    Ending,
+    Group,
+    Message,
+    ParsedTurn,
+    Rated,
+    Sampling,
+    Scores,
+    Sequence,
+    Task,
+    Trajectory,
+    Turn,
+)
+from handaxe.training.batch import make_batch, microbatches, minibatches
+
+LETTERS = {"t": 0, "u": 1, "T": 2, "p": 3}
+TASK = Task("t", (Message("user", "?"),))
+
+
+def sequence(letters, turns, value=0.0):
+    author = np.array([LETTERS[c] for c in letters], np.int8)
+    mask = author == 3
+    logp = np.where(mask, -0.5 - np.arange(len(letters)) / 10, 0).astype(np.float32)
+    return Sequence(
+        ids=np.arange(10, 10 + len(letters), dtype=np.int32),
+        author=author,
+        turn=np.array([-1 if c == "-" else int(c) for c in turns], np.int16),
+        logp=logp,
+        behaviour_logp=logp / 2,
+        version=np.where(mask, 0, -1).astype(np.int32),
+        features={"value": np.full(len(letters), value)},
+    )
+
+
+def trajectory(*sequences, sample=0):
+    turns = []
+    for s, one in enumerate(sequences):
+        for k in np.unique(one.turn[one.mask]):
+            span = np.flatnonzero(one.mask & (one.turn == k))
+            turns.append(Turn(s, int(span[0]), int(span[-1]) + 1, ParsedTurn(""), "stop", Sampling(0.7), 0))
+    return Trajectory(f"t/{sample}", TASK, sample, tuple(turns), sequences, Ending("completed"), TASK.messages)
+
+
+def rated(trajectories, values, trained=None):
+    tokens = tuple(
+        tuple(np.where(s.mask, v, 0.0) for s in t.sequences) for t, v in zip(trajectories, values, strict=True)
+    )
+    scores = Scores(np.array(values))
+    keep = np.ones(len(values), bool) if trained is None else np.array(trained)
+    return Rated(Group(TASK, tuple(trajectories)), scores, Advantages(tokens), keep)
+
+
+def example():
+    """Three rollouts in two groups; the second rollout has two rows.
+
+        row  authors   turn     rollout  trained tokens of the rollout
+        0    utppTtp   --0000 1    0        3
+        1    tpp       -00         1        3   (this row 2, the next 1)
+        2    utp       --1         1        3
+        3    up        -0          2        1
+    """
+    first = trajectory(sequence("utppTtp", "--00001"))
+    second = trajectory(sequence("tpp", "-00", 2.0), sequence("utp", "--1", 3.0), sample=1)
+    third = trajectory(sequence("up", "-0"))
+    return [rated([first, second], [1.0, -1.0]), rated([third], [0.5])]
+
+
+def test_the_table_of_the_docstring():
+    batch = make_batch(example(), pad_id=9)
+    assert batch.ids_BT.tolist()[1] == [10, 11, 12, 9, 9, 9, 9]
+    assert batch.mask_BT.int().tolist() == [
+        [0, 0, 1, 1, 0, 0, 1],
+        [0, 1, 1, 0, 0, 0, 0],
+        [0, 0, 1, 0, 0, 0, 0],
+        [0, 1, 0, 0, 0, 0, 0],
+    ]
+    assert batch.attend_BT.sum(1).tolist() == [7, 3, 3, 2]
+    assert batch.rollout_B.tolist() == [0, 1, 1, 2] and batch.group_B.tolist() == [0, 0, 0, 1]
+    assert batch.rollout_tokens_B.tolist() == [3, 3, 3, 1]
+    assert batch.denominators == (7, 3, 5, 2)
+    assert batch.adv_BT[2].tolist() == [0, 0, -1, 0, 0, 0, 0]
+    assert torch.allclose(batch.temperature_B, torch.tensor(0.7))
+    assert batch.extras["value"][2, :3].tolist() == [3, 3, 3]
+
+
+def test_old_logp_is_the_trainers_where_it_was_recomputed():
+    plain = make_batch(example(), pad_id=9)
+    assert torch.allclose(plain.old_logp_BT, 2 * plain.behaviour_logp_BT)
+    one = sequence("up", "-0")
+    one = Sequence(**{**one.__dict__, "features": {"old_logp": np.array([0, -0.25])}})
+    batch = make_batch([rated([trajectory(one)], [1.0])], pad_id=9)
+    assert batch.old_logp_BT.tolist() == [[0, -0.25]]
+
+
+def test_what_is_left_out_leaves_the_denominators_too():
+    one, _ = example()
+    batch = make_batch([Rated(one.group, one.scores, one.advantages, np.array([False, True]))], pad_id=9)
+    assert len(batch) == 2 and batch.denominators == (3, 1, 2, 1)
+    with pytest.raises(TrainingError, match="nothing to train on"):
+        make_batch([Rated(one.group, one.scores, one.advantages, np.array([False, False]))], pad_id=9)
+
+
+def test_micro_batches_share_the_denominators_and_lose_no_token():
+    whole = make_batch(example(), pad_id=9)
+    for rows in (1, 2, 3, 100):
+        parts = microbatches(whole, rows)
+        assert all(part.denominators == whole.denominators and len(part) <= rows for part in parts)
+        assert sum(float((part.adv_BT * part.mask_BT).sum()) for part in parts) == pytest.approx(3 - 3 + 0.5)
+        assert sum(int(part.mask_BT.sum()) for part in parts) == 7
+    assert microbatches(whole, 1)[0].ids_BT.shape == (1, 2), "the padding of longer rows is cut away"
+
+
+def test_mini_batches_keep_rollouts_whole_and_count_anew():
+    whole = make_batch(example(), pad_id=9)
+    parts = minibatches(whole, 3, np.random.default_rng(0))
+    assert sorted(tuple(part.rollout_B.unique().tolist()) for part in parts) == [(0,), (1,), (2,)]
+    assert sorted(part.denominators.tokens for part in parts) == [1, 3, 3]
+    again = minibatches(whole, 3, np.random.default_rng(0))
+    assert [p.rollout_B.tolist() for p in parts] == [p.rollout_B.tolist() for p in again]
+    assert minibatches(whole, 1, np.random.default_rng(0)) == [whole]
+    assert len(minibatches(whole, 50, np.random.default_rng(0))) == 3
+
+
+def test_returns_only_where_every_row_has_them():
+    one, two = example()
+    target = Advantages(one.advantages.tokens, one.advantages.tokens)
+    with_returns = Rated(one.group, one.scores, target, one.trained)
+    assert "returns" in make_batch([with_returns], pad_id=9).extras
+    assert "returns" not in make_batch([with_returns, two], pad_id=9).extras
