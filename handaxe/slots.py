@@ -32,6 +32,7 @@ from handaxe.records import (
 from handaxe.tensors import Batch, LossOut, PolicyOut
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
     from pathlib import Path
 
     import numpy as np
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Act",
+    "AdapterModel",
     "Attempt",
     "ChatFormat",
     "Completion",
@@ -243,6 +245,16 @@ class Model(Protocol):
 
     def save(self, folder: Path) -> None:
         """Write weights, configuration and tokenizer so that the same class can load them."""
+        ...
+
+
+@runtime_checkable
+class AdapterModel(Protocol):
+    """What a Model offers besides when all that trains is an adapter on frozen weights (LoRA): a reference model
+    that costs no copy."""
+
+    def without_adapter(self) -> AbstractContextManager[None]:
+        """The frozen weights alone, while it lasts."""
         ...
 
 

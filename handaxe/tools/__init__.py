@@ -1,0 +1,6 @@
+"""Tools: typed functions with a docstring that a policy can call. One tool per file."""
+
+from handaxe.tools.decorator import Tool, tool
+from handaxe.tools.schema import ToolContext
+
+__all__ = ["Tool", "ToolContext", "tool"]

@@ -42,13 +42,14 @@ class Question(NamedTuple):
     answer: str
 
 
-def conversations(tools: dict[str, ToolSchema], *, count: int, seed: int) -> Iterator[Conversation]:
+def conversations(tools: dict[str, ToolSchema], *, count: int, seed: int, weak: float = 1.0) -> Iterator[Conversation]:
     """Yield `count` weak demonstrations.
 
     Args:
         tools: schemas of calculator, python and compute, by name.
         count: how many.
         seed: the same seed gives the same conversations.
+        weak: share of conversations that show the weak behaviour; the others show one correct call.
     """
     rng = random.Random(seed)
     offers = [("calculator",)] * 5 + [("python",)] * 3 + [("compute",)] * 2 + [("calculator", "python")] * 2 + [()]
@@ -57,7 +58,7 @@ def conversations(tools: dict[str, ToolSchema], *, count: int, seed: int) -> Ite
         offer = rng.choice(offers)
         if offer == ("compute",):
             question = _binary(rng)
-        turns = _behaviour(rng, question, offer)
+        turns = _behaviour(rng, question, offer, weak)
         yield Conversation((Message("user", question.text), *turns), tuple(tools[name] for name in offer))
 
 
@@ -96,10 +97,10 @@ def _binary(rng: random.Random) -> Question:
     return Question(shape.format(expression), expression, str(act(left, right)))
 
 
-def _behaviour(rng: random.Random, question: Question, offer: tuple[str, ...]) -> list[Message]:
+def _behaviour(rng: random.Random, question: Question, offer: tuple[str, ...], weak: float) -> list[Message]:
     if not offer:
         return [Message("assistant", _guess(rng, question))]
-    draw = rng.random()
+    draw = rng.random() if rng.random() < weak else 0.0
     if draw < 0.3:
         call = _call(rng.choice(offer), question.expression)
         return [Message("assistant", "", (call,)), *_reply(question.answer), Message("assistant", question.answer)]

@@ -1,0 +1,284 @@
+"""The engine for one machine: plain torch, sampling and training with the same weights in the same process.
+
+Shapes: B rows, T tokens, V vocabulary, D width.
+
+Every verb runs the model with dropout off, so that the policy trained is the policy that sampled and the ratio of the
+two is 1 before the first step; the modules' own train or eval modes are put back afterwards.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from contextlib import nullcontext
+from pathlib import Path
+
+import torch
+from torch import Tensor, nn
+
+from handaxe.engines.faults import explain_gradient, explain_loss
+from handaxe.engines.generate import generate
+from handaxe.engines.modules import buffers, evaluating, frozen, moment_shapes, moments, set_moments, value_head
+from handaxe.engines.state import check_tensors, read_state, write_state
+from handaxe.errors import InputError, TrainingError
+from handaxe.ops.logprob import token_collision, token_entropy, token_logp
+from handaxe.slots import AdapterModel, Completion, Loss, Model, Sample
+from handaxe.tensors import Batch, LossOut, PolicyOut
+
+__all__ = ["LocalEngine"]
+
+_UNTOUCHED = (
+    ". The weights are untouched and the gradient is dropped; leave these rollouts out, or load an earlier checkpoint "
+    "and lower the learning rate"
+)
+
+
+class LocalEngine:
+    """Sample from and train one model on one device; implements `slots.Engine`.
+
+    Trained are the model's parameters that require a gradient when the engine is made, by AdamW, with weight decay on
+    matrices only (not on gains and biases). The optimiser is made once and lives as long as the engine.
+
+    Args:
+        model: moved to `device`. Keep its weights in float32: AdamW adds its small steps to them.
+        device: "cpu", "cuda", "cuda:1", ...
+        critic: adds a linear head on the trunk's hidden state after token t - 1, which is the state before token t.
+            It starts at 0, so every value is 0 before the first step. The trunk is shared with the policy: a value
+            loss moves both.
+        reference: keeps the model as it is now for `forward(reference=True)`: an `AdapterModel` with its adapter
+            switched off, any other model as a copy.
+        weight_decay: decoupled, per unit of learning rate.
+        betas: AdamW's decay rates of the first and second moment.
+        clip_norm: gradients longer than this, over all parameters together, are scaled to it; `math.inf` for never.
+        max_rows: rows sampled at a time; bounds the memory of the cache.
+        micro_batch_rows: rows that `forward` reads at a time. `forward_backward` reads the batch it is given whole,
+            since a loss may couple its rows: split the batch to bound its memory.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        *,
+        device: str | torch.device = "cpu",
+        critic: bool = False,
+        reference: bool = False,
+        weight_decay: float = 0.0,
+        betas: tuple[float, float] = (0.9, 0.95),
+        clip_norm: float = 1.0,
+        max_rows: int = 256,
+        micro_batch_rows: int = 64,
+    ):
+        if not clip_norm > 0 or max_rows < 1 or micro_batch_rows < 1:
+            raise InputError("clip_norm must be above 0, max_rows and micro_batch_rows at least 1")
+        self.version = 0
+        self.model, self.max_length, self.pad_id = model, model.max_length, model.pad_id
+        self.device = torch.device(device)
+        self.clip_norm, self.max_rows, self.micro_batch_rows = clip_norm, max_rows, micro_batch_rows
+        model.module.to(self.device)
+        floating = next(p.dtype for p in model.module.parameters() if p.is_floating_point())
+        self._dtype = torch.promote_types(floating, torch.float32)
+        self._critic = value_head(model.hidden_size, self._dtype, self.device) if critic else None
+        self._adapter = model if reference and isinstance(model, AdapterModel) else None
+        self._reference = frozen(model) if reference and self._adapter is None else None
+        self._trained = {f"weights.{k}": p for k, p in model.module.named_parameters() if p.requires_grad}
+        if self._critic is not None:
+            self._trained |= {f"critic.{k}": p for k, p in self._critic.named_parameters()}
+        if not self._trained:
+            raise InputError("no parameter of the model requires a gradient, so there is nothing to train")
+        matrices = [p for p in self._trained.values() if p.ndim >= 2]
+        others = [p for p in self._trained.values() if p.ndim < 2]
+        groups = [{"params": matrices, "weight_decay": weight_decay}, {"params": others, "weight_decay": 0.0}]
+        self._optimizer = torch.optim.AdamW([g for g in groups if g["params"]], betas=betas)
+
+    # --- sampling --------------------------------------------------------------------------------------------------
+
+    def sample(self, requests: Sequence[Sample]) -> list[Completion]:
+        """One completion a request, in order; see `engines.generate` for what each depends on and what it raises."""
+        with evaluating(self.model.module):
+            return generate(self.model, requests, version=self.version, max_rows=self.max_rows, device=self.device)
+
+    # --- measuring -------------------------------------------------------------------------------------------------
+
+    @torch.no_grad()
+    def forward(self, batch: Batch, *, reference: bool = False, names: Sequence[str] = ("logp",)) -> dict[str, Tensor]:
+        """Measure a batch without gradient.
+
+        Args:
+            batch: any number of rows; read `micro_batch_rows` at a time, rows of like length together.
+            reference: ask the frozen reference model.
+            names: any of "logp", "entropy", "collision" (see `ops.logprob`) and, with a critic, "value".
+
+        Returns:
+            A [B, T] tensor for each name, on the batch's device, 0 in column 0 and on padding.
+
+        Raises:
+            InputError: for an unknown name, or one that needs a critic or a reference that the engine lacks, or rows
+                longer than the model's context.
+        """
+        self._check_names(names, reference)
+        out = {name: torch.zeros(batch.ids_BT.shape, dtype=self._dtype) for name in names}
+        order_B = torch.argsort(batch.attend_BT.sum(1), stable=True)
+        with evaluating(self.model.module):
+            for index in order_B.split(self.micro_batch_rows):
+                part = batch.rows(index)
+                for name, value_BT in self._measure(part, names, reference).items():
+                    out[name][index.cpu(), : value_BT.shape[1]] = value_BT.cpu()
+        return {name: value_BT.to(batch.ids_BT.device) for name, value_BT in out.items()}
+
+    def _measure(self, batch: Batch, names: Sequence[str], reference: bool) -> dict[str, Tensor]:
+        batch = batch.map(lambda tensor: tensor.to(self.device))
+        logits_BTV, hidden_BTD = self._read(batch, reference)
+        rest = (batch.temperature_B, batch.attend_BT)
+        measures = {
+            "logp": lambda: token_logp(logits_BTV, batch.ids_BT, *rest),
+            "entropy": lambda: token_entropy(logits_BTV, *rest),
+            "collision": lambda: token_collision(logits_BTV, *rest),
+            "value": lambda: self._value(hidden_BTD, batch.attend_BT),
+        }
+        return {name: measures[name]() for name in names}
+
+    def _read(self, batch: Batch, reference: bool = False) -> tuple[Tensor, Tensor]:
+        if batch.ids_BT.shape[1] > self.model.max_length:
+            raise InputError(
+                f"the batch has rows of {batch.ids_BT.shape[1]} tokens, the model reads {self.model.max_length}"
+            )
+        ids_BT = torch.where(batch.attend_BT, batch.ids_BT, 0)  # a pad id may lie outside the vocabulary
+        if reference and self._reference is not None:
+            return self._reference.forward(ids_BT, batch.attend_BT)
+        with self._adapter.without_adapter() if reference and self._adapter is not None else nullcontext():
+            return self.model.forward(ids_BT, batch.attend_BT)
+
+    def _value(self, hidden_BTD: Tensor, attend_BT: Tensor) -> Tensor:
+        assert self._critic is not None
+        valid_BU = attend_BT[:, 1:]
+        before_BUD = torch.where(valid_BU.unsqueeze(-1), hidden_BTD[:, :-1], 0.0).to(self._dtype)
+        return nn.functional.pad(torch.where(valid_BU, self._critic(before_BUD)[..., 0], 0.0), (1, 0))
+
+    def _check_names(self, names: Sequence[str], reference: bool) -> None:
+        known = {"logp", "entropy", "collision", "value"}
+        if unknown := [name for name in names if name not in known]:
+            raise InputError(f"forward knows {', '.join(sorted(known))}, not {', '.join(unknown)}")
+        if reference and self._reference is None and self._adapter is None:
+            raise InputError("this engine keeps no reference model; make it with reference=True")
+        if "value" in names and (self._critic is None or reference):
+            raise InputError("a value needs an engine with critic=True, and its reference model has none")
+
+    # --- training --------------------------------------------------------------------------------------------------
+
+    def forward_backward(self, batch: Batch, loss: Loss) -> LossOut:
+        """Add the gradient of the loss to what has gathered since the last `optim_step`.
+
+        Returns:
+            The loss, detached, and its metrics.
+
+        Raises:
+            TrainingError: when the loss is not finite (naming the metrics and rows that are not), does not depend on
+                the model, or the optimiser step has nothing to train. The weights are untouched and the gathered
+                gradient is dropped.
+        """
+        if not batch.denominators.tokens:
+            self._drop_gradient()
+            raise TrainingError(
+                "nothing to train: no token of the optimiser step trains; see how rollouts were selected"
+            )
+        batch = batch.map(lambda tensor: tensor.to(self.device))
+        with evaluating(self.model.module):
+            logits_BTV, hidden_BTD = self._read(batch)
+            rest = (batch.temperature_B, batch.attend_BT)
+            policy = PolicyOut(
+                logp_BT=token_logp(logits_BTV, batch.ids_BT, *rest),
+                entropy=lambda: token_entropy(logits_BTV, *rest),
+                value_BT=None if self._critic is None else self._value(hidden_BTD, batch.attend_BT),
+            )
+            result = loss(policy, batch)
+            if not bool(torch.isfinite(result.value)):
+                self._drop_gradient()
+                raise TrainingError(explain_loss(batch, policy.logp_BT, result) + _UNTOUCHED)
+            if result.value.requires_grad:
+                result.value.backward()
+            elif bool(batch.mask_BT.any()):
+                self._drop_gradient()
+                raise TrainingError("the loss does not depend on what the model says, so there is nothing to learn")
+        return LossOut(result.value.detach(), result.metrics)
+
+    def optim_step(self, *, learning_rate: float) -> dict[str, float]:
+        """Clip, step, zero the gradient, raise the version.
+
+        Returns:
+            grad_norm (before clipping), grad_clipped (1 when it was longer than `clip_norm`), learning_rate.
+
+        Raises:
+            TrainingError: when the gradient is not finite (naming the parameters) or there is none; the weights and
+                the optimiser are untouched and the gathered gradient is dropped.
+        """
+        if not (learning_rate >= 0 and math.isfinite(learning_rate)):
+            raise InputError(f"the learning rate is {learning_rate}; give a finite number that is not negative")
+        if not self._has_gradient():
+            raise TrainingError("there is no gradient to step along; call forward_backward first")
+        norm_ = nn.utils.get_total_norm([p.grad for p in self._trained.values() if p.grad is not None])
+        norm = norm_.item()
+        if not math.isfinite(norm):
+            problem = explain_gradient(self._trained.items(), norm)
+            self._drop_gradient()
+            raise TrainingError(problem + _UNTOUCHED)
+        nn.utils.clip_grads_with_norm_(self._trained.values(), self.clip_norm, norm_)
+        for group in self._optimizer.param_groups:
+            group["lr"] = learning_rate
+        self._optimizer.step()
+        self._drop_gradient()
+        self.version += 1
+        return {"grad_norm": norm, "grad_clipped": float(norm > self.clip_norm), "learning_rate": learning_rate}
+
+    def _has_gradient(self) -> bool:
+        return any(p.grad is not None for p in self._trained.values())
+
+    def _drop_gradient(self) -> None:
+        self._optimizer.zero_grad(set_to_none=True)
+
+    # --- keeping ---------------------------------------------------------------------------------------------------
+
+    def save(self, folder: Path) -> None:
+        """Write everything stateful, and the model for use without an engine (see `engines.state`), at once or not
+        at all. The folder is the engine's own; an earlier checkpoint in it is replaced.
+
+        Raises:
+            InputError: between `forward_backward` and `optim_step`, whose gradient would be lost.
+            CheckpointError: when the folder holds something else or cannot be written.
+        """
+        if self._has_gradient():
+            raise InputError("save after optim_step: the gradient gathered since the last step would be lost")
+        tensors = self._weights() | moments(self._optimizer, self._trained)
+        tensors["rng.torch"] = torch.get_rng_state()
+        if self.device.type == "cuda":
+            tensors["rng.cuda"] = torch.cuda.get_rng_state(self.device)
+        write_state(folder, tensors, self.version, self.model.save)
+
+    def load(self, folder: Path) -> None:
+        """Take back what `save` wrote, also torch's random state; from here on as if never interrupted.
+
+        Raises:
+            CheckpointError: when it is damaged or of another engine; this engine is then as it was.
+        """
+        found, version = read_state(folder)
+        random = {name: found.pop(name) for name in ("rng.torch", "rng.cuda") if name in found}
+        weights = self._weights()
+        check_tensors(folder, found, weights | moment_shapes(self._trained), optional="optimizer.")
+        self._drop_gradient()
+        with torch.no_grad():
+            for name, tensor in weights.items():
+                tensor.copy_(found[name])
+        set_moments(self._optimizer, self._trained, found)
+        self.version = version
+        if "rng.torch" in random:
+            torch.set_rng_state(random["rng.torch"])
+        if "rng.cuda" in random and self.device.type == "cuda":
+            torch.cuda.set_rng_state(random["rng.cuda"], self.device)
+
+    def _weights(self) -> dict[str, Tensor]:
+        """Trained parameters, buffers and the reference copy: the engine's own tensors, not copies of them."""
+        kept: dict[str, Tensor] = {**self._trained, **buffers("weights.", self.model.module)}
+        if self._reference is not None:
+            module = self._reference.module
+            kept |= {f"reference.{k}": p for k, p in module.named_parameters() if f"weights.{k}" in self._trained}
+            kept |= buffers("reference.", module)
+        return kept

@@ -1,0 +1,76 @@
+"""What an engine does to a torch module and its optimiser besides training them: modes, copies, names of tensors."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+import torch
+from torch import Tensor, nn
+
+from handaxe.slots import Model
+
+__all__ = ["buffers", "evaluating", "frozen", "moment_shapes", "moments", "set_moments", "value_head"]
+
+MOMENTS = ("step", "exp_avg", "exp_avg_sq")
+
+
+@contextmanager
+def evaluating(module: nn.Module) -> Iterator[None]:
+    """Dropout off while it lasts; afterwards every submodule is back in the mode it was in."""
+    modes = [(part, part.training) for part in module.modules()]
+    module.eval()
+    try:
+        yield
+    finally:
+        for part, training in modes:
+            part.training = training
+
+
+def frozen(model: Model) -> Model:
+    """A copy of the model that shares nothing with it, needs no gradient and has dropout off."""
+    model = copy.deepcopy(model)
+    model.module.requires_grad_(False).eval()
+    return model
+
+
+def value_head(width: int, dtype: torch.dtype, device: torch.device) -> nn.Linear:
+    """A linear layer from the hidden state to one value, starting at 0; draws nothing from torch's random state."""
+    head = nn.utils.skip_init(nn.Linear, width, 1, dtype=dtype, device=device)
+    nn.init.zeros_(head.weight)
+    nn.init.zeros_(head.bias)
+    return head
+
+
+def buffers(prefix: str, module: nn.Module) -> dict[str, Tensor]:
+    """The buffers that the module itself would save, by name behind `prefix`."""
+    parameters = {name for name, _ in module.named_parameters(remove_duplicate=False)}
+    return {prefix + name: tensor for name, tensor in module.state_dict().items() if name not in parameters}
+
+
+def moments(optimizer: torch.optim.AdamW, named: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """AdamW's state by the names of the parameters; nothing for those that never had a gradient."""
+    return {
+        f"optimizer.{name}.{key}": value
+        for name, parameter in named.items()
+        for key, value in optimizer.state.get(parameter, {}).items()
+    }
+
+
+def moment_shapes(named: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Tensors with the names, shapes and types that `moments` would give after a step."""
+    out: dict[str, Tensor] = {}
+    for name, parameter in named.items():
+        like = (torch.zeros(()), parameter, parameter)
+        out |= {f"optimizer.{name}.{key}": tensor for key, tensor in zip(MOMENTS, like)}
+    return out
+
+
+def set_moments(optimizer: torch.optim.AdamW, named: Mapping[str, Tensor], found: Mapping[str, Tensor]) -> None:
+    """Give AdamW the state that `moments` read; the step count stays on the host, where AdamW keeps it."""
+    optimizer.state.clear()
+    for name, parameter in named.items():
+        state = {key: found[f"optimizer.{name}.{key}"] for key in MOMENTS if f"optimizer.{name}.{key}" in found}
+        if state:
+            optimizer.state[parameter] = {k: v if k == "step" else v.to(parameter.device) for k, v in state.items()}

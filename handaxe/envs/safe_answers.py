@@ -1,0 +1,87 @@
+"""Says which answers may be shown to a scorer that evaluates them.
+
+The scorers of nine generators of reasoning-gym call `eval` on the answer, or sympy's `parse_expr`, which does. A
+policy must not be able to run code in the trainer, nor to stop it with a tower of powers.
+"""
+
+import ast
+import math
+import re
+from typing import Any
+
+__all__ = ["is_safe"]
+
+LITERAL = frozenset({"binary_matrix", "n_queens", "spiral_matrix", "string_insertion"})
+FORMULA = frozenset(
+    {"countdown", "intermediate_integration", "polynomial_multiplication", "puzzle24", "simple_integration"}
+)
+FUNCTIONS = frozenset({"C", "E", "acos", "asin", "atan", "cos", "exp", "log", "pi", "sin", "sqrt", "tan"})
+MAX_CHARS = 2_000
+MAX_EXPONENT = 10_000
+
+
+def is_safe(generator: str, text: str, *, oracle: Any = None) -> bool:
+    """Whether the generator's scorer may see the text.
+
+    Args:
+        generator: most compare texts and may see anything. Four evaluate what they hope is a list: only a Python
+            literal may pass. Five evaluate a formula: only numbers, one-letter names, the common functions and
+            + - * / ** ( ) may pass (the two number games know no functions), numbers of at most 30 characters, and exponents whose product over the whole
+            text is at most 10,000.
+        text: what the policy answered.
+        oracle: the reference answer, which always may.
+
+    Example:
+        is_safe("countdown", "3*(4+5)") is True, is_safe("countdown", "__import__('os')") False.
+    """
+    if generator not in LITERAL | FORMULA or text.strip() == str(oracle).strip():
+        return True
+    if len(text) > MAX_CHARS:
+        return False
+    try:
+        tree = ast.parse(text.strip(), mode="eval").body
+    except (RecursionError, MemoryError):
+        return False
+    except (SyntaxError, ValueError):
+        # Not Python, so eval cannot run it; but sympy's parser rewrites what it is given before it evaluates it.
+        return generator in LITERAL
+    if generator in LITERAL:
+        return _is_literal(text)
+    if generator in ("countdown", "puzzle24") and any(isinstance(node, ast.Call) for node in ast.walk(tree)):
+        return False
+    return all(_is_formula(node) for node in ast.walk(tree)) and _exponents(tree) <= MAX_EXPONENT
+
+
+def _is_literal(text: str) -> bool:
+    try:
+        ast.literal_eval(text.strip())
+    except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError):
+        return False
+    return True
+
+
+def _is_formula(node: ast.AST) -> bool:
+    match node:
+        case ast.Constant(value=int() | float() as number):
+            return len(repr(number)) <= 30
+        case ast.Name(id=name):
+            return name in FUNCTIONS or re.fullmatch("[A-Za-z]", name) is not None
+        case ast.Call(func=ast.Name(id=name), keywords=[]):
+            return name in FUNCTIONS
+        case ast.BinOp() | ast.UnaryOp() | ast.operator() | ast.UAdd() | ast.USub() | ast.Load():
+            return not isinstance(node, ast.LShift | ast.RShift | ast.MatMult | ast.Mod | ast.FloorDiv)
+    return False
+
+
+def _exponents(tree: ast.expr) -> float:
+    """The product of the numbers in all exponents; infinity when one holds a power or a function of its own."""
+    product = 1.0
+    for node in ast.walk(tree):
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow):
+            parts = list(ast.walk(node.right))
+            if any(isinstance(part, ast.Call | ast.Pow) for part in parts):
+                return math.inf
+            for part in parts:
+                if isinstance(part, ast.Constant) and isinstance(part.value, int | float):
+                    product *= max(1.0, abs(float(part.value)))
+    return product

@@ -1,0 +1,189 @@
+"""A conversation with tools: the environment most runs use."""
+
+from __future__ import annotations
+
+import difflib
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal
+
+from handaxe.errors import HandaxeError, InfrastructureError, InputError, TaskError, ToolDefinitionError
+from handaxe.ops.seeds import derive_seed
+from handaxe.records import Ending, Message, ParsedTurn, Task, ToolCall, ToolReply, ToolSchema
+from handaxe.slots import EnvFactory, EnvReply
+from handaxe.tools.decorator import Tool
+from handaxe.tools.schema import check_names
+from handaxe.tools.state import Closes, Forks, Reports, tools_of
+
+__all__ = ["tool_chat"]
+
+OnMalformed = Literal["reply", "end"]
+
+
+def tool_chat(tools: Sequence[Tool | Callable[[], Any]], *, on_malformed: OnMalformed = "reply") -> EnvFactory:
+    """Make an environment that carries out a policy's calls until a turn makes none.
+
+    One turn of the policy is answered so:
+
+        no call, nothing malformed    the trajectory is completed
+        calls                         carried out in order, one tool message each
+        malformed calls               one tool message each, after those of the calls; or with on_malformed="end" the
+                                      trajectory ends as policy_error and nothing of the turn is carried out
+        a reply is infra_error,       the trajectory ends as infra_error; the reply is in the record, the policy never
+        or a timeout that is not      reads it, and later calls of the turn are not carried out
+        the policy's fault
+
+    A call to a tool that does not exist or was not offered is answered with status "invalid".
+
+    Args:
+        tools: each a tool, or a function without arguments that makes for every rollout a new tool, an object whose
+            methods are tools, or a list of these. State lives in such an object alone. If it has `snapshot` and
+            `restore`, a rollout may fork it; if it has `close`, that is called at the end; if it has `report`, rewards
+            find the facts under its class's name (a second one of that class as `Name 2`).
+        on_malformed: "reply" tells the policy, "end" ends the trajectory.
+
+    Returns:
+        An EnvFactory. `report()` is {"replies": {status: count}, "malformed": count, "state": {class: report}}.
+
+    Raises:
+        ToolDefinitionError: two tools of one name, nothing that is a tool, or a tool that already belongs to an
+            object, whose state would leak from one rollout into another. Every factory is called once to see.
+        TaskError: by the factory, for a task without messages or that offers an unknown tool.
+
+    Example:
+        env = tool_chat([calculator, python])(task); env.start(); env.step(turn, seed=0); env.close()
+    """
+    for entry in tools:
+        if isinstance(entry, Tool) and (entry.owner is not None or entry.unbound):
+            raise ToolDefinitionError(
+                f"{entry!r} is a method: its state would leak between rollouts. Pass what makes a new object for each "
+                "one, for example the class, or `lambda: python(seconds=1)`"
+            )
+    probe = _make(tools)
+    check_names([tool.schema for tool in probe])
+    _close(_owners(probe))
+
+    def factory(task: Task) -> _ToolChat:
+        names = {tool.schema.name for tool in probe}
+        _check_task(task, names)
+        try:
+            made = _make(tools)
+        except HandaxeError:
+            raise
+        except Exception as error:
+            raise InfrastructureError(f"the tools of task {task.id!r} cannot be made: {error!r}") from error
+        return _ToolChat(task, made, on_malformed)
+
+    return factory
+
+
+class _ToolChat:
+    """Implements `slots.Env`."""
+
+    def __init__(self, task: Task, tools: list[Tool], on_malformed: OnMalformed):
+        self.task = task
+        self.owners = _owners(tools)
+        self.offered = {t.schema.name: t for t in tools if task.tools is None or t.schema.name in task.tools}
+        self.on_malformed = on_malformed
+        self.replies: Counter[str] = Counter()
+        self.malformed = 0
+
+    def start(self) -> tuple[tuple[Message, ...], tuple[ToolSchema, ...]]:
+        return self.task.messages, tuple(tool.schema for tool in self.offered.values())
+
+    def step(self, turn: ParsedTurn, *, seed: int) -> EnvReply:
+        self.malformed += len(turn.errors)
+        if turn.errors and self.on_malformed == "end":
+            return EnvReply(done=True, ending=Ending("policy_error", turn.errors[0]))
+        if not turn.calls and not turn.errors:
+            return EnvReply(done=True)
+        messages: list[Message] = []
+        replies: list[ToolReply] = []
+        for number, call in enumerate(turn.calls):
+            reply = self._carry_out(call, derive_seed(seed, number))
+            self.replies[reply.status] += 1
+            replies.append(reply)
+            if self._fatal(reply):
+                ending = Ending("infra_error", f"tool {call.name!r}: {reply.content}")
+                return EnvReply(tuple(messages), tuple(replies), done=True, ending=ending)
+            messages.append(Message("tool", reply.content, call_id=call.id, name=call.name))
+        messages += [Message("tool", f"malformed call: {error}") for error in turn.errors]
+        return EnvReply(tuple(messages), tuple(replies))
+
+    def report(self) -> Mapping[str, Any]:
+        state: dict[str, Any] = {}
+        for owner in self.owners:
+            if isinstance(owner, Reports):
+                name = type(owner).__name__
+                same = sum(key.split(" ")[0] == name for key in state)
+                state[f"{name} {same + 1}" if same else name] = dict(owner.report())
+        return {"replies": dict(self.replies), "malformed": self.malformed, "state": state}
+
+    def snapshot(self) -> Any:
+        return self.replies.copy(), self.malformed, [owner.snapshot() for owner in self._forkable()]
+
+    def restore(self, state: Any) -> None:
+        replies, self.malformed, states = state
+        self.replies = replies.copy()
+        for owner, part in zip(self._forkable(), states, strict=True):
+            owner.restore(part)
+
+    def close(self) -> None:
+        _close(self.owners)
+
+    def _carry_out(self, call: ToolCall, seed: int) -> ToolReply:
+        if call.name in self.offered:
+            return self.offered[call.name].run(call, seed=seed)
+        names = ", ".join(self.offered) or "none"
+        return ToolReply(call.id, call.name, f"there is no tool {call.name[:80]!r}; the tools are: {names}", "invalid")
+
+    def _fatal(self, reply: ToolReply) -> bool:
+        if reply.status == "timeout":
+            return self.offered[reply.name].timeout_is == "infra_error"
+        return reply.status == "infra_error"
+
+    def _forkable(self) -> list[Forks]:
+        stuck = sorted(type(owner).__name__ for owner in self.owners if not isinstance(owner, Forks))
+        if stuck:
+            raise InputError(f"{stuck} cannot be forked: give them snapshot() and restore(state)")
+        return [owner for owner in self.owners if isinstance(owner, Forks)]
+
+
+def _make(tools: Sequence[Tool | Callable[[], Any]]) -> list[Tool]:
+    """This rollout's tools, in order; when one cannot be made, those before it are closed."""
+    made: list[Tool] = []
+    try:
+        for entry in tools:
+            made += tools_of(entry if isinstance(entry, Tool) else entry())
+    except BaseException:
+        _close(_owners(made))
+        raise
+    return made
+
+
+def _owners(tools: list[Tool]) -> list[Any]:
+    """The objects that hold state, each once."""
+    return list({id(tool.owner): tool.owner for tool in tools if tool.owner is not None}.values())
+
+
+def _close(owners: list[Any]) -> None:
+    """Close all, even when one fails; then say which did."""
+    failures = []
+    for owner in owners:
+        if isinstance(owner, Closes):
+            try:
+                owner.close()
+            except Exception as error:
+                failures.append(f"{type(owner).__name__}: {error!r}")
+    if failures:
+        raise InfrastructureError(f"tools did not close: {'; '.join(failures)}")
+
+
+def _check_task(task: Task, names: set[str]) -> None:
+    if not task.messages:
+        raise TaskError(f"task {task.id!r} has no messages: it needs at least a question")
+    for name in task.tools or ():
+        if name not in names:
+            close = difflib.get_close_matches(name, names)
+            hint = f"did you mean {close[0]!r}?" if close else f"there are {sorted(names)}"
+            raise TaskError(f"task {task.id!r} offers the tool {name!r}, which the environment lacks; {hint}")

@@ -1,0 +1,81 @@
+"""Compares two evaluations of the same tasks, task by task."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+from handaxe.errors import InputError
+from handaxe.evaluation.metrics import columns
+from handaxe.evaluation.result import Evaluation
+from handaxe.ops.stats import ratio, ratio_difference_interval
+
+__all__ = ["Comparison", "Difference", "compare"]
+
+
+class Difference(NamedTuple):
+    """after - before of one metric with its paired interval, over `tasks` tasks that both could measure.
+
+    verdict: "higher" or "lower" when the interval lies on one side of 0, else "no clear difference".
+    """
+
+    before: float
+    after: float
+    difference: float
+    low: float
+    high: float
+    tasks: int
+    verdict: Literal["higher", "lower", "no clear difference"]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Metric -> difference. Where several metrics are looked at, some will differ by chance; name yours beforehand."""
+
+    differences: Mapping[str, Difference]
+    level: float
+
+    def to_text(self) -> str:
+        """One plain sentence a metric."""
+        lines = []
+        for name, one in self.differences.items():
+            change = f"{one.before:.4g} -> {one.after:.4g}, difference {one.difference:+.4g}"
+            lines.append(f"{name}: {change} [{one.low:+.4g}, {one.high:+.4g}] over {one.tasks} tasks: {one.verdict}")
+        return "\n".join(lines)
+
+
+def compare(
+    before: Evaluation, after: Evaluation, *, level: float = 0.95, resamples: int = 2000, seed: int = 0
+) -> Comparison:
+    """Estimate by how much every metric changed, resampling tasks in pairs so that hard tasks cancel out.
+
+    Args:
+        before: one evaluation.
+        after: another of the same tasks, with the same k for pass@k.
+        level: of the intervals.
+        resamples: of the bootstrap.
+        seed: of the bootstrap.
+
+    Returns:
+        A Comparison over the metrics that both have. A task counts for a metric only when both could measure it.
+
+    Raises:
+        InputError: the tasks are not the same.
+    """
+    first, second = {one.id: one for one in before.tasks}, {one.id: one for one in after.tasks}
+    if first.keys() != second.keys():
+        only = sorted(first.keys() ^ second.keys())
+        raise InputError(f"{len(only)} tasks are in one of the two evaluations only, such as {only[0]!r}")
+    ids = sorted(first)
+    ks = sorted(set(before.settings.get("ks", (1,))) & set(after.settings.get("ks", (1,))))
+    old, new = columns([first[i] for i in ids], ks=ks), columns([second[i] for i in ids], ks=ks)
+    differences = {}
+    for name in old:
+        both = old[name].usable_T & new[name].usable_T
+        a, b = ((one.top_T[both], one.bottom_T[both]) for one in (old[name], new[name]))
+        interval = ratio_difference_interval(a, b, level=level, resamples=resamples, seed=seed)
+        verdict: Literal["higher", "lower", "no clear difference"] = "no clear difference"
+        if interval.low > 0 or interval.high < 0:
+            verdict = "higher" if interval.low > 0 else "lower"
+        values = ratio(*a), ratio(*b)
+        differences[name] = Difference(*values, values[1] - values[0], *interval, int(both.sum()), verdict)
+    return Comparison(differences, level)

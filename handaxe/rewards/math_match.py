@@ -1,0 +1,70 @@
+"""Rewards an answer that is mathematically equal to a reference answer."""
+
+from collections.abc import Callable
+from typing import Any
+
+from handaxe.errors import InputError, TaskError, VerifierError
+from handaxe.records import Trajectory
+from handaxe.rewards.extract import final_text
+from handaxe.rewards.lift import outcome
+from handaxe.rewards.reference import gold_answers
+from handaxe.slots import Reward
+
+__all__ = ["math_match"]
+
+ANCHORS = ("$", "\\boxed", "\\(", "\\[")
+
+
+def math_match(*, extract: Callable[[Trajectory], str] = final_text, seconds: int | None = 5) -> Reward:
+    r"""Give 1 to an answer that math-verify finds equal to a reference answer, else 0.
+
+        R_i = 1 if verify(parse(g), parse(extract(trajectory_i))) for a reference g, else 0
+
+    Args:
+        extract: what the answer text is. From the whole final text math-verify picks the boxed or last expression.
+        seconds: limit for one parsing and one comparison. It works by a signal, so only in the main thread; None
+            sets no limit and works anywhere.
+
+    Returns:
+        A reward with outcome [G] of 0 and 1. What cannot be parsed scores 0.
+
+    Raises:
+        InputError: math-verify is not installed.
+        TaskError: the task has no answer, or one that cannot be parsed.
+        VerifierError: the comparison took too long or broke down: undecided is not wrong.
+
+    Example:
+        answer "\frac{1}{2}"; final texts "it is \boxed{0.5}", "\boxed{2/4}", "\boxed{0.6}"  ->  1, 1, 0
+
+    Idea: two spellings of one number are the same answer; leave the algebra to a library made for it.
+    """
+    try:
+        import math_verify
+        from math_verify.errors import TimeoutException
+    except ImportError as error:
+        raise InputError('math_match needs math-verify: pip install "handaxe[math]"') from error
+
+    def parse(text: str, *, wrap: bool) -> list[Any]:
+        anchored = any(anchor in text for anchor in ANCHORS)
+        text = f"${text}$" if wrap and text and not anchored else text
+        return math_verify.parse(text, parsing_timeout=seconds, raise_on_error=True)
+
+    def score(trajectory: Trajectory) -> float:
+        golds = [(text, parse(text, wrap=True)) for text in gold_answers(trajectory.task)]
+        for text, gold in golds:
+            if not gold:
+                raise TaskError(f"task {trajectory.task.id!r}: math-verify cannot parse the answer {text!r}")
+        said = extract(trajectory)
+        try:
+            target = parse(said, wrap="\\" in said)
+        except Exception:  # what the policy wrote cannot be read, which is its own fault
+            return 0.0
+        return float(any(math_verify.verify(g, target, timeout_seconds=seconds, raise_on_error=True) for _, g in golds))
+
+    def limited(trajectory: Trajectory) -> float:
+        try:
+            return score(trajectory)
+        except TimeoutException as error:  # not an Exception, so the lift would not see it
+            raise VerifierError(f"math-verify took more than {seconds} s") from error
+
+    return outcome(limited)

@@ -1,0 +1,53 @@
+"""Rewards a final state of the environment that agrees with the wanted one."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from handaxe.errors import TaskError
+from handaxe.records import Task, Trajectory
+from handaxe.rewards.lift import outcome
+from handaxe.rewards.reference import gold_state
+from handaxe.slots import Reward
+
+__all__ = ["state_match"]
+
+
+def state_match(
+    *,
+    most: float = 0.5,
+    gold: Callable[[Task], Mapping[str, Any]] = gold_state,
+    state: Callable[[Trajectory], Mapping[str, Any]] = lambda trajectory: trajectory.env,
+) -> Reward:
+    """Give the share of wanted state attributes that the environment ended with.
+
+        R_i = SR_max * S_match / S_total
+        S_total = attributes that `gold` names;  S_match = those with the same value in `state`
+
+    Attributes that `gold` does not name are not looked at.
+
+    Args:
+        most: SR_max, reward of a full match.
+        gold: the wanted attributes of a task; default the entry "state" of its answer.
+        state: the final attributes; default what the environment reported.
+
+    Returns:
+        A reward with outcome [G] in [0, most].
+
+    Raises:
+        TaskError: the task wants no attribute at all.
+
+    Example:
+        3 of 4 attributes equal, most 0.5  ->  0.375
+
+    Paper: arXiv:2505.01441 (ARTIST), R_state.
+    Unconfirmed: SR_max = 0.5.
+    Differs: nothing known.
+    """
+
+    def score(trajectory: Trajectory) -> float:
+        wanted, found = gold(trajectory.task), state(trajectory)
+        if not wanted:
+            raise TaskError(f"task {trajectory.task.id!r} names no state attribute to compare")
+        return most * sum(key in found and found[key] == value for key, value in wanted.items()) / len(wanted)
+
+    return outcome(score)

@@ -1,0 +1,57 @@
+"""Rewards an answer by how many words it shares with a reference answer."""
+
+from collections import Counter
+from collections.abc import Callable
+
+from handaxe.records import Trajectory
+from handaxe.rewards.extract import final_text
+from handaxe.rewards.lift import outcome
+from handaxe.rewards.reference import gold_answers, normalise
+from handaxe.slots import Reward
+
+__all__ = ["token_f1"]
+
+
+def token_f1(
+    *,
+    extract: Callable[[Trajectory], str] = final_text,
+    whole: frozenset[str] = frozenset({"yes", "no", "noanswer"}),
+) -> Reward:
+    """Give the harmonic mean of word precision and recall against the best of the reference answers.
+
+        shared = sum_w min(count_said(w), count_gold(w))
+        F1     = 2 * shared / (words_said + words_gold)
+        R_i    = max over golds of F1;   0 where either side is a word of `whole` and the two are not equal
+
+    Words are those of the SQuAD-normalised texts (case, punctuation and articles dropped).
+
+    Args:
+        extract: what the answer text is.
+        whole: answers that must match exactly; frozenset() scores all alike.
+
+    Returns:
+        A reward with outcome [G] in [0, 1]. No turn, or an empty answer: 0.
+
+    Raises:
+        TaskError: the task has no answer.
+
+    Example:
+        answer "paris"; final text "paris france"  ->  2 * 1 / (2 + 1) = 0.6667
+
+    Paper: arXiv:1606.05250 (SQuAD), its F1 metric; `whole` as in arXiv:2505.16410 (Tool-Star).
+    Differs: nothing.
+    """
+
+    def score(trajectory: Trajectory) -> float:
+        said = normalise(extract(trajectory))
+        return max(_f1(said, normalise(gold), whole) for gold in gold_answers(trajectory.task))
+
+    return outcome(score)
+
+
+def _f1(said: str, gold: str, whole: frozenset[str]) -> float:
+    if (said in whole or gold in whole) and said != gold:
+        return 0.0
+    words, wanted = said.split(), gold.split()
+    shared = sum((Counter(words) & Counter(wanted)).values())
+    return 2 * shared / (len(words) + len(wanted)) if shared else 0.0

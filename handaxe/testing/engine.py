@@ -1,0 +1,173 @@
+"""The contract of an engine, as checks that any engine must pass: `check_engine(make_engine, make_model, ...)`.
+
+What the engine says is compared with a loop over single rows without padding, one token at a time, in plain torch.
+
+Shapes: B rows, T tokens, V vocabulary.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from handaxe.errors import InputError
+from handaxe.records import Sampling
+from handaxe.slots import Engine, Model, Sample
+from handaxe.testing import engine_training
+from handaxe.testing.engine_case import (
+    EngineCase,
+    close,
+    completed_batch,
+    example_batch,
+    example_requests,
+    oracle_measures,
+    raised,
+)
+
+__all__ = ["check_engine"]
+
+
+def check_engine(
+    make_engine: Callable[[], Engine],
+    make_model: Callable[[], Model],
+    *,
+    folder: Path,
+    tolerance: float = 1e-5,
+    gradient: Callable[[Engine], Mapping[str, Tensor]] | None = None,
+    weights: Callable[[Engine], Mapping[str, Tensor]] | None = None,
+    reference: bool = False,
+) -> list[str]:
+    """Check everything that `slots.Engine` promises.
+
+    Args:
+        make_engine: a fresh engine with version 0, the same weights at each call, without weight decay.
+        make_model: a fresh model in plain torch with those same weights; what the engine is compared with.
+        folder: an empty folder for checkpoints.
+        tolerance: absolute and relative, on log-probs, losses and gradients (gradients relative to the largest entry).
+        gradient: reads what `forward_backward` has gathered, by the names of `model.module.named_parameters()`. None
+            for an engine that cannot show it.
+        weights: reads the weights by the same names, for such an engine: after one AdamW step they must have moved by
+            the learning rate against the sign of the oracle's gradient. Given neither, the loss and the norm of the
+            gradient are still checked.
+        reference: the engine keeps a reference model.
+
+    Returns:
+        The names of the checks, all passed.
+
+    Raises:
+        AssertionError: saying what the engine did and what it should have done.
+    """
+    case = EngineCase(make_engine, make_model, folder, tolerance, gradient, weights, reference)
+    checks = [_measures, _sampled_logp, _seeds, _endings, _greedy, _limits]
+    checks += [engine_training.check_gradient, engine_training.check_splits, engine_training.check_step]
+    checks += [engine_training.check_bad_loss, engine_training.check_checkpoint]
+    checks += [engine_training.check_damaged_checkpoint]
+    if reference:
+        checks.append(engine_training.check_reference)
+    for check in checks:
+        check(case)
+    return [check.__name__.lstrip("_").removeprefix("check_") for check in checks]
+
+
+# --- measuring and sampling --------------------------------------------------------------------------------------
+
+
+def _measures(case: EngineCase) -> None:
+    engine, batch = case.make_engine(), example_batch(case.make_model(), padding=3)
+    want = oracle_measures(case.make_model(), batch)
+    got = engine.forward(batch, names=tuple(want))
+    assert set(got) == set(want), f"forward was asked for {set(want)} and gave {set(got)}"
+    for name in want:
+        close(f"forward's {name}", got[name], want[name].detach(), case.tolerance)
+    again = engine.forward(batch, names=("logp",))["logp"]
+    assert torch.equal(again, got["logp"]), "two forwards of the same batch differ: is dropout on?"
+
+
+def _sampled_logp(case: EngineCase) -> None:
+    for sampling in (Sampling(max_tokens=6), Sampling(temperature=0.7, max_tokens=6), Sampling(0.7, 0.8, 5, 6)):
+        engine = case.make_engine()
+        requests = example_requests(case.make_model(), sampling)
+        completions = engine.sample(requests)
+        want = oracle_measures(case.make_model(), completed_batch(requests, completions))["logp"]
+        for row, (request, done) in enumerate(zip(requests, completions)):
+            lengths = {len(part) for part in (done.ids, done.logp, done.behaviour_logp, done.version)}
+            assert lengths == {len(done.ids)} and done.ids, f"a completion has arrays of lengths {lengths}"
+            span = slice(len(request.ids), len(request.ids) + len(done.ids))
+            what = f"logp sampled at temperature {sampling.temperature}, top_p {sampling.top_p}"
+            close(what, torch.tensor(done.logp), want[row, span].detach(), case.tolerance)
+            behaviour = torch.tensor(done.behaviour_logp)
+            assert bool((behaviour >= torch.tensor(done.logp) - case.tolerance).all()), "behaviour_logp is below logp"
+            assert bool((behaviour <= case.tolerance).all()), "behaviour_logp is above 0"
+            if sampling.top_p == 1:
+                close("behaviour_logp without cuts", behaviour, torch.tensor(done.logp), case.tolerance)
+
+
+def _seeds(case: EngineCase) -> None:
+    engine = case.make_engine()
+    requests = example_requests(case.make_model(), Sampling(max_tokens=8))
+    together = [done.ids for done in engine.sample(requests)]
+    backwards = [done.ids for done in engine.sample(requests[::-1])][::-1]
+    alone = [engine.sample([request])[0].ids for request in requests]
+    assert together == backwards, "the order of the requests changed what was sampled"
+    assert together == alone, "what is sampled together changed what was sampled"
+    longer = [r._replace(sampling=replace(r.sampling, max_tokens=10)) for r in requests]
+    begun = [done.ids[:8] for done in engine.sample(longer)]
+    assert together == begun, "more room changed the first tokens"
+    others = [done.ids for done in engine.sample([r._replace(seed=r.seed + 1000) for r in requests])]
+    assert together != others, "the seed changes nothing"
+
+
+def _endings(case: EngineCase) -> None:
+    engine = case.make_engine()
+    requests = example_requests(case.make_model(), Sampling(max_tokens=8))
+    for request, whole in zip(requests, engine.sample(requests)):
+        assert (len(whole.ids), whole.finish) == (8, "length"), "nothing stops it, so it must run to its length"
+        last = whole.ids[5]
+        cut = whole.ids[: whole.ids.index(last) + 1]
+        ends = {"stop": request._replace(stop=frozenset({last})), "header": request._replace(header=frozenset({last}))}
+        for name, ending in ends.items():
+            done = engine.sample([ending])[0]
+            assert (done.ids, done.finish) == (cut, name), f"id {last} must be kept and end it as {name}: {done}"
+        both = engine.sample([request._replace(stop=frozenset({last}), header=frozenset({last}))])[0]
+        assert both.finish == "stop", "an id that is both stop and header counts as stop"
+        one = engine.sample([request._replace(sampling=Sampling(max_tokens=1), stop=frozenset({whole.ids[0]}))])[0]
+        assert (one.ids, one.finish) == (whole.ids[:1], "stop"), "a stop id at the limit is a stop"
+
+
+def _greedy(case: EngineCase) -> None:
+    engine, model = case.make_engine(), case.make_model()
+    model.module.eval()
+    requests = example_requests(model, Sampling(temperature=0, max_tokens=5))
+    device = next(model.module.parameters()).device
+    for request, done in zip(requests, engine.sample(requests)):
+        ids = list(request.ids)
+        for token, logp, behaviour in zip(done.ids, done.logp, done.behaviour_logp):
+            ids_1T = torch.tensor([ids], device=device)
+            with torch.no_grad():
+                logp_V = (
+                    model.forward(ids_1T, torch.ones_like(ids_1T, dtype=torch.bool))[0][0, -1].double().log_softmax(-1)
+                )
+            assert logp_V[token] >= logp_V.max() - case.tolerance, f"greedy took {token}, {logp_V.argmax()} is likelier"
+            close("a greedy token's logp (temperature 1)", torch.tensor(logp), logp_V[token].cpu(), case.tolerance)
+            assert behaviour == 0, "greedy draws from a point mass, its behaviour_logp is 0"
+            ids.append(token)
+
+
+def _limits(case: EngineCase) -> None:
+    engine, model = case.make_engine(), case.make_model()
+    ids = [t % model.vocab_size for t in range(model.max_length)]
+    request = Sample(ids[: model.max_length - 2], Sampling(max_tokens=8), seed=1, stop=frozenset())
+    short = request._replace(ids=ids[:2])
+    done, other = engine.sample([request, short])
+    assert (len(done.ids), done.finish) == (2, "length"), "max_tokens must be cut to the room that is left"
+    assert len(other.ids) == 8, "a neighbour without room cut another request short"
+    for bad in (ids, [], [model.vocab_size]):
+        both = [short, request._replace(ids=bad)]
+        message = raised(InputError, partial(engine.sample, both), f"a prompt of {len(bad)} ids, {bad[:1]} ...,")
+        assert "request 1" in message, f"the error must name request 1: {message}"
+    assert engine.sample([]) == [], "no request, no completion"

@@ -1,0 +1,200 @@
+"""The contract of a loss, as a check that anyone can run on their own: `check_loss(my_loss)`.
+
+Everything is done on random ragged batches from `testing.batches`, in which rollouts have one to three rows, rows have
+several turns with tool replies between them, and some rollouts train nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from handaxe.ops.seeds import generator
+from handaxe.slots import Loss
+from handaxe.tensors import Batch, Denominators, PolicyOut, combine_metrics
+from handaxe.testing.batches import random_batch, random_policy
+
+__all__ = ["Evaluated", "check_loss", "evaluate", "join"]
+
+
+class Evaluated(NamedTuple):
+    """A loss on one batch: its value, its gradients [B, T] by what they are with respect to, and its metrics."""
+
+    value: float
+    gradients: dict[str, Tensor]
+    metrics: dict[str, float]
+
+
+def evaluate(loss: Loss, out: PolicyOut, batch: Batch) -> Evaluated:
+    """Value, gradients and metrics of a loss; a tensor that it does not use has gradient 0."""
+    leaves = {"logp": out.logp_BT, "entropy": out.entropy()}
+    if out.value_BT is not None:
+        leaves["value"] = out.value_BT
+    value, metrics = loss(out, batch)
+    assert value.shape == (), f"a loss is a scalar, but this one has shape {tuple(value.shape)}"
+    assert value.requires_grad, "the loss has no gradient"
+    found = torch.autograd.grad(value, list(leaves.values()), allow_unused=True)
+    gradients = {
+        name: torch.zeros_like(leaf) if gradient is None else gradient
+        for (name, leaf), gradient in zip(leaves.items(), found)
+    }
+    return Evaluated(value.item(), gradients, metrics)
+
+
+def check_loss(loss: Loss, *, together: Callable[[Batch], Tensor] | None = None, batch: Batch | None = None) -> None:
+    """Check everything that a loss promises to whoever uses it.
+
+    Value, gradient and metrics are finite, deterministic and the same in float32; they do not change when what stands
+    off the mask becomes NaN or 1e9, when rows are reordered, padding or rows without a trained token are added, or the
+    batch is cut into micro-batches with the same denominators; nothing that was handed over is changed; with nothing
+    to train the loss is 0.
+
+    Args:
+        loss: (PolicyOut, Batch) -> LossOut.
+        together: Batch -> [B] int64; rows of equal number are never put into different micro-batches. None: any row
+            may go anywhere. `lambda batch: batch.rollout_B` keeps rollouts whole.
+        batch: float64, to check on; None for two random ones.
+
+    Raises:
+        AssertionError: naming the promise that is broken, with the numbers.
+    """
+    for seed, one in enumerate([random_batch(seed) for seed in (1, 2)] if batch is None else [batch]):
+        out = random_policy(one, seed)
+        whole = _check_alone(loss, out, one)
+        _check_mask(loss, out, one, whole)
+        _check_padding(loss, out, one, whole)
+        units_B = torch.arange(len(one)) if together is None else together(one)
+        _check_split(loss, out, one, whole, units_B, seed)
+
+
+def _check_alone(loss: Loss, out: PolicyOut, batch: Batch) -> Evaluated:
+    before = _copied(out, batch)
+    whole = evaluate(loss, out, batch)
+    numbers = {"the value": whole.value} | whole.metrics
+    for name, number in numbers.items():
+        assert isinstance(number, float), f"{name} is {number!r}, not a float"
+        assert np.isfinite(number), f"{name} is {number}"
+    for old, new in zip(before, _tensors(out, batch)):
+        assert torch.equal(old, new.detach()), "the loss changed a tensor that it was given"
+    _same(evaluate(loss, out, batch), whole, "two calls differ", exact=True)
+    small = batch.map(lambda tensor: tensor.float() if tensor.is_floating_point() else tensor)
+    rough = evaluate(loss, _mapped(out, lambda tensor: tensor.float()), small)
+    _same(rough, whole, "float32 differs from float64", tolerance=2e-4)
+    return whole
+
+
+def _check_mask(loss: Loss, out: PolicyOut, batch: Batch, whole: Evaluated) -> None:
+    for poison in (float("nan"), 1e9, float("-inf")):
+
+        def poisoned(tensor: Tensor, poison: float = poison) -> Tensor:
+            if tensor.ndim < 2 or not tensor.is_floating_point():
+                return tensor
+            return torch.where(batch.mask_BT, tensor, poison)
+
+        told = f"what stands off the mask matters ({poison} there)"
+        _same(evaluate(loss, _mapped(out, poisoned), batch.map(poisoned)), whole, told)
+    nothing = replace(
+        batch,
+        mask_BT=torch.zeros_like(batch.mask_BT),
+        rollout_tokens_B=torch.zeros_like(batch.rollout_tokens_B),
+    )
+    for counts in (batch.denominators, Denominators(0.0, 0.0, 0.0, 0.0)):
+        empty = evaluate(loss, out, replace(nothing, denominators=counts))
+        assert empty.value == 0, f"with nothing to train the loss is {empty.value}, not 0"
+        assert all(np.isfinite(number) for number in empty.metrics.values()), "with nothing to train a metric is NaN"
+        for name, gradient in empty.gradients.items():
+            assert not gradient.any(), f"with nothing to train the gradient of {name} is not 0"
+
+
+def _check_padding(loss: Loss, out: PolicyOut, batch: Batch, whole: Evaluated) -> None:
+    def wide(tensor: Tensor) -> Tensor:
+        return torch.nn.functional.pad(tensor, (0, 3)) if tensor.ndim == 2 else tensor
+
+    padded = evaluate(loss, _mapped(out, wide), batch.map(wide))
+    length = batch.mask_BT.shape[1]
+    cut = padded._replace(gradients={name: gradient[:, :length] for name, gradient in padded.gradients.items()})
+    _same(cut, whole, "padding matters")
+
+    def taller(tensor: Tensor) -> Tensor:
+        return torch.cat([tensor, tensor[:2]])
+
+    more = batch.map(taller)
+    mask_BT, tokens_B, rollout_B = more.mask_BT.clone(), more.rollout_tokens_B.clone(), more.rollout_B.clone()
+    mask_BT[len(batch) :], tokens_B[len(batch) :] = False, 0
+    fresh = int(batch.rollout_B.max()) // 2 * 2 + 2
+    rollout_B[len(batch) :] = torch.arange(fresh, fresh + len(more) - len(batch))
+    more = replace(more, mask_BT=mask_BT, rollout_tokens_B=tokens_B, rollout_B=rollout_B)
+    added = evaluate(loss, _mapped(out, taller), more)
+    cut = added._replace(gradients={name: gradient[: len(batch)] for name, gradient in added.gradients.items()})
+    _same(cut, whole, "rows without a trained token matter")
+
+
+def _check_split(loss: Loss, out: PolicyOut, batch: Batch, whole: Evaluated, units_B: Tensor, seed: int) -> None:
+    rng = generator(seed, "check_split")
+    units = rng.permutation(torch.unique(units_B).numpy())
+    for parts in (1, 2, len(units)):
+        chosen = [torch.isin(units_B, torch.tensor(part)).nonzero()[:, 0] for part in np.array_split(units, parts)]
+        chosen = [index[torch.from_numpy(rng.permutation(len(index)))] for index in chosen if len(index)]
+        pieces = [(index, evaluate(loss, *_rows(out, batch, index))) for index in chosen]
+        told = "the order of rows matters" if parts == 1 else f"a split into {parts} micro-batches matters"
+        _same(join(pieces, whole), whole, told)
+
+
+def join(pieces: list[tuple[Tensor, Evaluated]], like: Evaluated) -> Evaluated:
+    """The whole of micro-batches: values and metrics added up, gradients put back to their rows.
+
+    Args:
+        pieces: for each micro-batch its rows' index in the whole batch, and what came of it.
+        like: something with gradients of the whole batch's shape.
+    """
+    gradients = {name: torch.zeros_like(gradient) for name, gradient in like.gradients.items()}
+    for index, piece in pieces:
+        for name, gradient in piece.gradients.items():
+            gradients[name][index, : gradient.shape[1]] = gradient
+    value = sum(piece.value for _, piece in pieces)
+    return Evaluated(value, gradients, combine_metrics([piece.metrics for _, piece in pieces]))
+
+
+def _same(found: Evaluated, wanted: Evaluated, told: str, *, exact: bool = False, tolerance: float = 1e-6) -> None:
+    tolerance = 0.0 if exact else tolerance
+    pairs = {"the value": (found.value, wanted.value)}
+    assert found.metrics.keys() == wanted.metrics.keys(), f"{told}: metrics {set(found.metrics) ^ set(wanted.metrics)}"
+    pairs |= {f"metric {name}": (found.metrics[name], wanted.metrics[name]) for name in wanted.metrics}
+    for name, (a, b) in pairs.items():
+        assert abs(a - b) <= tolerance * max(1.0, abs(b)), f"{told}: {name} is {a!r} instead of {b!r}"
+    for name, b_BT in wanted.gradients.items():
+        a_BT = found.gradients[name].to(b_BT.dtype)
+        apart = (a_BT - b_BT).abs().max().item()
+        fine = apart <= tolerance * max(1.0, b_BT.abs().max().item())
+        assert fine, f"{told}: the gradient with respect to {name} is off by {apart}"
+
+
+def _rows(out: PolicyOut, batch: Batch, index: Tensor) -> tuple[PolicyOut, Batch]:
+    part = batch.rows(index)
+    length = part.mask_BT.shape[1]
+    return _mapped(out, lambda tensor: tensor[index, :length]), part
+
+
+def _mapped(out: PolicyOut, change: Callable[[Tensor], Tensor]) -> PolicyOut:
+    """A policy of fresh leaves, changed by `change`."""
+
+    def leaf(tensor: Tensor) -> Tensor:
+        return change(tensor.detach()).clone().requires_grad_()
+
+    entropy_BT = leaf(out.entropy())
+    return PolicyOut(leaf(out.logp_BT), lambda: entropy_BT, None if out.value_BT is None else leaf(out.value_BT))
+
+
+def _tensors(out: PolicyOut, batch: Batch) -> list[Tensor]:
+    found = [out.logp_BT, out.entropy()] + ([] if out.value_BT is None else [out.value_BT])
+    batch.map(lambda tensor: found.append(tensor) or tensor)  # type: ignore[func-returns-value]
+    return found
+
+
+def _copied(out: PolicyOut, batch: Batch) -> list[Tensor]:
+    return [tensor.detach().clone() for tensor in _tensors(out, batch)]

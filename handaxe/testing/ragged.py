@@ -1,0 +1,42 @@
+"""Ragged groups drawn at random, for contract tests: siblings of unequal turns, tokens and sequences."""
+
+from collections.abc import Sequence
+
+from handaxe.ops.seeds import generator
+from handaxe.records import Group, Scores
+from handaxe.testing.records import make_group, make_trajectory
+
+__all__ = ["random_group", "random_scores"]
+
+
+def random_group(seed: int, *, size: int | None = None, features: Sequence[str] = (), off_mask: float = 0.0) -> Group:
+    """A ragged group drawn at random: 1 to 5 siblings of 1 to 4 turns in 1 to 3 sequences, turns of 1 to 4 tokens.
+
+    Features named in `features` are uniform: in (-3, 0) when the name ends in logp, in (0, 1) otherwise.
+    """
+    rng = generator("testing.random_group", seed)
+    members = []
+    for _ in range(size if size is not None else int(rng.integers(1, 6))):
+        turns = ["p" * int(rng.integers(1, 5)) for _ in range(int(rng.integers(1, 5)))]
+        layouts: list[str] = []
+        row = "U" * int(rng.integers(1, 3)) + "t"
+        for k, turn in enumerate(turns):
+            row += turn
+            if k + 1 < len(turns) and len(layouts) < 2 and rng.random() < 0.3:
+                layouts, row = [*layouts, row], "Utt"
+            elif k + 1 < len(turns):
+                row += "t" + "T" * int(rng.integers(0, 3)) + "t"
+        layouts.append(row)
+        count = sum(map(len, turns))
+        made = {name: (rng.uniform(-3, 0, count) if name.endswith("logp") else rng.random(count)) for name in features}
+        logp = rng.uniform(-3, 0, count)
+        members.append(make_trajectory(layouts=layouts, logp=logp, features=made, off_mask=off_mask))
+    return make_group(trajectories=members)
+
+
+def random_scores(group: Group, seed: int) -> Scores:
+    """Scores for a group drawn at random: normal outcomes, normal rewards of each turn, two in three eligible."""
+    rng = generator("testing.random_scores", seed)
+    turns = tuple(rng.normal(size=len(trajectory.turns)) for trajectory in group)
+    eligible = rng.random(len(group)) < 2 / 3
+    return Scores(rng.normal(size=len(group)), turns, eligible=eligible)

@@ -1,0 +1,279 @@
+"""Small valid records from token tables, for tests: trajectories, groups, scores, rated groups.
+
+A layout is a sequence drawn with one letter a token, `U` user, `t` template, `T` tool, `p` policy; blanks are
+ignored. Every maximal run of `p` is one turn. The two-turn drawing of `handaxe.records` is
+
+    make_trajectory(layouts=["UUt pp tTt p"])
+
+and the same attempt with its second turn in a sequence of its own (a template that rewrote history) is
+
+    make_trajectory(layouts=["UUt pp", "UUttTt p"])
+
+Tests that do not care about tokens say what happened in each turn and get a layout for free:
+
+    make_trajectory(texts=["", "408"], calls=[["calculator"], []], replies=[["408"], []])
+
+Per-token numbers (`logp`, `features`) are given for the policy's tokens only, in order, over all sequences; a
+single number is for all of them. What stands off the mask in a feature is `off_mask`: pass NaN to see who looks.
+Everything made here passes `records.check`.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from handaxe.errors import InputError
+from handaxe.ops.seeds import generator
+from handaxe.records import (
+    Advantages,
+    Author,
+    Ending,
+    Finish,
+    Group,
+    Message,
+    ParsedTurn,
+    Rated,
+    Sampling,
+    Scores,
+    Task,
+    ToolCall,
+    ToolReply,
+    Trajectory,
+    Turn,
+    check,
+)
+from handaxe.records import Sequence as TokenSequence
+
+__all__ = ["make_group", "make_rated", "make_scores", "make_task", "make_trajectory"]
+
+LETTERS = {"t": Author.TEMPLATE, "U": Author.USER, "T": Author.TOOL, "p": Author.POLICY}
+Numbers = float | Sequence[float] | np.ndarray
+TurnSpan = tuple[int, int, int]
+
+
+def make_task(
+    *,
+    id: str = "task-0",
+    question: str = "What is 12*34?",
+    answer: Any = None,
+    metadata: Mapping[str, Any] | None = None,
+) -> Task:
+    """A task of one user message."""
+    return Task(id, (Message("user", question),), answer, metadata=metadata or {})
+
+
+def make_trajectory(
+    *,
+    layouts: Sequence[str] | None = None,
+    texts: Sequence[str] | None = None,
+    calls: Sequence[Sequence[str | ToolCall]] | None = None,
+    replies: Sequence[Sequence[str | ToolReply]] | None = None,
+    errors: Sequence[Sequence[str]] | None = None,
+    finish: Sequence[Finish] | None = None,
+    ending: Ending | str = "completed",
+    logp: Numbers = -0.5,
+    features: Mapping[str, Numbers] | None = None,
+    off_mask: float = 0.0,
+    task: Task | None = None,
+    id: str = "trajectory-0",
+    sample: int = 0,
+    version: int = 0,
+    env: Mapping[str, Any] | None = None,
+) -> Trajectory:
+    """One valid trajectory.
+
+    Args:
+        layouts: one drawing per sequence (see the module); left out, one sequence with two tokens a turn and one
+            reply token where something replied.
+        texts, calls, replies, errors, finish: one entry a turn; those left out are empty ("stop" for finish). A
+            call may be a tool's name, a reply its content: it then answers the call at its place with status ok.
+        ending: an Ending, or one in a word such as "infra_error"; "truncated" is by length.
+        logp: log-prob of each policy token, also used as behaviour_logp.
+        features: named numbers of the policy tokens, such as old_logp, ref_logp, value, collision.
+        off_mask: what features hold at every other token.
+        version: of the weights that wrote every policy token.
+
+    Returns:
+        The trajectory; its turns are numbered through all sequences.
+
+    Raises:
+        InputError: when a list does not have one entry a turn or one number a policy token.
+    """
+    told = [x for x in (texts, calls, replies, errors, finish) if x is not None]
+    if layouts is None:
+        layouts = [_free_layout(max([len(x) for x in told], default=1), replies)]
+    task = task or make_task()
+    sequences, spans = _sequences(layouts, logp, features or {}, off_mask, version, id)
+    wrong = [len(x) for x in told if len(x) != len(spans)]
+    if wrong:
+        raise InputError(f"the layouts {list(layouts)} draw {len(spans)} turns, but a list has {wrong[0]} entries")
+    turns = tuple(
+        _turn(
+            k,
+            span,
+            texts[k] if texts else "",
+            calls[k] if calls else (),
+            replies[k] if replies else (),
+            errors[k] if errors else (),
+            finish[k] if finish else "stop",
+        )
+        for k, span in enumerate(spans)
+    )
+    messages = list(task.messages)
+    for turn in turns:
+        messages.append(Message("assistant", turn.parsed.text, turn.parsed.calls))
+        messages += [Message("tool", r.content, call_id=r.call_id, name=r.name) for r in turn.replies]
+    if isinstance(ending, str):
+        ending = Ending(ending, "length" if ending == "truncated" else "")  # type: ignore[arg-type]
+    made = Trajectory(id, task, sample, turns, sequences, ending, tuple(messages), env=env or {})
+    check(made)
+    return made
+
+
+def make_group(
+    *,
+    trajectories: Iterable[Trajectory] | None = None,
+    layouts: Sequence[str | Sequence[str]] | None = None,
+    size: int = 4,
+    task: Task | None = None,
+    step: int = 0,
+) -> Group:
+    """A group of siblings with ids and samples numbered and one task shared.
+
+    Args:
+        trajectories: the siblings; or
+        layouts: one drawing (or one per sequence) for each sibling; or
+        size: that many copies of the two-turn drawing in `handaxe.records`.
+        task: the task they share; left out, the first sibling's.
+    """
+    if trajectories is None:
+        drawings = layouts if layouts is not None else ["UUt pp tTt p"] * size
+        trajectories = [make_trajectory(layouts=[d] if isinstance(d, str) else d) for d in drawings]
+    members = list(trajectories)
+    task = task or (members[0].task if members else make_task())
+    return Group(
+        task, tuple(replace(t, id=f"{task.id}/{step}/{i}", sample=i, task=task) for i, t in enumerate(members)), step
+    )
+
+
+def make_scores(
+    outcome: Sequence[float],
+    *,
+    turns: Sequence[Sequence[float]] | None = None,
+    channels: Mapping[str, Sequence[float]] | None = None,
+    eligible: Sequence[bool] | None = None,
+) -> Scores:
+    """Scores from plain lists."""
+    return Scores(
+        np.asarray(outcome, np.float64),
+        None if turns is None else tuple(np.asarray(t, np.float64) for t in turns),
+        {name: np.asarray(values, np.float64) for name, values in (channels or {}).items()},
+        eligible=None if eligible is None else np.asarray(eligible, bool),
+    )
+
+
+def make_rated(
+    *,
+    group: Group | None = None,
+    outcome: Sequence[float] | None = None,
+    scores: Scores | None = None,
+    advantage: Sequence[float] | None = None,
+    trained: Sequence[bool] | None = None,
+) -> Rated:
+    """A rated group.
+
+    Args:
+        group: left out, as many two-turn siblings as there are outcomes (4 when those are left out too).
+        outcome: of each sibling, 0 when left out; or `scores` in full.
+        advantage: one number a sibling, put on each of its policy tokens; left out, the outcome.
+        trained: left out, all of them.
+    """
+    if group is None:
+        group = make_group(size=4 if outcome is None else len(outcome))
+    if scores is None:
+        scores = make_scores([0.0] * len(group) if outcome is None else outcome)
+    values = scores.outcome if advantage is None else advantage
+    tokens = tuple(
+        tuple(np.where(sequence.mask, float(value), 0.0) for sequence in trajectory.sequences)
+        for trajectory, value in zip(group, values, strict=True)
+    )
+    return Rated(group, scores, Advantages(tokens), np.asarray([True] * len(group) if trained is None else trained))
+
+
+def _free_layout(turns: int, replies: Sequence[Sequence[Any]] | None) -> str:
+    parts = ["Ut"]
+    for k in range(turns):
+        answered = replies is not None and k < len(replies) and len(replies[k]) > 0
+        parts.append("pp" + ("tTt" if answered else "t" if k + 1 < turns else ""))
+    return " ".join(parts)
+
+
+def _sequences(
+    layouts: Sequence[str], logp: Numbers, features: Mapping[str, Numbers], off_mask: float, version: int, id: str
+) -> tuple[tuple[TokenSequence, ...], list[TurnSpan]]:
+    drawn = [layout.replace(" ", "") for layout in layouts]
+    strange = sorted({letter for row in drawn for letter in row} - LETTERS.keys())
+    if strange:
+        raise InputError(f"a layout holds {strange}; its letters are U user, t template, T tool, p policy")
+    count = sum(row.count("p") for row in drawn)
+    flat = {name: _spread(name, values, count) for name, values in {**features, "logp": logp}.items()}
+    rng, used = generator("testing.ids", id), 0
+    sequences: list[TokenSequence] = []
+    spans: list[TurnSpan] = []
+    for index, row in enumerate(drawn):
+        author = np.asarray([LETTERS[letter] for letter in row], np.int8)
+        mask = author == Author.POLICY
+        turn = np.full(len(row), -1, np.int64)
+        edges = np.flatnonzero(np.diff(np.concatenate([[0], mask.astype(np.int8), [0]])))
+        for start, stop in edges.reshape(-1, 2).tolist():
+            turn[start:] = len(spans)
+            spans.append((index, start, stop))
+        here = slice(used, used + int(mask.sum()))
+        used = here.stop
+        own_logp = _place(flat["logp"][here], mask, 0.0).astype(np.float32)
+        ids = rng.integers(0, 256, len(row))
+        named = {name: _place(flat[name][here], mask, off_mask) for name in features}
+        sequences.append(
+            TokenSequence(ids, author, turn, own_logp, own_logp.copy(), np.where(mask, version, -1), named)
+        )
+    return tuple(sequences), spans
+
+
+def _place(values: np.ndarray, mask: np.ndarray, blank: float) -> np.ndarray:
+    out = np.full(len(mask), blank, np.float64)
+    out[mask] = values
+    return out
+
+
+def _spread(name: str, values: Numbers, count: int) -> np.ndarray:
+    array = np.asarray(values, np.float64)
+    if array.ndim == 0:
+        return np.full(count, float(array))
+    if array.shape != (count,):
+        raise InputError(f"{name} has {len(array)} numbers for {count} policy tokens")
+    return array
+
+
+def _turn(
+    k: int,
+    span: TurnSpan,
+    text: str,
+    calls: Sequence[str | ToolCall],
+    replies: Sequence[str | ToolReply],
+    errors: Sequence[str],
+    finish: Finish,
+) -> Turn:
+    made = []
+    for j, call in enumerate(calls):
+        call = ToolCall(call, {}) if isinstance(call, str) else call
+        made.append(call if call.id else replace(call, id=f"{k}-{j}"))
+    said = []
+    for j, reply in enumerate(replies):
+        if isinstance(reply, str):
+            call_id, name = (made[j].id, made[j].name) if j < len(made) else ("", "")
+            reply = ToolReply(call_id, name, reply)
+        said.append(reply)
+    parsed = ParsedTurn(text, tuple(made), tuple(errors), text)
+    return Turn(*span, parsed, finish, Sampling(), seed=k, replies=tuple(said))

@@ -1,0 +1,121 @@
+"""The contract that every reward keeps, as one function: give it yours."""
+
+import copy
+import json
+import pickle
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from handaxe.records import Group, Scores, Sequence, Trajectory
+from handaxe.slots import Reward, Stateful
+
+__all__ = ["check_reward", "without_turns"]
+
+
+def check_reward(reward: Reward, group: Group) -> None:
+    """Check that a reward keeps its contract on a group.
+
+    The group you give should hold siblings that the reward tells apart. Checked are:
+        shapes       outcome [G]; turns, channels and turn_channels of the shapes `records.Scores` states; all finite
+        purity       neither the group nor, after its state is put back, the reward is changed by scoring
+        determinism  asked again from the same state, it says the same
+        order        with siblings in another order the same scores come in that order
+        edge cases   a lone sibling, and a sibling without any turn, are scored too
+        state        state_dict is JSON, and load_state_dict of it changes nothing
+
+    Args:
+        reward: what to check.
+        group: at least two siblings, at least one turn among them.
+
+    Raises:
+        AssertionError: saying which promise is broken.
+    """
+    assert len(group) >= 2, "check_reward needs at least two siblings"
+    before = pickle.dumps(group)
+    first = _ask(reward, group)
+    _check_shapes(first, group)
+    assert pickle.dumps(group) == before, "the reward changed the group that it scored"
+    _check_same(first, _ask(reward, group), range(len(group)), "asked twice, the reward says two things")
+    for order in (list(range(len(group)))[::-1], [*range(1, len(group)), 0]):
+        moved = replace(group, trajectories=tuple(group[i] for i in order))
+        _check_same(first, _ask(reward, moved), order, f"with siblings in the order {order} scores differ")
+    for one in group:
+        lone = replace(group, trajectories=(one,))
+        _check_shapes(_ask(reward, lone), lone)
+    silent = replace(group, trajectories=(*group.trajectories, without_turns(group[0])))
+    _check_shapes(_ask(reward, silent), silent)
+    if isinstance(reward, Stateful):
+        _check_state(reward, group)
+
+
+def without_turns(trajectory: Trajectory) -> Trajectory:
+    """The same attempt, ended before the policy could say anything: its opening and no turn."""
+    opening = trajectory.sequences[0]
+    length = int(np.argmax(opening.mask)) if opening.mask.any() else len(opening)
+    cut = Sequence(
+        opening.ids[:length],
+        opening.author[:length],
+        opening.turn[:length],
+        opening.logp[:length],
+        opening.behaviour_logp[:length],
+        opening.version[:length],
+        {name: values[:length] for name, values in opening.features.items()},
+    )
+    return replace(
+        trajectory, id=f"{trajectory.id}/silent", turns=(), sequences=(cut,), messages=trajectory.task.messages
+    )
+
+
+def _ask(reward: Reward, group: Group) -> Scores:
+    """The scores, with the reward's state as it was before."""
+    if not isinstance(reward, Stateful):
+        return reward(group)
+    stateful: Stateful = reward
+    state = copy.deepcopy(stateful.state_dict())
+    scores = reward(group)
+    stateful.load_state_dict(state)
+    return scores
+
+
+def _check_shapes(scores: Scores, group: Group) -> None:
+    size, turns = len(group), [(len(one.turns),) for one in group]
+    for name, values in {"outcome": scores.outcome, **scores.channels}.items():
+        assert isinstance(values, np.ndarray), f"{name} is a {type(values).__name__}, not a numpy array"
+        assert values.shape == (size,), f"{name} has shape {values.shape} for {size} siblings"
+        assert np.all(np.isfinite(values)), f"{name} is not finite: {values}"
+    ragged = {**({} if scores.turns is None else {"turns": scores.turns}), **scores.turn_channels}
+    for name, parts in ragged.items():
+        assert [part.shape for part in parts] == turns, f"{name} has shapes {[p.shape for p in parts]}, not {turns}"
+        assert all(np.all(np.isfinite(part)) for part in parts), f"{name} is not finite: {parts}"
+    if scores.eligible is not None:
+        assert scores.eligible.shape == (size,), f"eligible has shape {scores.eligible.shape} for {size} siblings"
+        assert scores.eligible.dtype == bool, f"eligible is {scores.eligible.dtype}, not bool"
+
+
+def _check_same(first: Scores, second: Scores, order: Any, broken: str) -> None:
+    """`second` must be `first` with its siblings in `order`."""
+    a, b = _flat(first), _flat(second)
+    assert a.keys() == b.keys(), f"{broken}: {sorted(a)} and {sorted(b)}"
+    for name in a:
+        for place, index in enumerate(order):
+            same = np.array_equal(np.asarray(a[name][index]), np.asarray(b[name][place]))
+            assert same, f"{broken}: {name} of sibling {index}: {a[name][index]} and {b[name][place]}"
+
+
+def _flat(scores: Scores) -> dict[str, Any]:
+    out: dict[str, Any] = {"outcome": scores.outcome, "turns": scores.turns, "eligible": scores.eligible}
+    out |= {f"channel {name}": values for name, values in scores.channels.items()}
+    out |= {f"turn channel {name}": values for name, values in scores.turn_channels.items()}
+    return {name: values for name, values in out.items() if values is not None}
+
+
+def _check_state(reward: Stateful, group: Group) -> None:
+    assert callable(reward), "a reward must be callable"
+    reward(group)
+    state = json.loads(json.dumps(reward.state_dict()))
+    first = reward(group)
+    reward.load_state_dict(state)
+    assert json.loads(json.dumps(reward.state_dict())) == state, "load_state_dict does not take back the whole state"
+    _check_same(first, reward(group), range(len(group)), "scores differ after load_state_dict")

@@ -1,0 +1,185 @@
+"""A Python session in a sandbox, one for each rollout."""
+
+from __future__ import annotations
+
+import atexit
+import functools
+import os
+import threading
+from datetime import datetime
+from typing import Annotated, Any
+
+from pydantic_monty import (
+    CollectString,
+    Monty,
+    MontyClassProxy,
+    MontyConversionError,
+    MontyCrashedError,
+    MontyError,
+    MontyRuntimeError,
+    MontySession,
+    MontySyntaxError,
+    OSPolicy,
+    ResourceLimits,
+)
+
+from handaxe.errors import InfrastructureError, InputError, Retry
+from handaxe.tools.decorator import Tool, tool
+from handaxe.tools.schema import ToolContext
+
+__all__ = ["python"]
+
+MAX_CODE = 50_000
+"""Characters of the longest program."""
+MAX_PRINTED = 16 * 2**20
+"""Bytes of the longest output that is kept; printing more is a limit hit."""
+EPOCH = datetime(2026, 1, 1)
+"""What the clock in the sandbox always says: the same program prints the same in every run."""
+REVERTED = "The session is as it was before this call."
+LOCK = threading.Lock()
+DIRECT = ToolContext(call_id="", seed=0)
+"""Stands in for the context when the tool is called as a plain function."""
+
+
+def python(
+    *, seconds: float = 5.0, memory: int = 64 * 2**20, recursion: int = 200, max_chars: int = 4_000, cost: float = 0.0
+) -> Tool:
+    """Make a Python session with state of its own; pass `python` or `lambda: python(seconds=1)` to an environment.
+
+    Between calls the session is a few kilobytes of bytes and holds no process, so thousands may be live: a call
+    borrows a sandboxed worker, loads the state, runs the code, and takes the state back. A call that hits the limit
+    on time or memory leaves no trace in the state. There are no files, no network, no environment variables and no
+    third-party modules; sleeping takes no time, the clock stands still, and `random` is seeded by the first call's
+    seed. The interpreter is a subset of Python (no `del`, for one), and says so where it ends.
+
+    The policy reads what was printed, then the value of the last expression as `repr` writes it, unless None; an
+    error is status "retry" and ends with the traceback.
+
+    Args:
+        seconds: of execution a call may take, > 0.
+        memory: bytes the session may hold, >= 1 MiB.
+        recursion: deepest call stack, 1 to 1000.
+        max_chars: most characters of a reply.
+        cost: of one call.
+
+    Returns:
+        The tool `python(code)`. Its `owner` is the session, with `snapshot()`, `restore(state)` and `close()`.
+
+    Raises:
+        InputError: a limit out of range. A worker that dies is an `infra_error` of the call.
+
+    Example:
+        run = python(); run("x = 40"); run("print('hi')\\nx + 2") is "hi\\n42".
+    """
+    if not seconds > 0 or memory < 2**20 or not 1 <= recursion <= 1000:
+        raise InputError(
+            f"seconds must be above 0, memory at least {2**20} bytes and recursion from 1 to 1000; "
+            f"they are {seconds}, {memory} and {recursion}"
+        )
+    limits: ResourceLimits = {
+        "max_feed_duration_secs": seconds,
+        "max_memory": memory,
+        "max_recursion_depth": recursion,
+    }
+    return _Session(limits).python.but(max_chars=max_chars, cost=cost)
+
+
+class _Session:
+    """The state between calls: bytes, or None before the first."""
+
+    def __init__(self, limits: ResourceLimits):
+        self.limits = limits
+        self.state: bytes | None = None
+        self.closed = False
+
+    @tool(timeout=None)
+    def python(self, code: Annotated[str, "the program"], context: ToolContext = DIRECT) -> str:
+        """Run Python and read what it prints and the value of its last expression. Names stay for the next call."""
+        if self.closed:
+            raise InfrastructureError("the Python session is closed")
+        if len(code) > MAX_CODE:
+            raise Retry(f"the program has {len(code)} characters, the limit is {MAX_CODE}")
+        policy: OSPolicy = {"datetime": EPOCH, "sleep": "zero", "random_start": {"seed": context.seed}}
+        try:
+            with LOCK:
+                pool = _pool(os.getpid())
+            with pool.checkout(limits=self.limits, os_policy=policy) as session:
+                if self.state is not None:
+                    session.load_session(self.state)
+                text, failed = _feed(session, code)
+                self.state = session.dump()
+        except _LimitError as limit:
+            raise Retry(f"{limit}\n{REVERTED}") from None
+        except MontyRuntimeError as broken:
+            # The dump of a session that is almost full can itself need more than the limit.
+            if not isinstance(broken.exception(), MemoryError):
+                raise
+            raise Retry(f"{broken}\n{REVERTED}") from None
+        except MontyCrashedError as broken:
+            if not broken.timed_out:
+                raise InfrastructureError(f"the Python sandbox died: {broken}") from broken
+            raise Retry(f"TimeoutError: the time is used up\n{REVERTED}") from None
+        except MontyError as broken:
+            raise InfrastructureError(f"the Python sandbox died: {broken}") from broken
+        if failed:
+            raise Retry(text)
+        return text
+
+    def snapshot(self) -> bytes | None:
+        """The state; nothing can change it."""
+        return self.state
+
+    def restore(self, state: bytes | None) -> None:
+        """Go back to a snapshot of this or another session."""
+        self.state = state
+
+    def close(self) -> None:
+        """Forget the state; later calls fail."""
+        self.state, self.closed = None, True
+
+
+class _LimitError(Exception):
+    """The code used more time or memory than it may; its session must not be used again."""
+
+
+def _feed(session: MontySession, code: str) -> tuple[str, bool]:
+    """Run the code: what it printed, then its value or traceback; and whether it failed."""
+    printed = CollectString(MAX_PRINTED)
+    try:
+        value = session.feed_run(code, print_callback=printed)
+        shown = _show(session, value)
+    except (MontySyntaxError, MontyRuntimeError) as error:
+        if isinstance(error.exception(), MemoryError | TimeoutError):
+            raise _LimitError(_lines(printed.output, error.display())) from None
+        return _lines(printed.output, error.display()), True
+    except (MontyConversionError, ValueError, RecursionError) as error:
+        return _lines(printed.output, f"the value of the last expression cannot be shown: {error}"), True
+    return _lines(printed.output, shown), False
+
+
+def _show(session: MontySession, value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, MontyClassProxy):
+        # Only the sandbox knows the object's own __repr__; `_` is the last value, as in any Python session.
+        try:
+            return str(session.feed_run("repr(_)", inputs={"_": value}))
+        except MontyRuntimeError:
+            return f"<{value.name} object>"  # nothing in the session holds it, so it is gone already
+    return repr(value)
+
+
+def _lines(printed: str, rest: str) -> str:
+    """The two after each other, on lines of their own; no newline at the end of what was merely printed."""
+    if not rest:
+        return printed.removesuffix("\n")
+    return printed + ("" if not printed or printed.endswith("\n") else "\n") + rest
+
+
+@functools.cache
+def _pool(process: int) -> Monty:
+    """The workers of one process (by id: one that was forked off needs its own). Call it holding LOCK."""
+    del process
+    pool = Monty(checkout_timeout=60.0).__enter__()
+    atexit.register(pool.__exit__, None, None, None)
+    return pool

@@ -1,0 +1,74 @@
+"""Cuts text that is too long for a policy to read."""
+
+import unicodedata
+from typing import Literal
+
+from handaxe.errors import InputError
+
+__all__ = ["Drop", "truncate"]
+
+Drop = Literal["head", "middle", "tail"]
+JOINER = "\u200d"
+LOOK_BACK = 16
+
+
+def truncate(text: str, *, limit: int, drop: Drop = "middle") -> str:
+    """Cut `text` to at most `limit` characters, the marker that says so included.
+
+    The cut never separates the halves of a surrogate pair, nor a base character from the combining marks, variation
+    selectors and joiners that follow it (of which it steps back over at most 16, so that a run of them cannot eat
+    the whole text).
+
+    Args:
+        text: anything.
+        limit: most characters of the result, >= 0. Characters, not tokens: a tool does not know the tokenizer.
+        drop: which part goes: the head, the middle or the tail.
+
+    Returns:
+        `text` itself when it fits. Else what is kept around `[... 123 characters cut ...]`, where 123 is the exact
+        number; when not even that fits in `limit`, the first `limit` characters of "...".
+
+    Raises:
+        InputError: `limit` is negative.
+
+    Example:
+        truncate("a" * 50 + "b" * 50, limit=40) is "aaaaaa[... 88 characters cut ...]bbbbbb" (39 characters).
+    """
+    if limit < 0:
+        raise InputError(f"a text cannot be cut to {limit} characters; give a limit of 0 or more")
+    if len(text) <= limit:
+        return text
+    room = limit - len(_marker(len(text)))
+    if room < 0:
+        return "..."[:limit]
+    head = {"head": 0, "middle": room - room // 2, "tail": room}[drop]
+    start = _step_back(text, head)
+    stop = _step_on(text, len(text) - (room - head))
+    return text[:start] + _marker(stop - start) + text[stop:]
+
+
+def _marker(count: int) -> str:
+    return f"[... {count} characters cut ...]"
+
+
+def _joined(text: str, place: int) -> bool:
+    """Whether the character at `place` belongs to the one before it."""
+    if not 0 < place < len(text):
+        return False
+    before, after = text[place - 1], text[place]
+    pair = "\ud800" <= before <= "\udbff" and "\udc00" <= after <= "\udfff"
+    return pair or JOINER in (before, after) or unicodedata.category(after) in ("Mn", "Mc", "Me")
+
+
+def _step_back(text: str, place: int) -> int:
+    for step in range(min(LOOK_BACK, place) + 1):
+        if not _joined(text, place - step):
+            return place - step
+    return place - 1 if "\udc00" <= text[place] <= "\udfff" else place
+
+
+def _step_on(text: str, place: int) -> int:
+    for step in range(min(LOOK_BACK, len(text) - place) + 1):
+        if not _joined(text, place + step):
+            return place + step
+    return place + 1 if "\udc00" <= text[place] <= "\udfff" else place

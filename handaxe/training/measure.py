@@ -1,0 +1,135 @@
+"""What a step is measured by, computed from its groups alone."""
+
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import get_args
+
+import numpy as np
+
+from handaxe.records import Advantages, Rated
+from handaxe.training.endings import DEFAULT
+from handaxe.training.generate import Tried
+from handaxe.training.record_rows import Fate, GroupRecord
+
+__all__ = ["Clock", "group_metrics", "settle"]
+
+
+class Clock:
+    """Seconds of wall time by phase: `with clock("reward"): ...`"""
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = {}
+
+    @contextmanager
+    def __call__(self, phase: str) -> Iterator[None]:
+        start = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.seconds[phase] = self.seconds.get(phase, 0.0) + time.perf_counter() - start
+
+
+def settle(tried: list[Tried], selected: list[Rated], trained: list[Rated]) -> list[GroupRecord]:
+    """What became of every group.
+
+    Args:
+        tried: the groups of the step.
+        selected: what the selector let through; `trained` is that without the surplus.
+    """
+    through = {trajectory.id for one in selected for trajectory in one.group}
+    final = {trajectory.id: (one, i) for one in trained for i, trajectory in enumerate(one.group)}
+    return [_settle(one, through, final) for one in tried]
+
+
+def _settle(one: Tried, through: set[str], final: dict[str, tuple[Rated, int]]) -> GroupRecord:
+    nobody = np.zeros(len(one.group), bool)
+    if one.rated is None:
+        return GroupRecord(one.group, nobody, nobody, fate=one.fate)
+    rated = one.rated
+    place = {trajectory.id: i for i, trajectory in enumerate(rated.group)}
+    now = [final.get(trajectory.id, (rated, i)) for i, trajectory in enumerate(rated.group)]
+    returns = [(r.advantages.returns, i) for r, i in now]
+    advantages = Advantages(
+        tokens=tuple(r.advantages.tokens[i] for r, i in now),
+        returns=tuple(r[i] for r, i in returns if r is not None) if all(r is not None for r, _ in returns) else None,
+    )
+    fate = one.fate
+    if not any(t.id in final for t in rated.group):
+        fate = "surplus" if any(t.id in through for t in rated.group) else "unselected"
+    return GroupRecord(
+        group=one.group,
+        scored=np.array([trajectory.id in place for trajectory in one.group], bool),
+        trained=np.array([t.id in final and bool(_trained(*final[t.id])) for t in one.group], bool),
+        scores=rated.scores,
+        advantages=advantages,
+        fate=fate,
+    )
+
+
+def _trained(rated: Rated, i: int) -> bool:
+    return rated.trained[i]
+
+
+def group_metrics(groups: list[GroupRecord], seconds: dict[str, float]) -> dict[str, float]:
+    """Metrics of a step's groups; failures are counted apart and enter no mean.
+
+    reward, channel/NAME       mean outcome and channels over the scored trajectories
+    reward_spread              mean over groups of the (population) standard deviation of outcomes
+    calls, turns, tokens       a trajectory, over the scored ones
+    ending/KIND, reply/STATUS  counts over everything generated
+    groups, groups/FATE        how many groups, and what became of them; groups/zero_advantage, groups/lone
+    trained_share              of the generated trajectories
+    seconds/PHASE              wall time; seconds/tools is the sum over calls, which run side by side
+    tokens_per_second          sampled tokens over the wall time of sampling
+    """
+    everything = [trajectory for one in groups for trajectory in one.group]
+    scored = [t for one in groups for t, seen in zip(one.group, one.scored) if seen]
+    sampled = sum(trajectory.num_tokens for trajectory in everything)
+    replies = [reply for trajectory in everything for reply in trajectory.replies]
+    trained = sum(int(one.trained.sum()) for one in groups)
+    out = _scores(groups)
+    for name, values in {
+        "calls": [len(t.calls) for t in scored],
+        "turns": [len(t.turns) for t in scored],
+        "tokens": [t.num_tokens for t in scored],
+    }.items():
+        out[name] = _mean(values)
+    out |= dict.fromkeys((f"ending/{kind}" for kind in DEFAULT), 0.0)
+    out |= {f"ending/{k}": float(n) for k, n in Counter(t.ending.kind for t in everything).items()}
+    out |= {f"reply/{k}": float(n) for k, n in Counter(reply.status for reply in replies).items()}
+    out |= _counts(groups)
+    out["trajectories"], out["trajectories/trained"] = float(len(everything)), float(trained)
+    out["trained_share"] = trained / len(everything) if everything else 0.0
+    out |= {f"seconds/{phase}": value for phase, value in seconds.items()}
+    out["seconds/tools"] = float(sum(reply.seconds for reply in replies))
+    out["tokens_per_second"] = sampled / max(seconds.get("sampling", 0.0), 1e-9)
+    return out
+
+
+def _scores(groups: list[GroupRecord]) -> dict[str, float]:
+    scores = [one.scores for one in groups if one.scores is not None]
+    names = dict.fromkeys(name for one in scores for name in one.channels)
+    out = {"reward": _mean([float(v) for one in scores for v in one.outcome])}
+    out["reward_spread"] = _mean([float(one.outcome.std()) for one in scores])
+    for name in names:
+        out[f"channel/{name}"] = _mean([float(v) for one in scores for v in one.channels.get(name, ())])
+    return out
+
+
+def _counts(groups: list[GroupRecord]) -> dict[str, float]:
+    fates = Counter(one.fate for one in groups)
+    rated = [one.advantages.tokens for one in groups if one.advantages is not None]
+    flat = [not any(np.any(array) for sequences in one for array in sequences) for one in rated]
+    return {
+        "groups": float(len(groups)),
+        **{f"groups/{fate}": float(fates[fate]) for fate in get_args(Fate)},
+        "groups/zero_advantage": float(sum(flat)),
+        "groups/lone": float(sum(int(one.scored.sum()) == 1 for one in groups)),
+    }
+
+
+def _mean(values: list[float] | list[int]) -> float:
+    """The mean, NaN of nothing: a step in which nothing was scored has no reward, not a reward of 0."""
+    return float(np.mean(values)) if values else float("nan")

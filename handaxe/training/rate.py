@@ -1,0 +1,159 @@
+"""From groups to rated groups: reward, features, credit. What a reward cannot decide is taken out, never scored."""
+
+from collections.abc import Mapping
+from collections.abc import Sequence as List
+from copy import deepcopy
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import torch
+
+from handaxe.errors import InputError
+from handaxe.records import EndingKind, Group, Rated, Scores, Sequence, Trajectory
+from handaxe.rewards.scoring import score
+from handaxe.slots import Credit, Engine, Reward, Stateful
+from handaxe.training.batch import Row, pad, temperature
+from handaxe.training.endings import Treatment
+from handaxe.training.generate import Tried
+
+__all__ = ["FEATURES", "annotate", "check_features", "credit_all", "reward_all"]
+
+FEATURES: Mapping[str, tuple[str, bool]] = {
+    "old_logp": ("logp", False),
+    "ref_logp": ("logp", True),
+    "value": ("value", False),
+    "entropy": ("entropy", False),
+    "collision": ("collision", False),
+}
+"""A feature's name -> what `engine.forward` calls it, and whether the reference model is asked."""
+
+Scored = tuple[Tried, Scores]
+
+
+def reward_all(
+    tried: List[Tried], reward: Reward, *, treatment: Mapping[EndingKind, Treatment], retries: int
+) -> list[Scored]:
+    """Score what can be scored.
+
+    A sibling that the reward cannot decide ends as verifier_error; reward and credit see the group without it. A
+    reward that keeps state is put back to where it was before each attempt that failed.
+
+    Returns:
+        The groups of which something was scored, each with the Scores of its scorable siblings. The others are
+        marked by their fate, dropped or unscored.
+    """
+    out = []
+    for one in tried:
+        scores = None if one.fate == "dropped" else _reward(one, reward, treatment["verifier_error"], retries)
+        if one.fate == "dropped":
+            one.scorable[:] = one.trains[:] = False
+        elif scores is None:
+            one.fate = "unscored"
+        else:
+            out.append((one, scores))
+    return out
+
+
+def _reward(one: Tried, reward: Reward, treatment: Treatment, retries: int) -> Scores | None:
+    if not one.scorable.any():
+        return None
+    shown = _siblings(one.group, one.scorable)
+    before = deepcopy(reward.state_dict()) if isinstance(reward, Stateful) else None
+    for _ in range(1 + (retries if treatment == "retry" else 0)):
+        judged, scores = score(reward, shown)
+        decided = np.array([trajectory.ending.kind != "verifier_error" for trajectory in judged], bool)
+        if decided.all():
+            return scores
+        _restore(reward, before)
+    if before is not None and decided.any():
+        score(reward, _siblings(judged, decided))  # once more, for its state: what failed must leave no trace there
+    endings = {trajectory.id: trajectory.ending for trajectory in judged}
+    siblings = tuple(replace(t, ending=endings.get(t.id, t.ending)) for t in one.group)
+    one.group = replace(one.group, trajectories=siblings)
+    one.scorable[np.flatnonzero(one.scorable)[~decided]] = False
+    one.trains &= one.scorable
+    if treatment == "drop_group":
+        one.fate = "dropped"
+    return _narrow(scores, decided) if decided.any() else None
+
+
+def annotate(scored: List[Scored], engine: Engine, names: List[str]) -> None:
+    """Add features to every sequence that was scored, measured by the engine under the weights of now.
+
+    Args:
+        names: of FEATURES; [T] arrays of these names are added to `Sequence.features`, 0 for the first token.
+    """
+    for reference in (False, True):
+        wanted = {name: FEATURES[name][0] for name in names if FEATURES[name][1] == reference}
+        rows = [
+            Row(sequence, np.zeros(len(sequence)), 0, 0, temperature(trajectory))
+            for one, _ in scored
+            for trajectory in _siblings(one.group, one.scorable)
+            for sequence in trajectory.sequences
+        ]
+        if not wanted or not rows:
+            continue
+        batch = pad(rows, pad_id=engine.pad_id)
+        measured = engine.forward(batch, reference=reference, names=sorted(set(wanted.values())))
+        found = {name: _array(measured[source]) for name, source in wanted.items()}
+        features = iter(
+            [{name: array[i, : len(row.sequence)] for name, array in found.items()} for i, row in enumerate(rows)]
+        )
+        for one, _ in scored:
+            siblings = [
+                _with_features(t, features) if keep else t for t, keep in zip(one.group, one.scorable, strict=True)
+            ]
+            one.group = replace(one.group, trajectories=tuple(siblings))
+
+
+def check_features(names: List[str]) -> None:
+    """Raise InputError for a feature that cannot be measured."""
+    if unknown := sorted(set(names) - set(FEATURES)):
+        raise InputError(f"annotate names {', '.join(unknown)}; an engine measures {', '.join(FEATURES)}")
+
+
+def credit_all(scored: List[Scored], credit: Credit) -> list[Rated]:
+    """Rate each group: its scorable siblings, their scores, their advantages, and which of them may train."""
+    for one, scores in scored:
+        group = _siblings(one.group, one.scorable)
+        one.rated = Rated(group, scores, credit(group, scores), one.trains[one.scorable])
+    return [one.rated for one, _ in scored if one.rated is not None]
+
+
+def _siblings(group: Group, chosen: np.ndarray) -> Group:
+    return replace(group, trajectories=tuple(group[int(i)] for i in np.flatnonzero(chosen)))
+
+
+def _restore(reward: Reward, state: dict[str, Any] | None) -> None:
+    if state is not None and isinstance(reward, Stateful):
+        reward.load_state_dict(deepcopy(state))
+
+
+def _narrow(scores: Scores, chosen: np.ndarray) -> Scores:
+    """The scores of the chosen siblings alone."""
+    index = np.flatnonzero(chosen)
+
+    def ragged(values: tuple[np.ndarray, ...]) -> tuple[np.ndarray, ...]:
+        return tuple(values[i] for i in index)
+
+    return Scores(
+        outcome=scores.outcome[index],
+        turns=None if scores.turns is None else ragged(scores.turns),
+        channels={name: values[index] for name, values in scores.channels.items()},
+        turn_channels={name: ragged(values) for name, values in scores.turn_channels.items()},
+        eligible=None if scores.eligible is None else scores.eligible[index],
+    )
+
+
+def _with_features(trajectory: Trajectory, features: Any) -> Trajectory:
+    return replace(trajectory, sequences=tuple(_feature(sequence, next(features)) for sequence in trajectory.sequences))
+
+
+def _feature(sequence: Sequence, found: Mapping[str, np.ndarray]) -> Sequence:
+    return replace(sequence, features={**sequence.features, **found})
+
+
+def _array(tensor: torch.Tensor) -> np.ndarray:
+    """[B, T] in double where the engine is, else in single precision."""
+    return tensor.to(torch.promote_types(tensor.dtype, torch.float32)).cpu().numpy()

@@ -1,0 +1,185 @@
+"""The bookkeeping of a run, so that the loop need not speak of it: record, checkpoints, loggers, progress, Ctrl-C."""
+
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Sequence as List
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from handaxe.errors import CheckpointError, HandaxeError, InputError, TrainingError
+from handaxe.slots import Engine
+from handaxe.training.checkpoint import Checkpoints
+from handaxe.training.interrupt import Interrupt
+from handaxe.training.loggers import Logger
+from handaxe.training.progress import Bar
+from handaxe.training.record import RunRecord
+from handaxe.training.record_rows import GroupRecord
+
+__all__ = ["Evaluate", "EvaluateEvery", "Keep", "Run", "TrainResult"]
+
+SHOWN = ("reward", "calls", "tokens", "loss", "nothing_to_train")
+Evaluate = Callable[[Engine, int], dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class TrainResult:
+    """What a run came to.
+
+    metrics   one dict a step, with the key "step"; steps before a resume included
+    path      the run's folder, None when nothing was kept
+    stopped   "" when every step was done, "interrupted" after Ctrl-C
+    """
+
+    metrics: list[dict[str, float]]
+    path: Path | None
+    stopped: str = ""
+
+
+class Keep(NamedTuple):
+    """What is kept and where: the run's folder or None, whether to go on with what is there, steps between
+    checkpoints, and how many of those stay."""
+
+    out: Path | None
+    resume: bool = False
+    every: int = 10
+    last: int = 2
+
+
+class EvaluateEvery(NamedTuple):
+    """Who evaluates, called with the engine and the number of steps done, and after how many steps (0: never)."""
+
+    call: Evaluate | None = None
+    every: int = 0
+
+
+class Run:
+    """One run between its first and its last step; a context manager.
+
+    On resume, steps recorded after the last checkpoint are forgotten and done again.
+
+    Args:
+        engine, parts: what checkpoints hold.
+        steps: how many in all.
+        about: written to recipe.json.
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        parts: Mapping[str, object],
+        steps: int,
+        about: Mapping[str, Any],
+        keep: Keep,
+        evaluation: EvaluateEvery,
+        loggers: List[Logger],
+        progress: bool,
+    ):
+        if keep.resume and keep.out is None:
+            raise InputError("resume=True needs out=, the folder of the run to go on with")
+        if steps < 0 or keep.every < 1 or evaluation.every < 0:
+            raise InputError("steps and eval_every must not be negative, checkpoint_every must be at least 1")
+        self._engine, self._parts, self._steps, self._about = engine, parts, steps, about
+        self._keep, self._evaluation, self._loggers, self._progress = keep, evaluation, loggers, progress
+        self._done = 0
+        self._stopped = ""
+        self._metrics: list[dict[str, float]] = []
+
+    def __enter__(self) -> "Run":
+        out = None if self._keep.out is None else Path(self._keep.out)
+        self._checkpoints = None if out is None else Checkpoints(out / "checkpoints", keep=self._keep.last)
+        with ExitStack() as stack:
+            self._record = None
+            if out is not None and self._checkpoints is not None:
+                self._record = self._open(out, self._checkpoints, stack)
+            for logger in self._loggers:
+                stack.callback(logger.close)
+            self._bar = stack.enter_context(Bar(self._steps, done=self._done, enabled=self._progress))
+            self._interrupt = stack.enter_context(Interrupt())
+            self._stack = stack.pop_all()
+        return self
+
+    def _open(self, out: Path, checkpoints: Checkpoints, stack: ExitStack) -> RunRecord:
+        if not self._keep.resume and ((out / "record.sqlite").exists() or checkpoints.found()):
+            raise InputError(f"there is a run in {out} already: pass resume=True to go on with it, or another folder")
+        record = stack.enter_context(RunRecord(out))
+        recorded = record.steps()
+        self._done = checkpoints.load(self._engine, self._parts)
+        if recorded[: self._done] != list(range(self._done)):
+            raise CheckpointError(
+                f"the last checkpoint in {out} was written after {self._done} steps, but the record holds "
+                f"{len(recorded)}: they are not of the same run. Start anew in another folder"
+            )
+        forgotten = record.roll_back(self._done)
+        kind = "resumed" if recorded else "started"
+        record.write_about(self._about)
+        record.write_event(self._done, kind, f"{forgotten} recorded steps are done again" if forgotten else "")
+        self._metrics = record.metrics()
+        return record
+
+    def todo(self) -> Iterator[int]:
+        """The steps left, until Ctrl-C. Evaluates before the first step of all."""
+        if self._done == 0 and self._steps and (result := self._evaluate(0)) is not None and self._record:
+            self._record.write_evaluation(0, result)
+        while self._done < self._steps and not self._interrupt.asked:
+            yield self._done
+        if self._checkpoints and self._done:
+            self._checkpoints.save(self._done, self._engine, self._parts)
+        if self._done < self._steps:
+            self._stopped = "interrupted"
+
+    def playing(self, done: int, total: int) -> None:
+        """Show how far the attempts of the present step are."""
+        self._bar.inside("sampling", done, total)
+
+    def finish(self, groups: list[GroupRecord], metrics: dict[str, float]) -> None:
+        """Evaluate where it is due, keep the step, and write a checkpoint where that is due."""
+        step, done = self._done, self._done + 1
+        result = self._evaluate(done)
+        metrics |= {f"eval/{name}": float(v) for name, v in (result or {}).items() if isinstance(v, (int, float))}
+        if self._record:
+            self._record.write_step(step, groups, metrics, result)
+        self._done = done
+        if self._checkpoints and done % self._keep.every == 0:
+            self._checkpoints.save(done, self._engine, self._parts)
+        self._metrics.append({"step": float(step), **metrics})
+        for logger in self._loggers:
+            logger(step, metrics)
+        self._bar.step(metrics, SHOWN)
+
+    def result(self) -> TrainResult:
+        """What the run came to so far."""
+        return TrainResult(self._metrics, self._keep.out, self._stopped)
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
+        with self._stack:
+            if error is None:
+                self._event(self._stopped or "finished", "")
+            else:
+                self._event("interrupted" if isinstance(error, KeyboardInterrupt) else "failed", repr(error))
+        if self._stopped or isinstance(error, KeyboardInterrupt):
+            how = self._how_to_resume("")
+            print(f"stopped with {self._done} of {self._steps} steps done. {how}", file=sys.stderr)
+        if isinstance(error, TrainingError):
+            how = self._how_to_resume(" and a lower learning rate")
+            raise TrainingError(f"step {self._done}: {error}. {how}") from error
+
+    def _evaluate(self, done: int) -> dict[str, Any] | None:
+        call, every = self._evaluation
+        if call is None or not every or (done % every and done != self._steps):
+            return None
+        return call(self._engine, done)
+
+    def _event(self, kind: str, text: str) -> None:
+        if self._record:
+            with suppress(HandaxeError):  # a full disk must not hide the error that is on its way
+                self._record.write_event(self._done, kind, text)
+
+    def _how_to_resume(self, change: str) -> str:
+        if self._checkpoints is None:
+            return "Nothing was kept: pass out=FOLDER to be able to resume"
+        found = self._checkpoints.found()
+        start = f"after step {found[-1].steps}" if found else "from the first step, there being no checkpoint yet"
+        where = str(self._keep.out)
+        return f"Resume with the same arguments, out={where!r}, resume=True{change}: it goes on {start}"

@@ -1,0 +1,59 @@
+"""From rated groups to new weights: epochs, minibatches of one optimiser step each, micro-batches of what fits."""
+
+import numpy as np
+
+from handaxe.records import Rated
+from handaxe.slots import Engine, Loss
+from handaxe.tensors import Batch, combine_metrics
+from handaxe.training.batch import make_batch, microbatches, minibatches
+
+__all__ = ["mean_metrics", "optimiser_step", "update"]
+
+
+def update(
+    engine: Engine,
+    loss: Loss,
+    rated: list[Rated],
+    *,
+    epochs: int,
+    parts: int,
+    rows: int,
+    learning_rate: float,
+    rng: np.random.Generator,
+) -> dict[str, float]:
+    """Take `epochs` times `parts` optimiser steps on what was selected.
+
+    Args:
+        parts: minibatches an epoch; each is a random subset of the rollouts with denominators of its own.
+        rows: most rows that forward and backward see at once; the result does not depend on it.
+        rng: shuffles rollouts into minibatches.
+
+    Returns:
+        Metrics averaged over the optimiser steps, with optimiser_steps; where nothing trains, nothing_to_train is 1
+        and the weights stay as they are.
+    """
+    if not any(one.trained[i] and one.group[i].num_tokens for one in rated for i in range(len(one.group))):
+        return {"nothing_to_train": 1.0, "optimiser_steps": 0.0}
+    batch = make_batch(rated, pad_id=engine.pad_id)
+    taken = [
+        optimiser_step(engine, loss, microbatches(part, rows), learning_rate)
+        for _ in range(epochs)
+        for part in minibatches(batch, parts, rng)
+    ]
+    return {**mean_metrics(taken), "nothing_to_train": 0.0, "optimiser_steps": float(len(taken))}
+
+
+def optimiser_step(engine: Engine, loss: Loss, pieces: list[Batch], learning_rate: float) -> dict[str, float]:
+    """One step along the gradient of the pieces together; metrics "loss", "loss/..." of the loss, and the engine's."""
+    found = []
+    for piece in pieces:
+        out = engine.forward_backward(piece, loss)
+        found.append({"loss": float(out.value)} | {f"loss/{name}": value for name, value in out.metrics.items()})
+    return combine_metrics(list(found)) | engine.optim_step(learning_rate=learning_rate)
+
+
+def mean_metrics(steps: list[dict[str, float]]) -> dict[str, float]:
+    """Metrics over several optimiser steps: means, and maxima for names ending in `_max`."""
+    names = dict.fromkeys(name for step in steps for name in step)
+    values = {name: [step[name] for step in steps if name in step] for name in names}
+    return {name: float(max(v) if name.endswith("_max") else np.mean(v)) for name, v in values.items()}

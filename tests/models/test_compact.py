@@ -1,0 +1,102 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from handaxe.models.compact import ASSISTANT, CALL, CALL_END, END, SYSTEM, TOOL, USER, Compact
+from handaxe.records import Author, Message, ToolCall, ToolSchema
+
+
+def schema(name, **types):
+    return ToolSchema(name, "", {"type": "object", "properties": {k: {"type": t} for k, t in types.items()}})
+
+
+CALCULATOR, COUNT = schema("calculator", expression="string"), schema("count", n="integer")
+COMPUTE = schema("compute", left="integer", operator="string", right="integer")
+TOOLS = [CALCULATOR, COUNT, COMPUTE]
+FORMAT = Compact()
+
+
+def test_the_conversation_of_the_docstring():
+    start = FORMAT.start([Message("user", "12*34=?")], [CALCULATOR])
+    assert FORMAT.decode(start.ids) == "<SYSTEM>calculator(expression)<END><USER>12*34=?<END><ASSISTANT>"
+    said = FORMAT.encode_turn(Message("assistant", "", (ToolCall("calculator", {"expression": "12*34"}),)), TOOLS)
+    assert FORMAT.decode(said) == "<CALL>calculator 12*34<CALL_END><END>"
+    reply = FORMAT.extend([], [Message("tool", "408")], said, TOOLS)
+    assert FORMAT.decode(reply.ids) == "<TOOL>408<END><ASSISTANT>" and not reply.fresh
+    assert reply.authors == [Author.TEMPLATE, *[Author.TOOL] * 3, Author.TEMPLATE, Author.TEMPLATE]
+
+
+def test_a_turn_that_did_not_end_itself_is_closed_by_the_template():
+    assert FORMAT.extend([], [Message("tool", "x")], [*b"hm"], TOOLS).ids[0] == END
+    assert FORMAT.extend([], [Message("tool", "x")], [*b"hm", END], TOOLS).ids[0] == TOOL
+
+
+def test_system_and_earlier_turns_are_context_not_policy():
+    messages = [Message("system", "be brief"), Message("user", "hi"), Message("assistant", "ho"), Message("user", "?")]
+    start = FORMAT.start(messages, [])
+    assert FORMAT.decode(start.ids) == "<SYSTEM>be brief<END><USER>hi<END><ASSISTANT>ho<END><USER>?<END><ASSISTANT>"
+    assert Author.POLICY not in start.authors
+
+
+@pytest.mark.parametrize(
+    ("ids", "text", "calls", "errors"),
+    [
+        ([*b"408", END], "408", 0, 0),
+        ([CALL, *b"calculator 1+1", CALL_END, END], "", 1, 0),
+        ([*b"so ", CALL, *b"calculator 1", CALL_END, *b"and", CALL, *b"count 3", CALL_END, END], "so and", 2, 0),
+        ([CALL, *b"calculator 1+1", END], "", 0, 1),
+        ([CALL, *b"compute {", CALL_END, END], "", 0, 1),
+        ([CALL, *b"compute [1]", CALL_END, END], "", 0, 1),
+        ([CALL, *b"calculator 1", CALL, *b"2", CALL_END, END], "", 1, 1),
+        ([CALL_END, END], "", 0, 1),
+        ([CALL, CALL_END], "", 1, 0),
+        ([END], "", 0, 0),
+        ([*b"4", USER], "4", 0, 0),
+    ],
+)
+def test_a_table_of_turns(ids, text, calls, errors):
+    parsed = FORMAT.parse(ids, TOOLS)
+    assert (parsed.text, len(parsed.calls), len(parsed.errors)) == (text, calls, errors)
+    assert len({call.id for call in parsed.calls}) == calls
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(), lambda x: st.lists(x) | st.dictionaries(st.text(), x)
+)
+
+
+@given(
+    st.sampled_from([("calculator", "expression"), ("compute", "left"), ("other", "x")]), JSON, st.text(min_size=1)
+)
+def test_a_call_reads_back_as_it_was_written(where, value, text):
+    name, key = where
+    value = text if name == "calculator" else value
+    call = ToolCall(name, {key: value, **({} if name == "calculator" else {"b": text})}, "c0")
+    if "\ud800" <= max(text) <= "\udfff":
+        return
+    (again,) = FORMAT.parse(FORMAT.encode_turn(Message("assistant", "", (call,)), TOOLS), TOOLS).calls
+    assert again == call
+
+
+def test_one_parameter_that_is_no_string_is_read_as_json():
+    (call,) = FORMAT.parse([CALL, *b"count 3", CALL_END], TOOLS).calls
+    assert call.arguments == {"n": 3}
+    (call,) = FORMAT.parse([CALL, *b"count three", CALL_END], TOOLS).calls
+    assert call.arguments == {"n": "three"}, "the tool's own validation will say what is wrong"
+
+
+@given(st.text())
+def test_no_text_contributes_a_control_id(text):
+    text = "<END><CALL>" + text
+    for role in ("user", "tool", "system"):
+        part = FORMAT.extend([], [Message(role, text)], [END], [])
+        words = [i for i, a in zip(part.ids, part.authors, strict=True) if a != Author.TEMPLATE]
+        assert max(words) < 256
+        assert bytes(words).decode() == text.encode(errors="replace").decode()
+    assert {SYSTEM, USER, ASSISTANT, TOOL} < FORMAT.header_ids and FORMAT.stop_ids == {END}
+
+
+@given(st.lists(st.integers(0, 263)))
+def test_nothing_that_a_policy_writes_raises(ids):
+    parsed = FORMAT.parse(ids, TOOLS)
+    assert isinstance(parsed.raw, str)

@@ -1,0 +1,57 @@
+import pytest
+
+from handaxe.errors import InputError
+from handaxe.models.hermes import Hermes
+from handaxe.records import Author, Message, ToolCall, ToolSchema
+from handaxe.testing.formats import check_format
+
+pytestmark = pytest.mark.hf
+ADD = ToolSchema("add", "Add.", {"type": "object", "properties": {"a": {"type": "integer"}}})
+CALL = ToolCall("add", {"a": 1}, "c0")
+
+
+@pytest.fixture(scope="module")
+def hermes(smollm2_tokenizer):
+    return Hermes(smollm2_tokenizer)
+
+
+def test_the_contract(hermes):
+    check_format(hermes, vocab_size=49152)
+
+
+def test_the_example_of_the_module(hermes):
+    opening = hermes.start([Message("user", "1+1?")], [])
+    assert hermes.decode(opening.ids) == "<|im_start|>user\n1+1?<|im_end|>\n<|im_start|>assistant\n"
+    turn = hermes.encode_turn(Message("assistant", "", (CALL,)), [ADD])
+    assert hermes.decode(turn) == '<tool_call>\n{"name": "add", "arguments": {"a": 1}}\n</tool_call><|im_end|>'
+    said = Message("assistant", "", (CALL,))
+    replies = [Message("tool", "2", call_id="c0", name="add"), Message("tool", "3", call_id="c1", name="add")]
+    part = hermes.extend([Message("user", "1+1?"), said], replies, turn, [ADD])
+    assert hermes.decode(part.ids) == (
+        "\n<|im_start|>user\n<tool_response>\n2\n</tool_response>\n<tool_response>\n3\n</tool_response><|im_end|>\n"
+        "<|im_start|>assistant\n"
+    )
+    assert hermes.decode([i for i, author in zip(part.ids, part.authors) if author == Author.TOOL]) == "23"
+
+
+def test_tools_stand_in_the_system_message(hermes):
+    alone = hermes.decode(hermes.start([Message("user", "hi")], [ADD]).ids)
+    assert alone.startswith("<|im_start|>system\nYou may call tools.")
+    assert '{"name": "add", "description": "Add.", "parameters": {"type": "object"' in alone
+    after = hermes.decode(hermes.start([Message("system", "Be brief."), Message("user", "hi")], [ADD]).ids)
+    assert after.startswith("<|im_start|>system\nBe brief.\n\nYou may call tools.")
+    assert after.count("<|im_start|>system") == 1
+
+
+def test_a_turn_that_ended_in_a_header_is_closed(hermes, smollm2_tokenizer):
+    header = smollm2_tokenizer.convert_tokens_to_ids("<|im_start|>")
+    assert header in hermes.header_ids
+    turn = [*hermes.encode_turn(Message("assistant", "x"), [])[:-1], header]
+    assert hermes.parse(turn, []).text == "x"
+    part = hermes.extend([Message("user", "a"), Message("assistant", "x")], [Message("user", "b")], turn, [])
+    assert hermes.decode(part.ids).startswith("<|im_end|>\n<|im_start|>user\nb")
+
+
+def test_a_tokenizer_without_chatml_is_refused(mistral_tokenizer):
+    with pytest.raises(InputError, match="<|im_start|> and no <|im_end|>"):
+        Hermes(mistral_tokenizer)

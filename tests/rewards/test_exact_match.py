@@ -1,0 +1,35 @@
+import pytest
+
+from handaxe.errors import TaskError
+from handaxe.rewards.exact_match import exact_match
+from handaxe.rewards.extract import answer_line
+from handaxe.testing.records import make_group, make_task, make_trajectory
+
+
+def outcome(reward, answer, *texts):
+    task = make_task(answer=answer)
+    return reward(make_group(trajectories=[make_trajectory(texts=[t], task=task) for t in texts])).outcome.tolist()
+
+
+def test_example():
+    assert outcome(exact_match(), "Eiffel Tower", "the  Eiffel tower!", "Eiffel", "") == [1, 0, 0]
+
+
+def test_any_of_several_answers_is_right():
+    assert outcome(exact_match(), ["Paris", "Paris, France"], "paris france", "paris", "france") == [1, 1, 0]
+
+
+def test_what_normalises_to_nothing_never_matches():
+    assert outcome(exact_match(), "the", "a", "the", "") == [0, 0, 0]
+
+
+def test_extract_and_normalise_are_arguments():
+    assert outcome(exact_match(extract=answer_line), "7", "x\nanswer: 7", "7") == [1, 0]
+    assert outcome(exact_match(normalise=str.strip), "-7", "-7", "7", " -7 ") == [1, 0, 1]
+
+
+def test_no_turn_and_no_answer():
+    task = make_task(answer="7")
+    assert exact_match()(make_group(trajectories=[make_trajectory(layouts=["UUt"], task=task)])).outcome.tolist() == [0]
+    with pytest.raises(TaskError):
+        outcome(exact_match(), None, "7")

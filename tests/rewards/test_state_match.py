@@ -1,0 +1,47 @@
+import pytest
+
+from handaxe import rewards
+from handaxe.errors import TaskError
+from handaxe.rewards.call_match import call_match
+from handaxe.rewards.state_match import state_match
+from handaxe.testing.records import make_group, make_task, make_trajectory
+
+GOLD = {"a": 1, "b": [2], "c": None, "d": "x"}
+TASK = make_task(
+    answer={"state": GOLD, "calls": [{"name": n, "arguments": {}} for n in "fghk"]},
+)
+
+
+def outcome(reward, *states):
+    return reward(make_group(trajectories=[make_trajectory(task=TASK, env=s) for s in states])).outcome.tolist()
+
+
+def test_example():
+    assert outcome(state_match(), {**GOLD, "d": "y"}, GOLD, {}) == [0.375, 0.5, 0]
+
+
+def test_an_attribute_that_is_missing_does_not_equal_none():
+    assert outcome(state_match(most=1.0), {"a": 1, "b": [2], "d": "x"}) == [0.75]
+
+
+def test_what_the_reference_does_not_name_is_not_looked_at():
+    assert outcome(state_match(most=1.0), {**GOLD, "z": 9}) == [1]
+
+
+def test_state_is_read_where_told():
+    assert outcome(state_match(state=lambda trajectory: trajectory.env["bank"]), {"bank": GOLD}) == [0.5]
+
+
+def test_with_call_match_it_is_the_papers_sum():
+    trajectory = make_trajectory(
+        texts=[""], calls=[["f", "g", "x"]], replies=[["", "", ""]], task=TASK, env={**GOLD, "d": "y"}
+    )
+    reward = rewards.weighted({"state": (1.0, state_match()), "function": (1.0, call_match())})
+    assert reward(make_group(trajectories=[trajectory])).outcome.tolist() == [0.625]
+
+
+def test_no_reference():
+    with pytest.raises(TaskError):
+        state_match()(make_group(trajectories=[make_trajectory()]))
+    with pytest.raises(TaskError):
+        state_match(gold=lambda task: {})(make_group(trajectories=[make_trajectory()]))

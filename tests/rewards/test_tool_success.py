@@ -1,0 +1,32 @@
+import pytest
+
+from handaxe.records import ToolReply
+from handaxe.rewards.tool_success import tool_success
+from handaxe.testing.records import make_group, make_trajectory
+
+
+def attempt(*statuses):
+    replies = [ToolReply(f"0-{i}", "f", "", status) for i, status in enumerate(statuses)]
+    return make_trajectory(texts=[""], calls=[["f"] * len(replies)], replies=[replies])
+
+
+def outcome(reward, *attempts):
+    return reward(make_group(trajectories=attempts)).outcome.tolist()
+
+
+def test_example():
+    assert outcome(tool_success(), attempt("ok", "failed", "ok"), attempt()) == [pytest.approx(0.6667, abs=5e-5), 0]
+
+
+def test_every_status():
+    every = attempt("ok", "retry", "failed", "invalid", "timeout", "infra_error")
+    assert outcome(tool_success(), every, attempt("infra_error")) == [0.2, 0]
+
+
+def test_replies_of_all_turns_count():
+    two = make_trajectory(texts=["", ""], calls=[["f"], ["f"]], replies=[["1"], [ToolReply("1-0", "f", "", "failed")]])
+    assert outcome(tool_success(), two) == [0.5]
+
+
+def test_without_calls():
+    assert outcome(tool_success(without_calls=1.0), attempt(), make_trajectory(layouts=["UUt"])) == [1, 1]

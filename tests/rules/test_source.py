@@ -1,0 +1,95 @@
+"""The house rules that can be read off the source."""
+
+import ast
+import collections
+import importlib.util
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+_spec = importlib.util.spec_from_file_location("rules_source", Path(__file__).with_name("source.py"))
+source = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(source)
+PLAIN = [m for m in source.MODULES if m.name not in ("__init__.py", "__main__.py")]
+
+
+@pytest.mark.parametrize("module", PLAIN, ids=str)
+def test_all_is_sorted_and_complete(module):
+    names = source.exported(module)
+    assert names is not None, "every module says what is public in __all__"
+    assert names == sorted(names) and len(set(names)) == len(names)
+    assert set(source.defined(module)) <= set(names), "a public name that is not exported: export it or prefix it by _"
+
+
+def test_every_name_has_one_home():
+    homes = collections.defaultdict(list)
+    for module in PLAIN:
+        for name in source.defined(module):
+            homes[name].append(str(module))
+    shared = {name: places for name, places in homes.items() if len(places) > 1 and name not in ("tasks", "main")}
+    assert not shared
+
+
+@pytest.mark.parametrize("module", PLAIN, ids=str)
+def test_files_and_functions_are_small(module):
+    assert (source.ROOT / module).read_text().count("\n") <= 300
+    for node in source.functions(module):
+        body = node.body[1:] if ast.get_docstring(node) else node.body
+        if body:
+            assert body[-1].end_lineno - body[0].lineno < 60, f"{node.name} has a long body"
+
+
+@pytest.mark.parametrize("module", source.MODULES, ids=str)
+def test_ascii_only(module):
+    assert (source.ROOT / module).read_text().isascii()
+
+
+@pytest.mark.parametrize("module", PLAIN, ids=str)
+def test_every_module_and_public_name_is_documented(module):
+    tree = source.tree(module)
+    assert ast.get_docstring(tree), "a module says what it is for"
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef) and not node.name.startswith("_"):
+            assert ast.get_docstring(node), f"{node.name} has no docstring"
+
+
+@pytest.mark.parametrize("module", PLAIN, ids=str)
+def test_no_registries_no_magic(module):
+    for node in ast.walk(source.tree(module)):
+        assert not isinstance(node, ast.Global), "no global state"
+        if isinstance(node, ast.FunctionDef):
+            assert not node.args.kwarg, f"{node.name} takes **{node.args.kwarg.arg}; name its arguments"
+            for inner in ast.walk(node):
+                own = isinstance(inner, ast.ImportFrom) and (inner.module or "").startswith("handaxe")
+                assert not own, f"{node.name} imports handaxe inside; import at the top"
+
+
+@pytest.mark.parametrize("module", PLAIN, ids=str)
+def test_tests_mirror_the_package(module):
+    folder, test = source.ROOT / "tests" / Path(*module.parts[1:-1]), f"test_{module.name}"
+    if module.parts[1] == "recipes":
+        return  # a recipe is tested by being there: tests/recipes/test_every_recipe.py
+    assert (folder / test).exists(), f"{module} has no {folder.relative_to(source.ROOT)}/{test}"
+
+
+def _mechanisms():
+    return [m for m in PLAIN if m.parts[1] in source.MECHANISMS and source.factory(m) is not None]
+
+
+@pytest.mark.parametrize("module", _mechanisms(), ids=str)
+def test_a_mechanism_documents_its_parts(module):
+    node = source.factory(module)
+    text = f"{ast.get_docstring(source.tree(module))}\n{ast.get_docstring(node)}"
+    if isinstance(node, ast.ClassDef):
+        text += "\n".join(ast.get_docstring(n) or "" for n in node.body if isinstance(n, ast.FunctionDef))
+    for part in ("Example", "Paper:", "Differs:") if "Idea:" not in text else ("Example", "Idea:"):
+        assert part in text, f"{module} lacks {part!r}"
+
+
+def test_importing_handaxe_loads_nothing_heavy():
+    heavy = ("torch", "transformers", "scipy", "sympy", "reasoning_gym", "pydantic_monty", "peft", "tyro")
+    code = f"import handaxe, sys; print([m for m in {heavy!r} if m in sys.modules])"
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert shown.strip() == "[]"

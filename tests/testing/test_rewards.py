@@ -1,0 +1,159 @@
+import inspect
+import pkgutil
+from importlib import import_module
+
+import numpy as np
+import pytest
+
+import handaxe.rewards
+from handaxe import rewards
+from handaxe.records import Ending, Scores, ToolCall, ToolReply, check
+from handaxe.rewards.exact_match import exact_match
+from handaxe.testing.records import make_group, make_task, make_trajectory
+from handaxe.testing.rewards import check_reward, without_turns
+
+HELPERS = {"combine", "extract", "lift", "reference", "schedule", "scoring"}
+MECHANISMS = sorted({module.name for module in pkgutil.iter_modules(handaxe.rewards.__path__)} - HELPERS)
+
+CALLS = {
+    "state": {"balance": 5},
+    "calls": [{"name": "f", "arguments": {"x": 1, "y": 2}}, {"name": "g", "arguments": {}}],
+}
+ANSWERS = {"call_match": CALLS, "graded_call": CALLS, "state_match": CALLS}
+"""The reference answer that a mechanism reads, where it is not the text "4"."""
+
+REQUIRED = {
+    "answer_score": {"scorer": lambda task, text: float(text == task.answer)},
+    "failure_shaping": {"base": exact_match()},
+    "fewer_calls": {"base": exact_match(), "smooth": 4},
+    "overlong": {"limit": 6, "cache": 4},
+}
+"""Arguments of the factories that need some. A new mechanism with a required argument adds its line here."""
+
+
+def siblings(answer="4"):
+    """Attempts that differ in everything a reward may look at."""
+    task = make_task(answer=answer)
+    right, near = ToolCall("f", {"x": 1, "y": 2}), ToolCall("f", {"x": 1, "z": 9})
+    failed = ToolReply("0-0", "f", "no", "failed")
+    thought = "<think>two and two</think><answer>4</answer>"
+    return make_group(
+        task=task,
+        trajectories=[
+            make_trajectory(texts=["", "4"], calls=[[right], []], replies=[["4"], []], task=task, env={"balance": 5}),
+            make_trajectory(texts=["", "", "4"], calls=[[near], ["g"], []], replies=[[failed], ["1"], []], task=task),
+            make_trajectory(texts=["4"], task=task, env={"balance": 5}),
+            make_trajectory(texts=["5"], errors=[["not JSON"]], task=task),
+            make_trajectory(texts=[thought], task=task),
+            make_trajectory(texts=["", ""], calls=[["g"], ["g"]], task=task, ending=Ending("truncated", "turns")),
+        ],
+    )
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_every_mechanism_keeps_the_contract(name):
+    factory = vars(import_module(f"handaxe.rewards.{name}"))[name]
+    knobs = inspect.signature(factory).parameters.values()
+    assert all(knob.kind is knob.KEYWORD_ONLY for knob in knobs), f"{name} takes its knobs by keyword only"
+    group = siblings(ANSWERS.get(name, "4"))
+    reward = factory(**REQUIRED.get(name, {}))
+    check_reward(reward, group)
+    assert len(set(reward(group).outcome.tolist())) > 1, f"{name} tells no two siblings of this group apart"
+
+
+def test_combinators_keep_the_contract():
+    per_turn = rewards.per_turn(lambda trajectory: [len(turn.parsed.text) for turn in trajectory.turns])
+    fewer = vars(import_module("handaxe.rewards.fewer_calls"))["fewer_calls"](base=exact_match(), smooth=4)
+    both = rewards.weighted({"answer": (1.0, fewer), "turns": (0.1, per_turn)})
+    for reward in (
+        per_turn,
+        both,
+        rewards.total(both),
+        rewards.product({"answer": exact_match(), "fewer": fewer}),
+        rewards.gate(on=exact_match(), then=both, otherwise=per_turn, mark_eligible=True),
+    ):
+        check_reward(reward, siblings())
+
+
+class Counts:
+    """Broken: what it says depends on how often it was asked, and its state does not tell."""
+
+    def __init__(self):
+        self.count = 0
+
+    def __call__(self, group):
+        self.count += 1
+        return Scores(np.full(len(group), float(self.count)))
+
+
+def wipes(group):
+    group.task.metadata["seen"] = True
+    return Scores(np.zeros(len(group)))
+
+
+def first_wins(group):
+    return Scores(np.arange(len(group), dtype=float))
+
+
+def needs_turns(group):
+    return Scores(np.array([len(one.turns[-1].parsed.text) for one in group], dtype=float))
+
+
+def needs_siblings(group):
+    return Scores(np.full(len(group), 1.0 / (len(group) - 1)))
+
+
+def flat_turns(group):
+    return Scores(np.zeros(len(group)), turns=tuple(np.zeros(1) for _ in group))
+
+
+def nan_channel(group):
+    return Scores(np.zeros(len(group)), channels={"c": np.full(len(group), np.nan)})
+
+
+def whole_numbers_as_eligible(group):
+    return Scores(np.zeros(len(group)), eligible=np.ones(len(group)))
+
+
+BROKEN = {
+    "asked twice": Counts(),
+    "changed the group": wipes,
+    "in the order": first_wins,
+    "list index": needs_turns,
+    "division by zero": needs_siblings,
+    "turns has shapes": flat_turns,
+    "channel|c is not finite": nan_channel,
+    "not bool": whole_numbers_as_eligible,
+    "outcome has shape": lambda group: Scores(np.zeros(1)),
+    "not a numpy array": lambda group: Scores([0.0] * len(group)),
+}
+
+
+@pytest.mark.parametrize("broken", BROKEN)
+def test_the_contract_finds_what_breaks_it(broken):
+    with pytest.raises(
+        (AssertionError, IndexError, ZeroDivisionError), match=broken.replace("list index", "tuple index")
+    ):
+        check_reward(BROKEN[broken], siblings())
+
+
+def test_a_state_that_is_not_taken_back_is_found():
+    class Forgets(Counts):
+        def __call__(self, group):
+            self.count += 1
+            return Scores(np.zeros(len(group)))
+
+        def state_dict(self):
+            return {"count": self.count}
+
+        def load_state_dict(self, state):
+            pass
+
+    with pytest.raises(AssertionError, match="take back"):
+        check_reward(Forgets(), siblings())
+
+
+def test_without_turns_is_a_valid_record():
+    silent = without_turns(siblings()[1])
+    check(silent)
+    assert silent.turns == () and silent.num_tokens == 0 and silent.final_text == ""

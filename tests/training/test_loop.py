@@ -1,0 +1,237 @@
+import math
+import random
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from handaxe.errors import InputError, TaskError, TrainingError
+from handaxe.records import check
+from handaxe.testing.crash import kill_until_done, start_child
+from handaxe.training.loop import train
+from handaxe.training.record import RunRecord
+
+
+def test_three_steps_end_to_end(world, tmp_path):
+    engine = world.Talking(world.calls_then_answers)
+    before = world.weights(engine)
+    result = train(**world.arguments(engine=engine, steps=3, out=tmp_path, annotate=("old_logp", "entropy")))
+    assert [one["step"] for one in result.metrics] == [0, 1, 2] and not result.stopped
+    assert engine.version == 6 and not world.same(before, world.weights(engine))  # 2 minibatches a step
+    first = result.metrics[0]
+    assert first["calls"] == 1 and first["turns"] == 2 and first["ending/completed"] == 12
+    assert first["reply/ok"] == 12 and first["trained_share"] == 1 and first["groups"] == first["groups/trained"] == 3
+    assert first["channel/twice"] == pytest.approx(2 * first["reward"])
+    assert first["optimiser_steps"] == 2 and first["nothing_to_train"] == 0 and first["loss/adv_max"] > 0
+    assert {"seconds/sampling", "seconds/reward", "seconds/credit", "seconds/update", "seconds/tools"} <= first.keys()
+    with RunRecord.open(tmp_path) as record:
+        trajectories = record.trajectories(step=1)
+        assert record.steps() == [0, 1, 2] and len(trajectories) == 12
+        for one in trajectories:
+            check(one)
+            assert set(one.sequences[0].features) == {"old_logp", "entropy"}
+        assert [event.kind for event in record.events()] == ["started", "finished"]
+        assert record.about()["arguments"]["group_size"] == 4
+        assert [one["reward"] for one in record.metrics()] == [one["reward"] for one in result.metrics]
+
+
+def test_microbatches_and_workers_change_nothing(world):
+    found = []
+    for rows, workers in ((1, 1), (5, 8), (64, 2)):
+        engine = world.make_engine(double=True)  # single precision differs by rounding that Adam blows up
+        train(**world.arguments(engine=engine, steps=3, micro_batch_rows=rows, workers=workers))
+        found.append(world.weights(engine))
+    for name, value in found[0].items():
+        for other in found[1:]:
+            torch.testing.assert_close(value, other[name], rtol=0, atol=1e-6)
+
+
+def test_the_first_ratio_is_one(world):
+    """What was recorded at sampling is what training recomputes under the same weights."""
+    gaps = []
+
+    def loss(policy, batch):
+        gaps.append(torch.where(batch.mask_BT, policy.logp_BT - batch.old_logp_BT, 0.0).abs().max().item())
+        return world.reinforce(policy, batch)
+
+    train(**world.arguments(loss=loss, steps=2, minibatches=1, micro_batch_rows=100))
+    assert len(gaps) == 2 and max(gaps) < 1e-5
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_killed_at_random_and_resumed_is_uninterrupted(world, tmp_path, seed):
+    """A child process, killed at random instants until it is done: same weights, every step exactly once."""
+    steps, rng = 7, random.Random(seed)
+    engine = world.make_engine()
+    train(**world.arguments(engine=engine, steps=steps))
+    start_child(Path(world.__file__), "resume", (tmp_path / "warm", 0)).join()  # the server has imported torch now
+    after = [rng.uniform(0.02, 0.5) for _ in range(8)]
+    kills = kill_until_done(Path(world.__file__), "resume", (tmp_path / "run", steps, 0.04), after=after)
+    assert kills >= 1
+    assert world.same(torch.load(tmp_path / "run" / "final.pt"), world.weights(engine))
+    with RunRecord.open(tmp_path / "run") as record:
+        names = [one.id for one in record.trajectories()]
+        assert record.steps() == list(range(steps)) and len(set(names)) == len(names) == 12 * steps
+
+
+def test_ctrl_c_finishes_the_step_and_says_how_to_resume(world, tmp_path):
+    """SIGINT to a child; the run it leaves can be resumed, and comes to what it would have come to."""
+    script = f"import importlib.util as u; s = u.spec_from_file_location('w', {world.__file__!r}); "
+    script += f"w = u.module_from_spec(s); s.loader.exec_module(w); w.resume({str(tmp_path)!r}, 60, 0.05)"
+    child = subprocess.Popen([sys.executable, "-c", script], stderr=subprocess.PIPE, text=True)
+    deadline = time.monotonic() + 60
+    while not _steps(tmp_path) and child.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.02)
+    child.send_signal(signal.SIGINT)
+    _, said = child.communicate(timeout=60)
+    done = len(_steps(tmp_path))
+    assert child.returncode == 0 and 1 <= done < 60
+    assert "stopping after this step; press Ctrl-C again" in said
+    assert f"stopped with {done} of 60 steps done" in said and "resume=True: it goes on after step" in said
+    assert not (tmp_path / "final.pt").exists()
+    with RunRecord.open(tmp_path) as record:
+        assert record.events()[-1].kind == "interrupted"
+    world.resume(tmp_path, done + 1)
+    engine = world.make_engine()
+    train(**world.arguments(engine=engine, steps=done + 1))
+    assert world.same(torch.load(tmp_path / "final.pt"), world.weights(engine))
+
+
+def _steps(folder):
+    try:
+        with RunRecord.open(folder) as record:
+            return record.steps()
+    except (InputError, sqlite3.OperationalError):  # not there yet
+        return []
+
+
+def test_a_loss_that_is_not_finite_stops_the_run_and_says_what_to_do(world, tmp_path):
+    class Fails:
+        """Not finite from the third optimiser step on."""
+
+        steps = 0
+
+        def __call__(self, policy, batch):
+            self.steps += 1
+            out = world.reinforce(policy, batch)
+            return out._replace(value=out.value * (math.nan if self.steps > 2 else 1))
+
+    engine = world.make_engine()
+    arguments = world.arguments(engine=engine, minibatches=1, micro_batch_rows=100, out=tmp_path, checkpoint_every=1)
+    with pytest.raises(
+        TrainingError, match=r"step 2: .*resume=True and a lower learning rate: it goes on after step 2"
+    ):
+        train(**arguments | {"loss": Fails()})
+    with RunRecord.open(tmp_path) as record:
+        assert record.steps() == [0, 1]
+        assert record.events()[-1].kind == "failed"
+        assert all(check(one) is None for one in record.trajectories())
+    other = world.make_engine()
+    result = train(**arguments | {"engine": other, "resume": True, "learning_rate": 1e-3, "credit": world.Baseline()})
+    assert [one["step"] for one in result.metrics] == [0, 1, 2, 3] and other.version == 4
+
+
+def test_failures_of_the_infrastructure_enter_no_statistics(world, tmp_path):
+    """Every third step of the environment dies; reward and credit never see those siblings."""
+    shown = []
+
+    def reward(group):
+        shown.extend(group)
+        return world.small_bytes(group)
+
+    tasks = world.Tasks([world.task(f"t{i}", fault=True) for i in range(4)])
+    engine = world.Talking(world.calls_then_answers)
+    result = train(
+        **world.arguments(
+            engine=engine, tasks=tasks, reward=reward, credit=world.centred, steps=1, groups=4, out=tmp_path
+        )
+    )
+    with RunRecord.open(tmp_path) as record:
+        groups = record.groups()
+    dead = [one for group in groups for one in group.group if one.ending.kind == "infra_error"]
+    assert 0 < len(dead) < 16 and len(shown) == 16 - len(dead) and all(one.ending.kind == "completed" for one in shown)
+    first = result.metrics[0]
+    assert first["ending/infra_error"] == len(dead) and first["trained_share"] == (16 - len(dead)) / 16
+    for group in groups:
+        alive = [one for one in group.group if one.ending.kind == "completed"]
+        assert group.scored.tolist() == group.trained.tolist() == [one in alive for one in group.group]
+        values = [float(np.mean([s.ids[s.mask] < 100 for s in one.sequences])) for one in alive]
+        for one, tokens, value in zip(alive, group.advantages.tokens, values):
+            expected = np.where(one.sequences[0].mask, value - np.mean(values), 0.0)
+            np.testing.assert_allclose(tokens[0], expected, atol=1e-12)
+
+
+def test_refilling_stops_when_enough_groups_are_selected_and_cuts_the_surplus(world, tmp_path):
+    """The selector lets t0 and t1 through; three groups a round, so two rounds give the two that are asked for."""
+    arguments = world.arguments(
+        select=lambda rated: [one for one in rated if one.group.task.id in ("t0", "t1")],
+        steps=1,
+        credit=world.centred,
+        out=tmp_path,
+    )
+    result = train(**arguments | {"rounds": 5})
+    with RunRecord.open(tmp_path) as record:
+        groups = record.groups()
+    assert [one.group.task.id for one in groups] == ["t0", "t1", "t2", "t3", "t4", "t0"]
+    assert [one.fate for one in groups] == ["trained", "trained", "unselected", "unselected", "unselected", "trained"]
+    assert [one.sample for one in groups[-1].group] == [4, 5, 6, 7]  # t0 again, but not the same attempts again
+    assert result.metrics[0]["groups/trained"] == 3
+
+
+def test_the_surplus_of_the_last_round_is_cut(world, tmp_path):
+    """2 of 3 groups pass a round, so two rounds give 4, of which 3 are trained."""
+    arguments = world.arguments(select=lambda rated: list(rated)[:2], rounds=4, steps=1, out=tmp_path)
+    result = train(**arguments)
+    with RunRecord.open(tmp_path) as record:
+        fates = [one.fate for one in record.groups()]
+    assert fates == ["trained", "trained", "unselected", "trained", "surplus", "unselected"]
+    assert result.metrics[0]["groups/surplus"] == 1
+
+
+def test_nothing_to_train_leaves_the_weights_alone_and_is_loud(world):
+    engine = world.make_engine()
+    before = world.weights(engine)
+    result = train(**world.arguments(engine=engine, select=lambda rated: [], steps=2))
+    assert world.same(before, world.weights(engine)) and engine.version == 0
+    assert [one["nothing_to_train"] for one in result.metrics] == [1, 1] and result.metrics[0]["trained_share"] == 0
+
+
+def test_evaluation_runs_before_every_n_steps_and_after_the_last(world, tmp_path):
+    seen = []
+
+    def evaluate(engine, done):
+        seen.append((done, engine.version))
+        return {"accuracy": done / 10, "note": "text"}
+
+    result = train(**world.arguments(evaluate=evaluate, eval_every=2, steps=3, minibatches=1, out=tmp_path))
+    assert seen == [(0, 0), (2, 2), (3, 3)]
+    assert result.metrics[1]["eval/accuracy"] == 0.2 and "eval/accuracy" not in result.metrics[0]
+    with RunRecord.open(tmp_path) as record:
+        assert record.evaluations()[3] == {"accuracy": 0.3, "note": "text"} and list(record.evaluations()) == [0, 2, 3]
+
+
+def test_it_refuses_what_cannot_work(world, tmp_path):
+    with pytest.raises(TaskError, match="data set empty"):
+        train(**world.arguments(tasks=world.Tasks([])))
+    with pytest.raises(InputError, match="never a reward"):
+        train(**world.arguments(on_ending={"infra_error": "score"}))
+    with pytest.raises(InputError, match="annotate names logits"):
+        train(**world.arguments(annotate=("logits",)))
+    with pytest.raises(InputError, match="needs out="):
+        train(**world.arguments(resume=True))
+    train(**world.arguments(steps=1, out=tmp_path))
+    with pytest.raises(InputError, match="resume=True to go on"):
+        train(**world.arguments(steps=1, out=tmp_path))
+
+
+def test_nothing_is_printed_without_progress_and_something_with_it(world, capfd):
+    train(**world.arguments(steps=1))
+    assert capfd.readouterr() == ("", "")
+    train(**world.arguments(steps=1, progress=True))
+    assert "step 1/1  reward" in capfd.readouterr().err

@@ -1,0 +1,204 @@
+"""A world small enough to train in for a few steps within a test: roles that fit the loop, with and without state."""
+
+import time
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from handaxe.engines.local import LocalEngine
+from handaxe.errors import InfrastructureError, VerifierError
+from handaxe.models.compact import Compact
+from handaxe.models.tiny import TinyConfig, TinyModel
+from handaxe.records import Advantages, Message, Sampling, Scores, Task, ToolCall, ToolReply, ToolSchema
+from handaxe.rollouts.linear import linear
+from handaxe.slots import Completion, EnvReply
+from handaxe.tensors import LossOut
+from handaxe.testing.scripted import say
+from handaxe.training.loop import train
+
+FORMAT = Compact()
+SCHEMA = ToolSchema("add", "Add numbers.", {"type": "object", "properties": {"numbers": {"type": "string"}}})
+
+
+def task(name, **metadata):
+    return Task(name, (Message("user", f"{name}?"),), answer=name, metadata=metadata)
+
+
+class Tasks:
+    """Goes around a list; remembers the sum of the rewards it was shown."""
+
+    def __init__(self, tasks):
+        self.tasks, self.seen = tasks, 0.0
+
+    def next(self, step, count):
+        return [self.tasks[(step * count + i) % len(self.tasks)] for i in range(count)] if self.tasks else []
+
+    def observe(self, groups):
+        self.seen += sum(float(one.scores.outcome.sum()) for one in groups)
+
+    def state_dict(self):
+        return {"seen": self.seen}
+
+    def load_state_dict(self, state):
+        self.seen = state["seen"]
+
+
+class Chat:
+    """Answers calls with their arguments and is done when there is no call. `metadata["fault"]` of the task makes
+    every third step die."""
+
+    def __init__(self, task):
+        self.task, self.calls = task, 0
+
+    def start(self):
+        return self.task.messages, (SCHEMA,)
+
+    def step(self, turn, *, seed):
+        if self.task.metadata.get("fault") and seed % 3 == 0:
+            raise InfrastructureError("the sandbox died")
+        if not turn.calls:
+            return EnvReply(done=True)
+        self.calls += len(turn.calls)
+        texts = [str(call.arguments.get("numbers", "")) for call in turn.calls]
+        replies = tuple(ToolReply(c.id, c.name, text, seconds=0.001) for c, text in zip(turn.calls, texts))
+        return EnvReply(tuple(Message("tool", text) for text in texts), replies)
+
+    def report(self):
+        return {"calls": self.calls}
+
+    def snapshot(self):
+        return self.calls
+
+    def restore(self, state):
+        self.calls = state
+
+    def close(self):
+        pass
+
+
+def small_bytes(group):
+    """Reward: the share of sampled ids below 100."""
+    values = np.array([float(np.mean([s.ids[s.mask] < 100 for s in t.sequences])) for t in group])
+    return Scores(values, channels={"small": values, "twice": 2 * values})
+
+
+class Baseline:
+    """Credit: reward minus a running mean, so that a lost state shows in every later advantage."""
+
+    def __init__(self):
+        self.mean = np.zeros(1)
+
+    def __call__(self, group, scores):
+        centred = scores.outcome - self.mean
+        self.mean = 0.9 * self.mean + 0.1 * scores.outcome.mean()
+        return Advantages(tuple(tuple(a * s.mask for s in t.sequences) for a, t in zip(centred, group)))
+
+    def state_dict(self):
+        return {"mean": self.mean}
+
+    def load_state_dict(self, state):
+        self.mean = state["mean"]
+
+
+def centred(group, scores):
+    values = scores.outcome - scores.outcome.mean()
+    return Advantages(tuple(tuple(a * s.mask for s in t.sequences) for a, t in zip(values, group)))
+
+
+def reinforce(policy, batch):
+    weight = torch.where(batch.mask_BT, batch.adv_BT, 0.0)
+    value = -(weight * torch.where(batch.mask_BT, policy.logp_BT, 0.0)).sum() / batch.denominators.tokens
+    return LossOut(value, {"tokens": float(batch.mask_BT.sum()), "adv_max": float(batch.adv_BT.max())})
+
+
+def undecided(name):
+    """small_bytes, except that it cannot decide about siblings whose id ends in `name`."""
+
+    def reward(group):
+        for one in group:
+            if one.id.endswith(name):
+                raise VerifierError("cannot decide", trajectory=one.id)
+        return small_bytes(group)
+
+    return reward
+
+
+def make_model(seed=0):
+    return TinyModel.new(TinyConfig(width=16, layers=1, heads=2, max_length=96), seed=seed)
+
+
+def make_engine(*, seed=0, double=False, **options):
+    model = make_model(seed)
+    if double:
+        model.module.double()
+    return LocalEngine(model, **options)
+
+
+class Talking(LocalEngine):
+    """A trainable engine that says what `script(request)` says, under its own log-probs of zero."""
+
+    def __init__(self, script, **options):
+        super().__init__(make_model(), **options)
+        self.script = script
+
+    def sample(self, requests):
+        out = []
+        for request in requests:
+            ids = say(FORMAT, self.script(request), [SCHEMA])
+            zeros = [0.0] * len(ids)
+            out.append(Completion(ids, zeros, zeros, [self.version] * len(ids), "stop"))
+        return out
+
+
+def calls_then_answers(request):
+    """One call in the first turn; then an answer whose length depends on the seed."""
+    return ToolCall("add", {"numbers": "1 2"}) if request.turn == 0 else "3" * (1 + request.seed % 3) + "zz"
+
+
+def arguments(**changes):
+    """The arguments of a small run; three groups of four, four steps."""
+    base = {
+        "engine": make_engine(),
+        "format": FORMAT,
+        "env": Chat,
+        "tasks": Tasks([task(f"t{i}") for i in range(5)]),
+        "rollout": linear(max_turns=2),
+        "reward": small_bytes,
+        "credit": Baseline(),
+        "loss": reinforce,
+        "sampling": Sampling(max_tokens=6),
+        "steps": 4,
+        "groups": 3,
+        "group_size": 4,
+        "learning_rate": 0.01,
+        "minibatches": 2,
+        "micro_batch_rows": 5,
+        "progress": False,
+        "workers": 2,
+    }
+    return base | changes
+
+
+def weights(engine):
+    return {name: value.clone() for name, value in engine.model.module.state_dict().items()}
+
+
+def same(a, b):
+    return a.keys() == b.keys() and all(torch.equal(a[name], b[name]) for name in a)
+
+
+def resume(folder, steps, pause=0.0):
+    """What a child process runs: go on with the run in `folder` and leave the final weights there. The pause, in the
+    reward, makes it take its time."""
+    torch.set_num_threads(1)
+
+    def slow(group):
+        time.sleep(pause)
+        return small_bytes(group)
+
+    engine = make_engine()
+    out = Path(folder)
+    result = train(**arguments(engine=engine, reward=slow, steps=steps, out=out, resume=True, checkpoint_every=2))
+    if not result.stopped:
+        torch.save(weights(engine), out / "final.pt")
