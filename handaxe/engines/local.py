@@ -119,7 +119,7 @@ class LocalEngine:
         out = {name: torch.zeros(batch.ids_BT.shape, dtype=self._dtype) for name in names}
         order_B = torch.argsort(batch.attend_BT.sum(1), stable=True)
         with evaluating(self.model.module):
-            for index in order_B.split(self.micro_batch_rows):
+            for index in order_B.split(self.micro_batch_rows) if len(batch) else ():
                 part = batch.rows(index)
                 for name, value_BT in self._measure(part, names, reference).items():
                     out[name][index.cpu(), : value_BT.shape[1]] = value_BT.cpu()

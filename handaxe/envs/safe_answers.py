@@ -25,9 +25,9 @@ def is_safe(generator: str, text: str, *, oracle: Any = None) -> bool:
 
     Args:
         generator: most compare texts and may see anything. Four evaluate what they hope is a list: only a Python
-            literal may pass. Five evaluate a formula: only numbers, one-letter names, the common functions and
-            + - * / ** ( ) may pass (the two number games know no functions), numbers of at most 30 characters, and exponents whose product over the whole
-            text is at most 10,000.
+            literal may pass, and what is not Python at all. Five evaluate a formula: only numbers of at most 30
+            characters, one-letter names, the common functions (not for the two number games) and + - * / ** ( ) may
+            pass; the product of all numbers in exponents is at most 10,000, and no exponent holds another.
         text: what the policy answered.
         oracle: the reference answer, which always may.
 

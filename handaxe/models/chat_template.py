@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from jinja2.exceptions import TemplateError
 
@@ -46,8 +46,9 @@ class ChatTemplate:
     """Implements `slots.ChatFormat` on `tokenizer.apply_chat_template`; see the module.
 
     Where the template renders tools, calls and tool replies in a way that `calls` can read, they are left to it.
-    Where it does not, tools are told in the system message, calls are written as `calls` has it, and replies are user
-    messages between <tool_response> tags, as in `models.hermes`. `native_tools` says which.
+    Where it does not, tools are told in the system message (in the first user message, where the template refuses or
+    moves system messages), calls are written as `calls` has it, and replies are user messages between <tool_response>
+    tags, as in `models.hermes`. `native_tools` says which.
 
     A turn ends ("stop") at the template's own end of turn, the tokenizer's end of text and `stop`; any other special
     token that the template does not itself use inside a turn ends it as "header".
@@ -77,9 +78,11 @@ class ChatTemplate:
         self._calls = calls or TaggedCalls()
         self._warned = False
         self.native_tools = False
+        self._tell: Literal["system", "user"] = "system"
         self._end = self._find_end()
         self._thinking = self._opening_of([PROBE_USER]).rstrip().endswith("<think>")
         inside = self._probe_tools()
+        self._tell = "system" if self._keeps_system() else "user"
         ends = [self._encoder.control[self._end], tokenizer.eos_token_id]
         ends += [self._encoder.control.get(name) for name in stop]
         if None in ends[2:]:
@@ -159,7 +162,7 @@ class ChatTemplate:
             parts = ({"name": t.name, "description": t.description, "parameters": dict(t.parameters)} for t in tools)
             schemas = [{"type": "function", "function": hidden.guard(part)} for part in parts] or None
         else:
-            spoken = plain_chat(self._encoder, self._calls, messages, tools)
+            spoken = plain_chat(self._encoder, self._calls, messages, tools, tell=self._tell)
             chat = [{"role": role, "content": hidden.hide(parts)} for role, parts in spoken]
         try:
             return str(
@@ -223,6 +226,17 @@ class ChatTemplate:
             raise InputError("the chat template does not end an assistant's turn with a control token of the tokenizer")
         return match[match.lastindex or 0]
 
+    def _keeps_system(self) -> bool:
+        """Whether the template takes a system message and leaves it where it is."""
+        asked = [Message("system", "probe rule"), PROBE_USER]
+        whole = [*asked, Message("assistant", "probe answer"), PROBE_USER]
+        hidden = Placeholders(self._encoder, whole, ())
+        try:
+            opening = self._render(hidden, asked, (), header=True)
+            return self._render(hidden, whole, (), header=True).startswith(opening)
+        except InputError:
+            return False
+
     def _probe_tools(self) -> set[str]:
         """Decide on `native_tools`; the control tokens that the template uses inside a turn."""
         asked = [PROBE_USER]
@@ -241,7 +255,7 @@ class ChatTemplate:
         self.native_tools = whole.startswith(opening) and told and read == (PROBE_CALL,)
         if told and PROBE_CALL.name in turn and not self.native_tools:
             LOGGER.warning(
-                "the chat template writes tool calls in a way that %s does not read, so tools are told in the system "
+                "the chat template writes tool calls in a way that %s does not read, so tools are told in a "
                 "message instead; pass calls= to use the template's own way:\n%s",
                 type(self._calls).__name__,
                 turn,

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from handaxe.errors import InputError
 from handaxe.models.calls import CallSyntax, TaggedCalls
@@ -108,14 +108,22 @@ class Spoken(NamedTuple):
 
 
 def plain_chat(
-    encoder: SafeEncoder, calls: CallSyntax, messages: Sequence[Message], tools: Sequence[ToolSchema]
+    encoder: SafeEncoder,
+    calls: CallSyntax,
+    messages: Sequence[Message],
+    tools: Sequence[ToolSchema],
+    *,
+    tell: Literal["system", "user"] = "system",
 ) -> list[Spoken]:
-    """The conversation without tool roles: the tools told in the system message, calls written into the assistant's
-    text, tool replies in a user message between <tool_response> tags, neighbouring replies in one message."""
+    """The conversation without tool roles: the tools told at the end of the first system message, or at the start of
+    the first user message (`tell`), calls written into the assistant's text, tool replies in a user message between
+    <tool_response> tags, neighbouring replies in one message."""
     chat, replying = list[Spoken](), False
-    if tools and (not messages or messages[0].role != "system"):
-        chat.append(Spoken("system", describe_tools(tools, calls)))
-    for k, message in enumerate(messages):
+    told = describe_tools(tools, calls) if tools else []
+    if told and tell == "system" and (not messages or messages[0].role != "system"):
+        chat.append(Spoken("system", told))
+        told = []
+    for message in messages:
         if message.role == "tool":
             reply = [Part("<tool_response>\n"), Part(message.content, Author.TOOL, False), Part("\n</tool_response>")]
             if replying:
@@ -125,8 +133,10 @@ def plain_chat(
         elif message.role == "assistant":
             chat.append(Spoken("assistant", turn_parts(encoder, calls, message)))
         else:
-            told = describe_tools(tools, calls) if tools and k == 0 and message.role == "system" else []
-            parts = [Part(message.content, Author.USER, False), *([Part("\n\n"), *told] if told else [])]
+            parts = [Part(message.content, Author.USER, False)]
+            if told and message.role == tell:
+                parts = [*parts, Part("\n\n"), *told] if tell == "system" else [*told, Part("\n\n"), *parts]
+                told = []
             chat.append(Spoken(message.role, parts))
         replying = message.role == "tool"
     return chat

@@ -11,7 +11,7 @@ import numpy as np
 
 from handaxe.errors import InputError
 
-__all__ = ["EQUAL", "Lone", "Std", "deviation", "gae", "return_to_go", "standardise", "whiten"]
+__all__ = ["EQUAL", "Lone", "Std", "deviation", "discounted", "gae_advantages", "standardise", "whiten"]
 
 Std = Literal["sample", "population"]
 Lone = Literal["zero", "reward"]
@@ -20,45 +20,45 @@ EQUAL = 1e-8
 """Rewards closer than this, relative to their magnitude or to 1, differ by rounding alone."""
 
 
-def return_to_go(rewards: np.ndarray | Sequence[float], discount: float = 1.0) -> np.ndarray:
+def discounted(rewards: np.ndarray | Sequence[float], gamma: float = 1.0) -> np.ndarray:
     """Sum what is still to come, discounted by the step.
 
-        G_t = sum_{s >= t} discount^(s - t) * r_s
+        G_t = sum_{s >= t} gamma^(s - t) * r_s
 
     Args:
         rewards: [T], of each step.
-        discount: in [0, 1], per step.
+        gamma: discount, in [0, 1], per step.
 
     Returns:
         [T] float64.
 
     Example:
-        rewards 1, 0, 2 with discount 0.5  ->  1.5, 1, 2
+        rewards 1, 0, 2 with gamma 0.5  ->  1.5, 1, 2
     """
     out = np.array(rewards, np.float64)
     for t in range(len(out) - 2, -1, -1):
-        out[t] += discount * out[t + 1]
+        out[t] += gamma * out[t + 1]
     return out
 
 
-def gae(
+def gae_advantages(
     rewards: np.ndarray | Sequence[float],
     values: np.ndarray | Sequence[float],
     *,
-    discount: float,
-    decay: float,
+    gamma: float,
+    lam: float,
     last_value: float = 0.0,
 ) -> np.ndarray:
     """Estimate advantages from a critic, trading its bias against the variance of returns.
 
-        delta_t = r_t + discount * V_{t+1} - V_t          V_T = last_value
-        A_t     = delta_t + discount * decay * A_{t+1}    A_T = 0
+        delta_t = r_t + gamma * V_{t+1} - V_t          V_T = last_value
+        A_t     = delta_t + gamma * lam * A_{t+1}    A_T = 0
 
     Args:
         rewards: [T], of each step.
         values: [T], the critic's value of the state before each step.
-        discount: gamma, in [0, 1], per step.
-        decay: lambda, in [0, 1]; 1 is the return minus the value, 0 the one-step error.
+        gamma: discount, in [0, 1], per step.
+        lam: lambda, in [0, 1]; 1 is the return minus the value, 0 the one-step error.
         last_value: of the state after the last step; 0 where the attempt is over.
 
     Returns:
@@ -66,14 +66,14 @@ def gae(
 
     Example:
         rewards 0, 0, 1, values 0.5, 0.6, 0.8:
-        discount 1, decay 0.95   ->  0.4705, 0.39, 0.2
-        discount 0.9, decay 0.8  ->  0.23008, 0.264, 0.2
+        gamma 1, lam 0.95   ->  0.4705, 0.39, 0.2
+        gamma 0.9, lam 0.8  ->  0.23008, 0.264, 0.2
 
     Paper: arXiv:1506.02438, equation 16.
     """
     rewards, values = np.asarray(rewards, np.float64), np.asarray(values, np.float64)
     following = np.append(values[1:], last_value)[: len(values)]
-    return return_to_go(rewards + discount * following - values, discount * decay)
+    return discounted(rewards + gamma * following - values, gamma * lam)
 
 
 def deviation(values: np.ndarray | Sequence[float], std: Std = "sample") -> float:

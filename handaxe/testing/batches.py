@@ -77,7 +77,7 @@ def small_batch(
 
 
 def small_policy(batch: Batch, logp: Rows, *, entropy: Rows = 0.0, value: Rows = 0.0) -> PolicyOut:
-    """A policy written down by hand, beside `small_batch`; all three are leaves that take gradients, NaN off the mask."""
+    """A policy written down by hand for a `small_batch`: three leaves that take gradients, NaN off the mask."""
 
     def leaf(rows: Rows) -> Tensor:
         spread = torch.tensor(_spread(rows, tuple(batch.mask_BT.shape))).to(batch.old_logp_BT)

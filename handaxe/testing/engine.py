@@ -166,8 +166,13 @@ def _limits(case: EngineCase) -> None:
     done, other = engine.sample([request, short])
     assert (len(done.ids), done.finish) == (2, "length"), "max_tokens must be cut to the room that is left"
     assert len(other.ids) == 8, "a neighbour without room cut another request short"
-    for bad in (ids, [], [model.vocab_size]):
+    refused = {
+        "a prompt as long as the context": ids,
+        "no prompt": [],
+        "an id beyond the vocabulary": [model.vocab_size],
+    }
+    for what, bad in refused.items():
         both = [short, request._replace(ids=bad)]
-        message = raised(InputError, partial(engine.sample, both), f"a prompt of {len(bad)} ids, {bad[:1]} ...,")
+        message = raised(InputError, partial(engine.sample, both), what)
         assert "request 1" in message, f"the error must name request 1: {message}"
     assert engine.sample([]) == [], "no request, no completion"

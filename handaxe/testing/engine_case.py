@@ -157,14 +157,16 @@ def completed_batch(requests: Sequence[Sample], completions: Sequence[Completion
     )
 
 
-def compare_gradient(case: EngineCase, engine: Engine, want: Mapping[str, Tensor], times: float) -> None:
+def compare_gradient(
+    case: EngineCase, engine: Engine, want: Mapping[str, Tensor], *, times: float = 1.0, where: str = ""
+) -> None:
     """Assert that the engine, where it can show it, has gathered `times` the gradient `want`."""
     if case.gradient is None:
         return
     got = case.gradient(engine)
     largest = max(float(gradient.abs().max()) for gradient in want.values())
     for name, gradient in want.items():
-        close(f"the gradient of {name}", got[name].cpu() / largest, times * gradient / largest, case.tolerance)
+        close(f"the gradient of {name}{where}", got[name].cpu() / largest, times * gradient / largest, case.tolerance)
 
 
 def raised(kind: type[Exception], act: Callable[[], object], what: str) -> str:
@@ -173,7 +175,7 @@ def raised(kind: type[Exception], act: Callable[[], object], what: str) -> str:
         act()
     except kind as error:
         return str(error)
-    raise AssertionError(f"{what} must be a {kind.__name__}")
+    raise AssertionError(f"{what} must be refused with {kind.__name__}")
 
 
 def close(what: str, got: Tensor, want: Tensor, tolerance: float) -> None:

@@ -32,7 +32,7 @@ __all__ = ["python"]
 MAX_CODE = 50_000
 """Characters of the longest program."""
 MAX_PRINTED = 16 * 2**20
-"""Bytes of the longest output that is kept; printing more is a limit hit."""
+"""Bytes of the longest output that is kept; printing more is a limit hit, of which the worker learns at the end."""
 EPOCH = datetime(2026, 1, 1)
 """What the clock in the sandbox always says: the same program prints the same in every run."""
 REVERTED = "The session is as it was before this call."

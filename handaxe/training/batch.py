@@ -124,9 +124,21 @@ def minibatches(batch: Batch, parts: int, rng: np.random.Generator) -> list[Batc
 
 
 def microbatches(batch: Batch, rows: int) -> list[Batch]:
-    """Split into pieces of at most `rows` rows, rows of like length together; denominators stay those of the whole."""
-    order = batch.attend_BT.sum(1).argsort(stable=True)
-    return [batch.rows(order[i : i + rows]) for i in range(0, len(batch), rows)]
+    """Split into pieces of about `rows` rows, rollouts of like length together; denominators stay those of the whole.
+
+    Rows of one rollout stay in one piece, since a ratio or a sum over a rollout needs all of them; a piece is larger
+    than `rows` only where a single rollout is.
+    """
+    length_B = batch.attend_BT.sum(1)
+    rollouts: dict[int, list[int]] = {}
+    for row, rollout in enumerate(batch.rollout_B.tolist()):
+        rollouts.setdefault(rollout, []).append(row)
+    pieces: list[list[int]] = [[]]
+    for chosen in sorted(rollouts.values(), key=lambda index: int(length_B[index].max())):
+        if pieces[-1] and len(pieces[-1]) + len(chosen) > rows:
+            pieces.append([])
+        pieces[-1] += chosen
+    return [batch.rows(torch.tensor(piece)) for piece in pieces]
 
 
 def _fill(array: np.ndarray, length: int, value: float, dtype: type) -> np.ndarray:

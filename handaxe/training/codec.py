@@ -33,6 +33,7 @@ __all__ = [
     "dump_replies",
     "dump_sampling",
     "dump_task",
+    "dump_text",
     "dump_tools",
     "load_branch",
     "load_json",
@@ -42,6 +43,7 @@ __all__ = [
     "load_sampling",
     "load_sequence",
     "load_task",
+    "load_text",
     "load_tools",
     "pack",
     "unpack",
@@ -69,6 +71,20 @@ def dump_json(value: Any) -> str:
 def load_json(text: str) -> Any:
     """What `dump_json` was given."""
     return _untag(json.loads(text))
+
+
+def dump_text(text: str) -> str | bytes:
+    """Text for a column of its own: as it is, or as bytes where a lone surrogate keeps it from being UTF-8."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode(errors="surrogatepass")
+    return text
+
+
+def load_text(text: str | bytes) -> str:
+    """What `dump_text` was given."""
+    return text.decode(errors="surrogatepass") if isinstance(text, bytes) else text
 
 
 def _tag(value: Any) -> Any:

@@ -37,16 +37,20 @@ class Tried:
 
 
 def draws(tasks: Curriculum, step: int, *, groups: int, rounds: int) -> Iterator[list[Task]]:
-    """The tasks of each generation round of a step, `groups` a round; all are drawn at once.
+    """The tasks of each generation round of a step, `groups` a round.
+
+    Round r takes the last `groups` of (r + 1) * groups tasks, drawn when it begins: a curriculum that hands out tasks
+    in order skips none and repeats none, one that adapts knows what came of the rounds before.
 
     Raises:
         TaskError: when there is no task at all.
     """
-    drawn = tasks.next(step, groups * rounds)
-    if not drawn:
-        raise TaskError(f"the curriculum has no task for step {step}: is its data set empty?")
-    for start in range(0, len(drawn), groups):
-        yield drawn[start : start + groups]
+    for r in range(rounds):
+        drawn = tasks.next(step, groups * (r + 1))[groups * r :]
+        if not drawn and r == 0:
+            raise TaskError(f"the curriculum has no task for step {step}: is its data set empty?")
+        if drawn:
+            yield drawn
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from handaxe.training.generate import Player, Tried, draws
 from handaxe.training.loggers import Logger
 from handaxe.training.measure import Clock, group_metrics, settle
 from handaxe.training.rate import annotate as measure_features
-from handaxe.training.rate import check_features, credit_all, reward_all
+from handaxe.training.rate import check_features, credit_all, restarting, reward_all
 from handaxe.training.run import Evaluate, EvaluateEvery, Keep, Run, TrainResult
 from handaxe.training.schedule import rate_at
 from handaxe.training.update import update
@@ -71,8 +71,8 @@ def train(
         epochs, minibatches: passes over what a step selected; optimiser steps a pass, each on a random part of the
             rollouts with denominators of its own.
         micro_batch_rows: rows in one forward and backward; changes memory and time, not the result.
-        rounds: most generation rounds a step. With 2 or more, generation goes on until `groups` groups are selected,
-            and those beyond are left out (DAPO).
+        rounds: most generation rounds a step. With 2 or more, generation goes on until `groups` of all groups of the
+            step are selected, and those beyond are left out (DAPO).
         on_ending: what is done with an attempt by the way it ended; see training.endings.
         annotate: features the engine measures on every scored sequence before credit: old_logp, ref_logp, value,
             entropy, collision.
@@ -106,7 +106,8 @@ def train(
     play = Player(engine, format, env, rollout, sampling, treatment, group_size, retries, workers, seed, run.playing)
     with run:
         for step in run.todo():
-            clock, tried, selected = Clock(), list[Tried](), list[Rated]()
+            clock, choose = Clock(), restarting(select) if rounds > 1 else select
+            tried, rated, selected = list[Tried](), list[Rated](), list[Rated]()
             for drawn in draws(tasks, step, groups=groups, rounds=rounds):
                 with clock("sampling"):
                     made = play(step, drawn, tried)
@@ -114,9 +115,10 @@ def train(
                     scored = reward_all(made, reward, treatment=treatment, retries=retries)
                 with clock("credit"):
                     measure_features(scored, engine, annotate)
-                    rated = credit_all(scored, credit)
-                tasks.observe(rated)
-                tried, selected = tried + made, [*selected, *select(rated)]
+                    fresh = credit_all(scored, credit)
+                tasks.observe(fresh)
+                tried, rated = tried + made, rated + fresh
+                selected = choose(rated)
                 if len(selected) >= groups:
                     break
             trained = selected[:groups] if rounds > 1 else selected

@@ -6,6 +6,7 @@ from dataclasses import replace
 from functools import partial
 
 import numpy as np
+import torch
 
 from handaxe.errors import InputError
 from handaxe.records import Trajectory
@@ -33,16 +34,17 @@ def preference(
 ) -> list[dict[str, float]]:
     """Make the first trajectory of each pair more likely than the second.
 
-    The batch holds the chosen trajectory of pair k in row 2k and the rejected one in row 2k + 1, and a micro-batch
-    never parts them. Tokens that train are those the policy wrote; logits are read at temperature 1.
+    The batch holds the chosen trajectory of pair k as rollout 2k (`batch.rollout_B`) and the rejected one as rollout
+    2k + 1, each with a row for every sequence; a micro-batch never parts them. Tokens that train are those the policy
+    wrote; logits are read at temperature 1.
 
     Args:
-        pairs: (chosen, rejected); each of one sequence with at least one token that a policy wrote.
+        pairs: (chosen, rejected); each with at least one token that a policy wrote.
         loss: a pairwise loss, such as `losses.dpo`.
         reference: put the reference model's log-probs into extras as "ref_logp"; False for losses without one.
         epochs: passes over the pairs, each in an order of its own.
         batch_size: pairs an optimiser step.
-        micro_batch_rows: rows in one forward and backward, at least 2.
+        micro_batch_rows: rows in one forward and backward; more only where a single pair has more.
         learning_rate: a number, or a function of the optimiser step.
         seed: of the order.
 
@@ -50,16 +52,13 @@ def preference(
         Metrics of each optimiser step.
 
     Raises:
-        InputError: when there is no pair, or a trajectory of one has not exactly one sequence, or no token to train.
+        InputError: when there is no pair, or a trajectory of one holds no token that a policy wrote.
     """
-    if not pairs or micro_batch_rows < 2:
-        raise InputError("preference training needs at least one pair, and micro-batches of at least 2 rows")
+    if not pairs:
+        raise InputError("there is no pair to learn from")
     for one in (trajectory for pair in pairs for trajectory in pair):
-        if len(one.sequences) != 1 or not one.num_tokens:
-            raise InputError(
-                f"trajectory {one.id!r} has {len(one.sequences)} sequences and {one.num_tokens} sampled tokens; "
-                "a pair compares trajectories of one sequence with at least one sampled token"
-            )
+        if not one.num_tokens:
+            raise InputError(f"trajectory {one.id!r} holds no token that a policy wrote, so no pair can be made of it")
     steps = [
         partial(_pieces, engine, pairs, index, micro_batch_rows, reference)
         for index in shuffled(len(pairs), batch_size, epochs, seed)
@@ -72,5 +71,10 @@ def _pieces(engine: Engine, pairs: List[Pair], index: np.ndarray, rows: int, ref
     if reference:
         ref_logp_BT = engine.forward(batch, reference=True, names=("logp",))["logp"]
         batch = replace(batch, extras={**batch.extras, "ref_logp": ref_logp_BT})
-    size = rows // 2 * 2
-    return [batch.rows(slice(i, i + size)) for i in range(0, len(batch), size)]
+    pieces: list[list[int]] = [[]]
+    for pair in range(len(index)):
+        both = [row for row, rollout in enumerate(batch.rollout_B.tolist()) if rollout // 2 == pair]
+        if pieces[-1] and len(pieces[-1]) + len(both) > rows:
+            pieces.append([])
+        pieces[-1] += both
+    return [batch.rows(torch.tensor(piece)) for piece in pieces]

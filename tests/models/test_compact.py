@@ -65,9 +65,7 @@ JSON = st.recursive(
 )
 
 
-@given(
-    st.sampled_from([("calculator", "expression"), ("compute", "left"), ("other", "x")]), JSON, st.text(min_size=1)
-)
+@given(st.sampled_from([("calculator", "expression"), ("compute", "left"), ("other", "x")]), JSON, st.text(min_size=1))
 def test_a_call_reads_back_as_it_was_written(where, value, text):
     name, key = where
     value = text if name == "calculator" else value

@@ -111,7 +111,7 @@ def test_keep_leaves_the_given_cache_as_it_is(model):
 def test_saved_is_loaded_the_same(model, small_tokenizer, tmp_path):
     model.save(tmp_path)
     again = load_pretrained(tmp_path, dtype="float64")
-    torch.testing.assert_close(logits_of(again, ROWS[0]), logits_of(model, ROWS[0]), rtol=0, atol=0)
+    torch.testing.assert_close(logits_of(again, ROWS[0]), logits_of(model, ROWS[0]), rtol=0, atol=1e-12)
     assert again.tokenizer.get_vocab() == small_tokenizer.get_vocab()
     assert again.tokenizer.chat_template == small_tokenizer.chat_template
     assert again.tokenizer.eos_token == "</s>"
@@ -122,7 +122,7 @@ def test_embeddings_follow_a_tokenizer_that_grew(small_tokenizer, tmp_path):
     assert grown.vocab_size == 41
     grown.save(tmp_path)
     again = load_pretrained(tmp_path, dtype="float64")
-    torch.testing.assert_close(logits_of(again, [40, 3]), logits_of(grown, [40, 3]), rtol=0, atol=0)
+    torch.testing.assert_close(logits_of(again, [40, 3]), logits_of(grown, [40, 3]), rtol=0, atol=1e-12)
     wider = HuggingFaceModel(small_module("gpt2", vocab_size=64), small_tokenizer)
     assert wider.vocab_size == 64
 
@@ -152,14 +152,14 @@ def test_an_adapter_trains_alone_and_starts_as_the_reference(adapted):
         before, _ = adapted.forward(ids_BT, attend_BT)
         with adapted.without_adapter():
             reference, _ = adapted.forward(ids_BT, attend_BT)
-        torch.testing.assert_close(before, reference, rtol=0, atol=0)
+        torch.testing.assert_close(before, reference, rtol=0, atol=1e-12)
         shake(adapted)
         after, hidden_BTD = adapted.forward(ids_BT, attend_BT)
         assert (after - before).abs().max() > 1e-3
         with adapted.without_adapter():
             still, _ = adapted.forward(ids_BT, attend_BT)
-        torch.testing.assert_close(still, reference, rtol=0, atol=0)
-        torch.testing.assert_close(adapted.forward(ids_BT, attend_BT)[0], after, rtol=0, atol=0)
+        torch.testing.assert_close(still, reference, rtol=0, atol=1e-12)
+        torch.testing.assert_close(adapted.forward(ids_BT, attend_BT)[0], after, rtol=0, atol=1e-12)
     assert hidden_BTD.shape == (4, 6, 16)
 
 
@@ -172,9 +172,9 @@ def test_an_adapter_is_saved_with_what_it_adapts(adapted, tmp_path):
     adapted.save(tmp_path / "whole")
     again = load_pretrained(tmp_path / "whole", dtype="float64")
     assert isinstance(again, AdaptedModel)
-    torch.testing.assert_close(logits_of(again, ROWS[0]), logits_of(adapted, ROWS[0]), rtol=0, atol=0)
+    torch.testing.assert_close(logits_of(again, ROWS[0]), logits_of(adapted, ROWS[0]), rtol=0, atol=1e-12)
     with adapted.without_adapter(), again.without_adapter():
-        torch.testing.assert_close(logits_of(again, ROWS[0]), logits_of(adapted, ROWS[0]), rtol=0, atol=0)
+        torch.testing.assert_close(logits_of(again, ROWS[0]), logits_of(adapted, ROWS[0]), rtol=0, atol=1e-12)
     assert any(parameter.requires_grad for parameter in again.module.parameters())
     with pytest.raises(InputError, match="already has an adapter"):
         load_pretrained(tmp_path / "whole", lora={"r": 2})
@@ -187,7 +187,7 @@ def test_a_merged_model_is_plain(adapted, tmp_path):
     again = load_pretrained(tmp_path / "merged", dtype="float64")
     assert not isinstance(again, AdaptedModel)
     torch.testing.assert_close(logits_of(again, ROWS[0]), before, rtol=0, atol=1e-9)
-    torch.testing.assert_close(logits_of(adapted, ROWS[0]), before, rtol=0, atol=0)
+    torch.testing.assert_close(logits_of(adapted, ROWS[0]), before, rtol=0, atol=1e-12)
 
 
 def test_half_precision_gives_wide_logits(model, small_tokenizer, tmp_path):

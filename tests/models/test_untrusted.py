@@ -92,8 +92,14 @@ def test_a_legacy_space_goes_before_the_templates_words_only(mistral_tokenizer):
     whole = mistral_tokenizer.encode("<s>[INST] Hi there[/INST]", add_special_tokens=False)
     parts = [Part("<s>[INST] "), Part("Hi there", Author.USER, trusted=False), Part("[/INST]")]
     assert encoder.encode_parts(parts).ids == whole
-    bare = [Part("[INST]"), Part("Hi", Author.USER, trusted=False), Part("[/INST]")]
-    assert mistral_tokenizer.convert_ids_to_tokens(encoder.encode_parts(bare).ids) == ["[INST]", "Hi", "[/INST]"]
+    bare = [Part("[INST]"), Part("408", Author.USER, trusted=False), Part("[/INST]")]
+    assert mistral_tokenizer.convert_ids_to_tokens(encoder.encode_parts(bare).ids) == [
+        "[INST]",
+        "4",
+        "0",
+        "8",
+        "[/INST]",
+    ]
 
 
 def word_level(**options):

@@ -32,7 +32,7 @@ class Tasks:
         self.tasks, self.seen = tasks, 0.0
 
     def next(self, step, count):
-        return [self.tasks[(step * count + i) % len(self.tasks)] for i in range(count)] if self.tasks else []
+        return [self.tasks[(3 * step + i) % len(self.tasks)] for i in range(count)] if self.tasks else []
 
     def observe(self, groups):
         self.seen += sum(float(one.scores.outcome.sum()) for one in groups)

@@ -1,0 +1,103 @@
+"""The command line: `handaxe COMMAND ...`. One file of handaxe.commands a command, imported only when it is called.
+
+An error of ours is one red line and a hint, without a traceback unless --debug asks for it. Exit codes: 0 done,
+1 failed, 2 wrong input, 130 stopped by Ctrl-C.
+"""
+
+import difflib
+import importlib
+import os
+import sys
+import traceback
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+import handaxe
+from handaxe.errors import HandaxeError, InputError
+from handaxe.view.escape import escape
+
+__all__ = ["COMMANDS", "main"]
+
+COMMANDS = {
+    "quickstart": "train a tiny policy to use a calculator, in minutes, and look at what it learnt",
+    "recipes": "list the recipes, one a paper",
+    "train": "RECIPE [--its arguments]: train, and compare held-out accuracy and calls before and after",
+    "resume": "RUN: go on with a run that was stopped, or make it longer",
+    "eval": "RUN: evaluate its last checkpoint on held-out tasks",
+    "show": "RUN: its metrics, and one attempt token by token",
+    "papers": "write PAPERS.md; --check fails when it is stale",
+}
+FAILED, WRONG_INPUT, INTERRUPTED = 1, 2, 130
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run one command.
+
+    Args:
+        arguments: the command line without the program's name; None is that of this process.
+
+    Returns:
+        The exit code.
+    """
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    debug = "--debug" in words
+    words = [word for word in words if word != "--debug"]
+    try:
+        return _run(words)
+    except HandaxeError as error:
+        if debug:
+            traceback.print_exc()
+        _complain(error, debug)
+        return WRONG_INPUT if isinstance(error, InputError) else FAILED
+    except KeyboardInterrupt:
+        if debug:
+            traceback.print_exc()
+        _red("stopped; `handaxe resume RUN` goes on after the run's last checkpoint")
+        return INTERRUPTED
+    except BrokenPipeError:  # the reader, such as head, has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return FAILED
+    except SystemExit as stop:  # tyro, after --help or a command line that does not parse
+        return stop.code if isinstance(stop.code, int) else FAILED
+
+
+def _run(words: list[str]) -> int:
+    if not words or words[0] in ("-h", "--help", "help"):
+        _help()
+        return 0 if words else WRONG_INPUT
+    if words[0] in ("-V", "--version"):
+        sys.stdout.write(f"handaxe {handaxe.__version__}\n")
+        return 0
+    name = words[0]
+    if name not in COMMANDS:
+        close = difflib.get_close_matches(name, COMMANDS, n=2, cutoff=0.5)
+        hint = f"did you mean {' or '.join(close)}?" if close else f"there are {', '.join(COMMANDS)}"
+        raise InputError(f"there is no command {name!r}; {hint}")
+    return importlib.import_module(f"handaxe.commands.{name}").main(words[1:])
+
+
+def _help() -> None:
+    console = Console(highlight=False)
+    console.print("Train language models to use tools, with reinforcement learning.\n")
+    console.print("usage: handaxe COMMAND ...\n", markup=False)
+    table = Table.grid(padding=(0, 2))
+    for name, summary in COMMANDS.items():
+        table.add_row("", Text(name, style="bold"), Text(summary))
+    console.print(table)
+    console.print("\nhandaxe COMMAND --help says more; --debug shows the traceback of an error.", markup=False)
+
+
+def _complain(error: HandaxeError, debug: bool) -> None:
+    first, _, rest = str(error).partition("\n")
+    _red(f"{escape(first)}")
+    if rest:
+        sys.stderr.write(escape(rest, keep="\n") + "\n")
+    if not debug and not isinstance(error, InputError):
+        sys.stderr.write("--debug shows where it happened\n")
+
+
+def _red(text: str) -> None:
+    """One line on stderr, red where that is a terminal, never wrapped."""
+    Console(stderr=True, highlight=False, soft_wrap=True).print(Text(f"error: {text}", style="red"))

@@ -1,0 +1,65 @@
+"""Where commands write: the terminal, and the file after --json."""
+
+import json
+import math
+import shlex
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text
+
+from handaxe.errors import InputError
+
+__all__ = ["check_writable", "command_line", "console", "note", "write_json"]
+
+
+def console() -> Console:
+    """The terminal. Made when it is used, so that output goes where stdout points at that time."""
+    return Console(highlight=False)
+
+
+def note(title: str, text: str) -> Text:
+    """One line: a label and what it is about, never wrapped so that it can be copied."""
+    return Text(f"{title:<10} ", style="bright_black", no_wrap=True, overflow="ignore").append(
+        text, style="not bright_black bold"
+    )
+
+
+def command_line(words: Sequence[str]) -> str:
+    """The line one would type for this."""
+    return shlex.join(["handaxe", *words])
+
+
+def check_writable(file: Path | None) -> None:
+    """Find out before a long run, and not after it, that a file cannot be written. Raises InputError."""
+    if file is not None:
+        try:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            with file.open("a", encoding="utf-8"):
+                pass
+        except OSError as error:
+            raise InputError(f"{file} cannot be written: {error}") from error
+
+
+def write_json(file: Path | None, body: Mapping[str, Any]) -> None:
+    """Write a result; numbers that are not finite as null. Nothing happens without a file."""
+    if file is None:
+        return
+    text = json.dumps(_finite(body), indent=1, allow_nan=False)
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text + "\n", encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"{file} cannot be written: {error}") from error
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {str(key): _finite(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_finite(item) for item in value]
+    return value

@@ -1,0 +1,50 @@
+"""`handaxe quickstart`: train a tiny policy to use a calculator, and look at what it learnt."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from handaxe.commands import show, train
+from handaxe.commands.configure import configuration_class, parse
+from handaxe.commands.output import command_line, console, note
+from handaxe.recipes.catalogue import load_recipe
+
+__all__ = ["QuickstartOptions", "main"]
+
+RECIPE = "quickstart"
+
+
+@dataclass(frozen=True)
+class QuickstartOptions:
+    """Where the run goes.
+
+    Args:
+        out: folder of the run; runs/quickstart-TIME unless told otherwise.
+        json: write the result to this file.
+        quiet: show no progress.
+    """
+
+    out: Path | None = None
+    json: Path | None = None
+    quiet: bool = False
+
+
+def main(arguments: list[str]) -> int:
+    """Train the recipe `quickstart`, then show one of its attempts; returns the exit code."""
+    recipe = load_recipe(RECIPE)
+    chosen = parse(
+        {"configuration": configuration_class(recipe.build), "options": QuickstartOptions},
+        arguments,
+        prog="handaxe quickstart",
+        description=(recipe.build.__doc__ or "").strip().partition("\n")[0],
+    )
+    quick: QuickstartOptions = chosen["options"]
+    folder = quick.out or train.new_folder(Path("runs"), RECIPE)
+    options = train.RunOptions(out=folder, json=quick.json, quiet=quick.quiet)
+    command = command_line([RECIPE, *arguments])
+    code = train.run_recipe(recipe, vars(chosen["configuration"]), options, command=command)
+    if code == 0:
+        terminal = console()
+        terminal.print("\nOne attempt of the last step, every token coloured by who wrote it:", style="bold")
+        show.print_attempt(folder, show.Wanted(), terminal)
+        terminal.print(note("next", command_line(["recipes"])))
+    return code

@@ -1,0 +1,107 @@
+"""What is shown and written when a training run is over."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from rich.console import Console
+
+import handaxe
+from handaxe.commands.output import command_line, note
+from handaxe.evaluation.compare import Comparison, compare
+from handaxe.evaluation.result import Evaluation
+from handaxe.training.record import RunRecord
+from handaxe.view.curve import curve
+from handaxe.view.escape import plain
+from handaxe.view.tables import comparison_table, evaluation_table
+
+__all__ = ["Outcome", "SHOWN", "evaluations", "outcome", "print_outcome", "result_body"]
+
+SHOWN = ("pass@1", "calls", "tokens", "tool_productivity")
+"""The metrics that the table after a run holds; the others are in --json."""
+
+
+class Outcome(NamedTuple):
+    """What a run came to, read from its record. `before` and `after` are None when it was not evaluated."""
+
+    folder: Path
+    metrics: list[dict[str, float]]
+    before: Evaluation | None
+    after: Evaluation | None
+    comparison: Comparison | None
+    evaluated: dict[int, Evaluation]
+    stopped: str
+
+
+def evaluations(record: RunRecord) -> dict[int, Evaluation]:
+    """Steps done -> evaluation, of those that the record holds whole."""
+    found = {step: result.get("evaluation") for step, result in record.evaluations().items()}
+    return {step: Evaluation.from_json(text) for step, text in found.items() if isinstance(text, str)}
+
+
+def outcome(folder: Path, *, stopped: str = "") -> Outcome:
+    """Read what a run came to."""
+    with RunRecord.open(folder) as record:
+        metrics, evaluated = record.metrics(), evaluations(record)
+    steps = sorted(evaluated)
+    before = evaluated[steps[0]] if steps and steps[0] == 0 else None
+    after = evaluated[steps[-1]] if len(steps) > 1 else None
+    both = compare(before, after) if before is not None and after is not None else None
+    return Outcome(folder, metrics, before, after, both, evaluated, stopped)
+
+
+def print_outcome(found: Outcome, console: Console) -> None:
+    """Show the table before and after, the curve, where the run lies, and what one may do next."""
+    curves = {"reward (training)": [(row["step"] + 1, row["reward"]) for row in found.metrics if "reward" in row]}
+    points = [(float(s), one.metrics["pass@1"].value) for s, one in found.evaluated.items() if "pass@1" in one.metrics]
+    curves["pass@1 (held out)"] = points
+    if drawing := curve(curves, width=min(console.width, 90)):
+        console.print()
+        console.print(drawing)
+    if found.before is not None and found.after is not None and found.comparison is not None:
+        tasks = len(found.after.tasks)
+        title = (
+            f"{tasks} held-out tasks, before training and after {max(found.evaluated)} steps, 95 % intervals over tasks"
+        )
+        changes = found.comparison.differences
+        console.print(comparison_table(found.before.metrics, found.after.metrics, changes, shown=SHOWN, title=title))
+        excluded = sum(found.before.excluded.values()) + sum(found.after.excluded.values())
+        if excluded:
+            console.print(
+                plain(f"{excluded} attempts failed for no fault of the policy and were not scored", style="red")
+            )
+    elif found.before is not None:
+        console.print(evaluation_table(found.before.metrics, shown=SHOWN, title="before training, 95 % intervals"))
+    run = str(found.folder)
+    console.print(note("run", run))
+    if found.stopped:
+        done = len(found.metrics)
+        console.print(note("stopped", f"after {done} steps; go on with: {command_line(['resume', run])}"))
+    else:
+        console.print(note("look", command_line(["show", run])))
+        console.print(note("evaluate", command_line(["eval", run, "--samples", "4"])))
+        console.print(note("go on", command_line(["resume", run, "--steps", str(2 * max(len(found.metrics), 1))])))
+
+
+def result_body(
+    found: Outcome, *, recipe: str, arguments: Mapping[str, Any], command: str, seconds: float
+) -> dict[str, Any]:
+    """The JSON of a run: what `results/NAME.json` holds and PAPERS.md shows."""
+    before, after = (
+        {} if one is None else {name: estimate._asdict() for name, estimate in one.metrics.items()}
+        for one in (found.before, found.after)
+    )
+    changes = {} if found.comparison is None else found.comparison.differences
+    return {
+        "recipe": recipe,
+        "command": command,
+        "arguments": dict(arguments),
+        "handaxe": handaxe.__version__,
+        "steps": len(found.metrics),
+        "stopped": found.stopped,
+        "seconds": round(seconds, 1),
+        "before": before,
+        "after": after,
+        "difference": {name: change._asdict() for name, change in changes.items()},
+        "reward": [row.get("reward") for row in found.metrics],
+    }

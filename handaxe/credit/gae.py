@@ -1,0 +1,64 @@
+"""Generalised advantage estimation, token by token."""
+
+import numpy as np
+
+from handaxe.errors import InputError
+from handaxe.ops import returns
+from handaxe.ops.ragged import feature, kl_penalty, scatter, token_rewards
+from handaxe.records import Advantages, Group, Scores
+from handaxe.slots import Credit
+
+__all__ = ["gae"]
+
+
+def gae(*, gamma: float = 1.0, lam: float = 0.95, kl_coefficient: float = 0.0, bootstrap: bool = False) -> Credit:
+    """Give every sampled token its advantage over what a critic expected, and the critic its targets.
+
+        delta_t = r_t + gamma * V_{t+1} - V_t        A_t = delta_t + gamma * lam * A_{t+1}
+        returns_t = A_t + V_t
+
+    The steps t are the policy's tokens alone, through all turns and sequences: prompt, template and tool tokens are
+    skipped, so the last token of a turn is followed by the first of the next one, whose value already knows what the
+    tool said. The reward of a turn falls on its last token, the outcome on the very last; V after it is 0.
+
+    Args:
+        gamma: discount, in [0, 1], per token.
+        lam: lambda, in [0, 1].
+        kl_coefficient: beta; takes beta * (old_logp - ref_logp) from each token's reward. 0 needs neither feature.
+        bootstrap: where a trajectory was truncated, which is not an end of the task, V after the last token is taken
+            to be V of the last token instead of 0.
+
+    Returns:
+        A credit: (Group, Scores) -> Advantages, [T] for each sequence, with `returns` of the same shape. Not
+        whitened: `batch_whiten` is the usual next step, and leaves the returns alone. An unscored sibling (outcome
+        NaN) gets zeros.
+
+    Raises:
+        InputError: for a gamma or lam outside [0, 1], a feature that is missing (value; old_logp and ref_logp too, when
+            kl_coefficient is not 0), and for scores that do not fit the group or are infinite.
+
+    Example:
+        rewards 0, 0, 1, values 0.5, 0.6, 0.8:
+        gamma 1, lambda 0.95   ->  A 0.4705, 0.39, 0.2      returns 0.9705, 0.99, 1
+        gamma 0.9, lambda 0.8  ->  A 0.23008, 0.264, 0.2
+
+    Paper: arXiv:1506.02438, equation 16; arXiv:1707.06347 (PPO). Differs: truncation bootstraps from the value before
+    the last token, the nearest one that exists.
+    """
+    if not (0 <= gamma <= 1 and 0 <= lam <= 1):
+        raise InputError(f"gae takes a gamma and a lam in [0, 1], not {gamma} and {lam}")
+
+    def credit(group: Group, scores: Scores) -> Advantages:
+        tokens, targets = [], []
+        for trajectory, reward_P, outcome in zip(group, token_rewards(group, scores), scores.outcome):
+            value_P = feature(trajectory, "value")
+            if kl_coefficient:
+                reward_P = reward_P - kl_penalty(trajectory, kl_coefficient)
+            last = value_P[-1] if bootstrap and len(value_P) and trajectory.ending.kind == "truncated" else 0.0
+            adv_P = returns.gae_advantages(reward_P, value_P, gamma=gamma, lam=lam, last_value=last)
+            scored = not np.isnan(outcome)
+            tokens.append(scatter(trajectory, adv_P if scored else 0.0))
+            targets.append(scatter(trajectory, adv_P + value_P if scored else 0.0))
+        return Advantages(tuple(tokens), tuple(targets))
+
+    return credit

@@ -1,0 +1,45 @@
+"""Several corrections at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from handaxe.errors import InputError
+from handaxe.losses.pieces import Correction, Weights
+from handaxe.tensors import Batch
+
+__all__ = ["product"]
+
+
+def product(*, of: Sequence[Correction]) -> Correction:
+    """Multiply the weights of several corrections, such as a truncated weight and a veto.
+
+        w_t = w1_t w2_t ...         and likewise the raw weights
+
+    Args:
+        of: at least one correction.
+
+    Returns:
+        A correction: Batch -> Weights of [B, T], 0 off the mask.
+
+    Raises:
+        InputError: `of` is empty.
+
+    Example:
+        weights 1.5, 2 and 1, 0  ->  1.5, 0
+
+    Idea: what released trainers do with importance weights and rejection masks.
+    Differs: nothing.
+    """
+    if not of:
+        raise InputError("product needs at least one correction; for none, give policy(correction=None)")
+    first, *rest = of
+
+    def correction(batch: Batch) -> Weights:
+        weight_BT, raw_BT = first(batch)
+        for other in rest:
+            weights = other(batch)
+            weight_BT, raw_BT = weight_BT * weights.weight_BT, raw_BT * weights.raw_BT
+        return Weights(weight_BT, raw_BT)
+
+    return correction

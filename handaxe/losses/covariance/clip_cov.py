@@ -1,0 +1,82 @@
+"""Silence a few of the tokens that drive entropy down."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from handaxe.losses.pieces import Adjustment
+from handaxe.ops.masked import masked, masked_mean
+from handaxe.ops.seeds import generator
+from handaxe.tensors import Batch, PolicyOut
+
+__all__ = ["clip_cov"]
+
+
+def clip_cov(
+    *,
+    fraction: float = 2e-4,
+    low: float = 1.0,
+    high: float = 5.0,
+    clip_range: tuple[float, float] | None = None,
+    seed: int = 0,
+) -> Adjustment:
+    """Zero the loss of randomly chosen tokens whose advantage and log-prob vary together.
+
+        cov_t = (A_t - mean A) (logp_t - mean logp)         means over the trained tokens of the micro-batch
+        n = max(1, floor(fraction N)) tokens among those with low < cov_t < high get loss 0, N trained tokens
+
+    All tokens with such a covariance are silenced when there are fewer than n. The statistics are those of the
+    micro-batch, as in the authors' code: another split gives another loss.
+
+    Args:
+        fraction: of the trained tokens, in [0, 1]; 2e-4.
+        low: covariance above which a token is eligible; 1.
+        high: covariance below which it is; 5.
+        clip_range: (eps_low, eps_high) leaves out tokens that such a clip has already stopped, as the authors' code
+            does; None, the paper's formula, does not.
+        seed: of the draw. It is derived from the seed and each row's ids and rollout, so it depends neither on the
+            order nor on the padding of rows, and a second epoch over the same rows draws the same.
+
+    Returns:
+        An adjustment: (loss_BT, log_ratio_BT, PolicyOut, Batch) -> loss_BT. Nothing eligible changes nothing.
+
+    Example:
+        A 1, -1, 1 and logp -0.1, -2, -3: mean A 1/3, mean logp -1.7, cov 1.0667, 0.4, -0.8667
+        ->  only token 0 is eligible and its loss becomes 0
+
+    Paper: arXiv:2505.22617, Clip-Cov.
+    Differs: nothing.
+    """
+
+    def adjust(loss_BT: Tensor, log_ratio_BT: Tensor, out: PolicyOut, batch: Batch) -> Tensor:
+        mask_BT = batch.mask_BT
+        adv_BT, logp_BT = masked(batch.adv_BT, mask_BT), masked(out.logp_BT, mask_BT).detach()
+        cov_BT = (adv_BT - masked_mean(adv_BT, mask_BT)) * (logp_BT - masked_mean(logp_BT, mask_BT))
+        eligible_BT = mask_BT & (cov_BT > low) & (cov_BT < high)
+        if clip_range is not None:
+            rho_BT = log_ratio_BT.detach().exp()
+            up_BT = (adv_BT > 0) & (rho_BT > 1 + clip_range[1])
+            eligible_BT = eligible_BT & ~up_BT & ~((adv_BT < 0) & (rho_BT < 1 - clip_range[0]))
+        wanted = max(1, int(fraction * int(mask_BT.sum())))
+        count = min(wanted, int(eligible_BT.sum()))
+        if count == 0:
+            return loss_BT
+        draw_BT = torch.where(eligible_BT, _draw(batch, seed).to(loss_BT.device), 2.0)
+        chosen = draw_BT.flatten().topk(count, largest=False).indices
+        silent_BT = torch.zeros_like(mask_BT).flatten().index_fill(0, chosen, True).view_as(mask_BT)
+        return masked(loss_BT, ~silent_BT)
+
+    return adjust
+
+
+def _draw(batch: Batch, seed: int) -> Tensor:
+    """[B, T] float64 on the CPU, uniform in [0, 1): what a row draws is a function of the row alone."""
+    draw_BT = np.ones(tuple(batch.ids_BT.shape))
+    attend_BT, rollouts = batch.attend_BT.cpu().numpy(), batch.rollout_B.tolist()
+    for row, ids in enumerate(batch.ids_BT.cpu().numpy()):
+        real = ids[attend_BT[row]]
+        rng = generator(seed, "clip_cov", rollouts[row], real.tobytes().hex())
+        draw_BT[row, attend_BT[row]] = rng.random(len(real))
+    return torch.from_numpy(draw_BT)

@@ -1,0 +1,75 @@
+"""Learn from pairs of which one is preferred."""
+
+from __future__ import annotations
+
+import torch
+from torch.nn.functional import logsigmoid
+
+from handaxe.errors import InputError
+from handaxe.losses.metrics import floats
+from handaxe.losses.pieces import extra, rollout_sum
+from handaxe.ops.masked import masked, sum_by
+from handaxe.slots import Loss
+from handaxe.tensors import Batch, LossOut, PolicyOut
+
+__all__ = ["dpo"]
+
+
+def dpo(*, beta: float = 0.1) -> Loss:
+    """Prefer the chosen rollout of each pair by more than the reference does.
+
+        L = mean over pairs of -log sigmoid(beta ((logp_w - ref_w) - (logp_l - ref_l)))
+
+    logp_w and logp_l are sums over the trained tokens of the chosen and of the rejected rollout (all rows of each),
+    ref_w and ref_l the same sums of `batch.extras["ref_logp"]`.
+
+    How a batch marks its pairs: rollout 2k (by `batch.rollout_B`) is chosen and rollout 2k + 1 is rejected. So a batch
+    of one-row rollouts holds chosen on rows 2k and rejected on rows 2k + 1, with rollout_B = 0, 1, 2, ... The number of
+    pairs is half of `batch.denominators.rollouts`. A pair must stay in one micro-batch; the order of rows is free.
+
+    Args:
+        beta: > 0, per nat; 0.1 (0.1 to 0.5 in the paper). Small beta lets the policy move further from the reference.
+
+    Returns:
+        A loss: (PolicyOut, Batch) -> LossOut with metrics loss, accuracy (share of pairs with a positive margin),
+        margin, chosen_reward and rejected_reward (beta (logp - ref), means over pairs).
+        A pair without a trained token on either side is left out.
+
+    Raises:
+        InputError: the batch has no ref_logp, or one side of a pair or a row of a rollout is not here.
+
+    Example:
+        logp_w -10, ref_w -12, logp_l -20, ref_l -18, beta 0.1  ->  margin 0.4, L 0.51302,
+        d L / d logp_w = -0.1 sigmoid(-0.4) = -0.0401312
+
+    Paper: arXiv:2305.18290, Eq. (7).
+    Differs: nothing.
+    """
+
+    def loss(out: PolicyOut, batch: Batch) -> LossOut:
+        mask_BT = batch.mask_BT
+        reward_B = beta * rollout_sum(masked(out.logp_BT, mask_BT) - extra(batch, "ref_logp"), batch)
+        live_B, chosen_B, pair_B = mask_BT.any(1), batch.rollout_B % 2 == 0, batch.rollout_B // 2
+        # A rollout of several rows holds its reward on each of them, so each row carries its share of one rollout.
+        share_B = masked(1 / sum_by(live_B.to(reward_B.dtype), batch.rollout_B).clamp(min=1), live_B)
+        sides_B = sum_by(share_B, pair_B).round()
+        if bool((sides_B[live_B] != 2).any()):
+            lone = torch.unique(pair_B[live_B & (sides_B != 2)]).tolist()
+            raise InputError(
+                f"pairs {lone[:8]} have one side only; rollouts 2k (chosen) and 2k + 1 (rejected) must be in the same "
+                "micro-batch and must both have tokens to train"
+            )
+        margin_B = sum_by(torch.where(chosen_B, share_B, -share_B) * reward_B, pair_B)
+        pairs = (batch.denominators.rollouts or 2.0) / 2
+        weight_B = masked(share_B, chosen_B) / pairs
+        value = -(weight_B * logsigmoid(margin_B)).sum()
+        metrics = {
+            "loss": value,
+            "accuracy": (weight_B * (margin_B > 0)).sum(),
+            "margin": (weight_B * margin_B).sum(),
+            "chosen_reward": (weight_B * reward_B).sum(),
+            "rejected_reward": (masked(share_B, ~chosen_B) / pairs * reward_B).sum(),
+        }
+        return LossOut(value, floats(metrics))
+
+    return loss

@@ -1,0 +1,43 @@
+"""Numbers to report beside a loss, each divided by global denominators so that micro-batches add up."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import torch
+from torch import Tensor
+
+from handaxe.ops.masked import masked_sum
+from handaxe.tensors import Batch
+
+__all__ = ["effective_sample_size", "floats", "token_mean_of"]
+
+
+def floats(named: Mapping[str, Tensor]) -> dict[str, float]:
+    """Scalars of one dtype as plain numbers, fetched from the device in one go."""
+    if not named:
+        return {}
+    return dict(zip(named, torch.stack([value.detach() for value in named.values()]).tolist()))
+
+
+def token_mean_of(x_BT: Tensor, batch: Batch) -> Tensor:
+    """Mean over the trained tokens of the whole optimiser step: this batch's share of it, without gradient."""
+    return masked_sum(x_BT.detach(), batch.mask_BT) / (batch.denominators.tokens or 1.0)
+
+
+def effective_sample_size(metrics: Mapping[str, float]) -> float:
+    """Say which share of the tokens the corrected batch is worth: (mean w)^2 / mean w^2.
+
+    Not a sum over micro-batches, so it is computed from the combined metrics of an optimiser step.
+
+    Args:
+        metrics: those of a `policy` loss with a correction: correction_mean and correction_square.
+
+    Returns:
+        in [0, 1]; 1 when all weights are equal, 0 when all are 0.
+
+    Example:
+        weights 2/3, 2/3, 2/3, 2  ->  mean 1, mean square 4/3  ->  0.75
+    """
+    square = metrics["correction_square"]
+    return metrics["correction_mean"] ** 2 / square if square > 0 else 0.0

@@ -1,0 +1,92 @@
+"""The parts of a loss, as signatures, and the two questions that several parts ask of a batch.
+
+    ratio       (PolicyOut, Batch) -> log_ratio_BT           how far has the policy moved?     token, sequence, ...
+    surrogate   (log_ratio_BT, adv_BT, logp_BT) -> loss_BT   what is each token's loss?        clip, truncated, ...
+    adjustment  (loss_BT, log_ratio_BT, PolicyOut, Batch) -> loss_BT     change some tokens'   clip_cov, kl_cov
+    correction  Batch -> Weights                             whose samples were these?         tis, mis, ...
+    reduction   (loss_BT, Batch) -> scalar                   how do tokens add up?             token_mean, ...
+    term        (PolicyOut, Batch) -> LossOut                what else?                        kl, entropy, value
+
+`losses.policy.policy` puts them together. Each is any callable of that signature. What stands off `batch.mask_BT` may
+be anything, so a part that reads a tensor of the batch or of the policy passes it through `ops.masked.masked` first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from handaxe.errors import InputError
+from handaxe.ops.masked import masked, sum_by
+from handaxe.tensors import Batch, LossOut, PolicyOut
+
+__all__ = [
+    "Adjustment",
+    "Correction",
+    "Estimator",
+    "Ratio",
+    "Reduction",
+    "Surrogate",
+    "Term",
+    "Weights",
+    "extra",
+    "rollout_sum",
+]
+
+
+class Weights(NamedTuple):
+    """What a correction multiplies the tokens' losses by. Both [B, T], without gradient, 0 off the mask.
+
+    weight_BT  the weight in use
+    raw_BT     what it would be if nothing had been cut; the difference is the cut mass that metrics report
+    """
+
+    weight_BT: Tensor
+    raw_BT: Tensor
+
+
+Ratio = Callable[[PolicyOut, Batch], Tensor]
+Surrogate = Callable[[Tensor, Tensor, Tensor], Tensor]
+Adjustment = Callable[[Tensor, Tensor, PolicyOut, Batch], Tensor]
+Correction = Callable[[Batch], Weights]
+Reduction = Callable[[Tensor, Batch], Tensor]
+Term = Callable[[PolicyOut, Batch], LossOut]
+Estimator = Callable[[Tensor], Tensor]
+
+
+def extra(batch: Batch, name: str) -> Tensor:
+    """The named [B, T] tensor of `batch.extras`, exactly 0 off the mask.
+
+    Raises:
+        InputError: when the batch has none of that name, saying how to get it.
+    """
+    if name not in batch.extras:
+        have = ", ".join(sorted(batch.extras)) or "none"
+        raise InputError(
+            f"this loss needs batch.extras[{name!r}], but the batch has {have}; "
+            f'list it in annotate=(...) of train(), or use a credit that computes it (for "returns")'
+        )
+    return masked(batch.extras[name], batch.mask_BT)
+
+
+def rollout_sum(x_BT: Tensor, batch: Batch) -> Tensor:
+    """Sum over the trained tokens of a row's whole rollout, that is over all rows of that rollout.
+
+    Returns:
+        [B]; rows of one rollout hold the same number.
+
+    Raises:
+        InputError: when a trained row is here without the other rows of its rollout, since the sum would be wrong.
+    """
+    tokens_B = sum_by(batch.mask_BT.sum(1).to(batch.rollout_tokens_B.dtype), batch.rollout_B)
+    broken_B = batch.mask_BT.any(1) & (tokens_B != batch.rollout_tokens_B)
+    if bool(broken_B.any()):
+        missing = torch.unique(batch.rollout_B[broken_B]).tolist()
+        raise InputError(
+            f"rollouts {missing[:8]} have rows in another micro-batch, but this loss needs whole rollouts; "
+            "keep the rows of a rollout together when splitting, or raise micro_batch_rows"
+        )
+    return sum_by(masked(x_BT, batch.mask_BT).sum(1), batch.rollout_B)

@@ -1,0 +1,52 @@
+"""How far the policy has moved on a whole answer, per token."""
+
+from __future__ import annotations
+
+from torch import Tensor
+
+from handaxe.losses.pieces import Ratio, rollout_sum
+from handaxe.ops.masked import masked
+from handaxe.tensors import Batch, PolicyOut
+
+__all__ = ["sequence"]
+
+
+def sequence(*, per_row: bool = False, clamp: float = 20.0) -> Ratio:
+    """Give every token of an answer the same ratio: the geometric mean over the answer.
+
+        log s_i = (1 / |y_i|) sum_t (logp_t - old_t)        over the trained tokens of rollout i
+        log_ratio_t = clip(log s_i, -clamp, clamp)          on trained tokens, 0 elsewhere
+
+    Prompt, tool and padding tokens enter neither the sum nor |y_i|. The gradient reaches every trained token of the
+    rollout.
+
+    Args:
+        per_row: True takes each row for an answer of its own, when a rollout has several. False (the paper, where a
+            rollout is one row) takes the rollout; its rows must then stay in one micro-batch.
+        clamp: nats, > 0; a guard against overflow.
+
+    Returns:
+        A ratio: (PolicyOut, Batch) -> [B, T] log-ratios, with gradient.
+        A rollout without a trained token gets zeros.
+
+    Raises:
+        InputError: per_row is False and a rollout's rows are not all here.
+
+    Example:
+        log-ratios 0.1, 0.3, -0.1  ->  s = exp(0.1) = 1.10517 on each of the three, and not exp(0.3) = 1.34986
+
+    Paper: arXiv:2507.18071 (GSPO), the sequence-level importance ratio s_i.
+    Differs: nothing but the clamp, which at 20 nats is a guard against overflow.
+    """
+
+    def ratio(out: PolicyOut, batch: Batch) -> Tensor:
+        mask_BT = batch.mask_BT
+        moved_BT = masked(out.logp_BT, mask_BT) - masked(batch.old_logp_BT, mask_BT)
+        if per_row:
+            total_B, tokens_B = moved_BT.sum(1), mask_BT.sum(1)
+        else:
+            total_B, tokens_B = rollout_sum(moved_BT, batch), batch.rollout_tokens_B
+        mean_B = (total_B / tokens_B.clamp(min=1)).clamp(-clamp, clamp)
+        return masked(mean_B[:, None].expand_as(moved_BT), mask_BT)
+
+    return ratio

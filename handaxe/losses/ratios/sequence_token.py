@@ -1,0 +1,49 @@
+"""The ratio of a whole answer, with the gradient of each token."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from torch import Tensor
+
+from handaxe.losses.pieces import Ratio
+from handaxe.losses.ratios.sequence import sequence
+from handaxe.ops.masked import masked
+from handaxe.tensors import Batch, PolicyOut
+
+__all__ = ["sequence_token"]
+
+
+def sequence_token(*, per_row: bool = False, clamp: float = 10.0) -> Ratio:
+    """Give every token the value of its answer's ratio, but only its own gradient.
+
+        log_ratio_t = min(sg[log s_i] + logp_t - sg[logp_t], clamp)         on trained tokens, 0 elsewhere
+
+    sg stops the gradient and log s_i is that of `sequence`. Where all tokens of an answer share one advantage this is
+    `sequence`, in value and gradient; where they do not, each token is pushed by its own.
+
+    Args:
+        per_row: as in `sequence`.
+        clamp: nats, > 0; upper bound of the log-ratio, 10 in verl.
+
+    Returns:
+        A ratio: (PolicyOut, Batch) -> [B, T] log-ratios; d log_ratio_t / d logp_t = 1 and no other.
+        A rollout without a trained token gets zeros.
+
+    Raises:
+        InputError: per_row is False and a rollout's rows are not all here.
+
+    Example:
+        log-ratios 0.1, 0.3, -0.1  ->  value 1.10517 on each token
+
+    Paper: arXiv:2507.18071 (GSPO), section on GSPO-token.
+    Differs: the clamp.
+    """
+    whole = sequence(per_row=per_row)
+
+    def ratio(out: PolicyOut, batch: Batch) -> Tensor:
+        value_BT = whole(replace(out, logp_BT=out.logp_BT.detach()), batch)
+        logp_BT = masked(out.logp_BT, batch.mask_BT)
+        return (value_BT + (logp_BT - logp_BT.detach())).clamp(max=clamp)
+
+    return ratio

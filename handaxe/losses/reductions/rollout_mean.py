@@ -1,0 +1,36 @@
+"""Every rollout counts the same, whatever its length."""
+
+from __future__ import annotations
+
+from torch import Tensor
+
+from handaxe.losses.pieces import Reduction
+from handaxe.ops.masked import masked_sum
+from handaxe.tensors import Batch
+
+__all__ = ["rollout_mean"]
+
+
+def rollout_mean() -> Reduction:
+    """Average over the tokens of each rollout, then over rollouts (seq-mean-token-mean).
+
+        L = (1 / number of rollouts) sum_i (1 / |y_i|) sum_t loss_it
+
+    |y_i| counts the trained tokens of the whole rollout, all its rows together: a rollout of three rows weighs as much
+    as one of a single row. Rollouts without a trained token are not among the number.
+
+    Returns:
+        A reduction: (loss_BT, Batch) -> scalar. No trained rollout at all gives 0.
+
+    Example:
+        rows [1, 1] and [2, 2, 2, 2, 2, 2]  ->  (1 + 2) / 2 = 1.5
+
+    Paper: arXiv:2402.03300 (GRPO), Eq. (3).
+    Differs: nothing.
+    """
+
+    def reduction(loss_BT: Tensor, batch: Batch) -> Tensor:
+        mean_B = masked_sum(loss_BT, batch.mask_BT, 1) / batch.rollout_tokens_B.clamp(min=1)
+        return mean_B.sum() / (batch.denominators.rollouts or 1.0)
+
+    return reduction

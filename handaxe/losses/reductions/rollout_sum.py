@@ -1,0 +1,35 @@
+"""Tokens of a rollout add up, rollouts are averaged."""
+
+from __future__ import annotations
+
+from torch import Tensor
+
+from handaxe.losses.pieces import Reduction
+from handaxe.ops.masked import masked_sum
+from handaxe.tensors import Batch
+
+__all__ = ["rollout_sum"]
+
+
+def rollout_sum() -> Reduction:
+    """Sum over the tokens of each rollout, then average over rollouts (seq-mean-token-sum).
+
+        L = (1 / number of rollouts) sum_i sum_t loss_it
+
+    With `reinforce` this is the policy gradient of whole answers, log pi(y) = sum_t logp_t: unbiased, and the form
+    that RLOO is written in. Rollouts without a trained token are not among the number.
+
+    Returns:
+        A reduction: (loss_BT, Batch) -> scalar. No trained rollout at all gives 0.
+
+    Example:
+        rows [1, 1] and [2, 2, 2, 2, 2, 2]  ->  (2 + 12) / 2 = 7
+
+    Paper: arXiv:2402.14740 (RLOO).
+    Differs: nothing.
+    """
+
+    def reduction(loss_BT: Tensor, batch: Batch) -> Tensor:
+        return masked_sum(loss_BT, batch.mask_BT) / (batch.denominators.rollouts or 1.0)
+
+    return reduction

@@ -1,0 +1,34 @@
+"""Every token of the step counts the same."""
+
+from __future__ import annotations
+
+from torch import Tensor
+
+from handaxe.losses.pieces import Reduction
+from handaxe.ops.masked import masked_sum
+from handaxe.tensors import Batch
+
+__all__ = ["token_mean"]
+
+
+def token_mean() -> Reduction:
+    """Average over all trained tokens of the optimiser step.
+
+        L = sum_{i,t} loss_it / (number of trained tokens of the whole step)
+
+    Long rollouts weigh more. The number is `batch.denominators.tokens`, so the parts of micro-batches add up.
+
+    Returns:
+        A reduction: (loss_BT, Batch) -> scalar. No trained token at all gives 0.
+
+    Example:
+        rows [1, 1] and [2, 2, 2, 2, 2, 2]  ->  14 / 8 = 1.75
+
+    Paper: arXiv:2503.14476 (DAPO), token-level policy gradient loss.
+    Differs: nothing.
+    """
+
+    def reduction(loss_BT: Tensor, batch: Batch) -> Tensor:
+        return masked_sum(loss_BT, batch.mask_BT) / (batch.denominators.tokens or 1.0)
+
+    return reduction

@@ -1,0 +1,41 @@
+"""Every turn counts the same, whatever its length."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from handaxe.losses.pieces import Reduction
+from handaxe.ops.masked import masked
+from handaxe.tensors import Batch
+
+__all__ = ["turn_mean"]
+
+
+def turn_mean() -> Reduction:
+    """Average over the tokens of each turn, then over all turns of the step.
+
+        L = (1 / number of turns) sum_{i,k} (1 / |y_ik|) sum_{t in turn k} loss_it
+
+    |y_ik| counts the trained tokens of turn k, never the tool's reply to it. Rollouts of many turns weigh more. A turn
+    lies in one row, so its count is known wherever the row goes.
+
+    Returns:
+        A reduction: (loss_BT, Batch) -> scalar. No trained turn at all gives 0.
+
+    Example:
+        turns [1, 1] and [2, 2, 2, 2] of one rollout, [6] of another  ->  (1 + 2 + 6) / 3 = 3
+
+    Idea: the seq-mean-token-mean of arXiv:2402.03300 with the turn as its unit.
+    Differs: nothing.
+    """
+
+    def reduction(loss_BT: Tensor, batch: Batch) -> Tensor:
+        mask_BT = batch.mask_BT
+        turn_BT = torch.where(mask_BT, batch.turn_BT, 0)
+        tokens_BN = loss_BT.new_zeros(len(batch), int(turn_BT.max()) + 1)
+        tokens_BN = tokens_BN.scatter_add(1, turn_BT, mask_BT.to(loss_BT.dtype))
+        share_BT = masked(loss_BT, mask_BT) / tokens_BN.gather(1, turn_BT).clamp(min=1)
+        return share_BT.sum() / (batch.denominators.turns or 1.0)
+
+    return reduction

@@ -1,0 +1,182 @@
+"""What recipes share: a policy, a world, and how it is evaluated. Each function gives keyword arguments of `train`."""
+
+from collections.abc import Sequence as List
+from dataclasses import replace
+from typing import Any, Literal, NamedTuple
+
+from handaxe.engines.local import LocalEngine
+from handaxe.envs import arithmetic, reasoning_gym
+from handaxe.envs.tool_chat import tool_chat
+from handaxe.envs.tool_choice import tool_choice
+from handaxe.evaluation.result import Evaluation
+from handaxe.evaluation.run import evaluate
+from handaxe.models.load import load
+from handaxe.records import Sampling, Task, Turn
+from handaxe.rewards.answer_score import answer_score
+from handaxe.rewards.graded_call import graded_call
+from handaxe.rollouts.linear import linear
+from handaxe.selection.in_order import in_order
+from handaxe.slots import Engine, EnvFactory, Reward
+from handaxe.tools.calculator import calculator
+from handaxe.tools.compute import compute
+from handaxe.tools.python import python
+
+__all__ = [
+    "GYM",
+    "SUMS",
+    "HeldOut",
+    "ToolName",
+    "World",
+    "calls_world",
+    "gym_world",
+    "player",
+    "states_number",
+    "toolbox",
+]
+
+GYM = ("chain_sum", "products", "gcd")
+"""The reasoning-gym generators that recipes use unless told otherwise: a tool solves them, a tiny head does not."""
+
+SUMS = "sums"
+"""The name of handaxe's own arithmetic among the generators."""
+
+ToolName = Literal["calculator", "python", "compute"]
+
+
+class World(NamedTuple):
+    """Tasks to train on, tasks held out, the environment they live in, and what counts as correct."""
+
+    train: list[Task]
+    held_out: list[Task]
+    env: EnvFactory
+    correct: Reward
+
+
+class HeldOut(NamedTuple):
+    """Evaluates an engine on held-out tasks; `train` calls it as (engine, steps done)."""
+
+    world: World
+    parts: dict[str, Any]
+    samples: int
+    seed: int
+
+    def evaluation(self, engine: Engine) -> Evaluation:
+        """The whole evaluation, with intervals."""
+        return evaluate(
+            engine=engine,
+            env=self.world.env,
+            format=self.parts["format"],
+            rollout=self.parts["rollout"],
+            tasks=self.world.held_out,
+            reward=self.world.correct,
+            sampling=self.parts["sampling"],
+            samples=self.samples,
+            seed=self.seed,
+            by=("generator",),
+        )
+
+    def __call__(self, engine: Engine, steps_done: int) -> dict[str, Any]:
+        """Flat numbers for metrics, and the whole as JSON text under "evaluation"."""
+        found = self.evaluation(engine)
+        return {**found.flat(), "evaluation": found.to_json(), "steps": float(steps_done)}
+
+
+def toolbox(names: List[ToolName]) -> list[Any]:
+    """The tools of these names; `python` is made anew for every attempt."""
+    shelf: dict[str, Any] = {"calculator": calculator, "compute": compute, "python": python}
+    return [shelf[name] for name in names]
+
+
+def gym_world(
+    *,
+    names: List[str] = GYM,
+    tools: List[ToolName] = ("calculator",),
+    train: int = 4096,
+    held_out: int = 200,
+    seed: int = 0,
+) -> World:
+    """Tasks that tools help with; train and held-out items never overlap.
+
+    Args:
+        names: reasoning-gym generators, scored by their own scorers, and "sums" for handaxe's own arithmetic, half of
+            which needs no tool. Tasks are drawn from all in equal shares.
+        tools: tools offered.
+        train, held_out: how many tasks of each.
+        seed: of the training tasks; the held-out ones are always the same.
+    """
+    gym = {name: 1.0 for name in names if name != SUMS}
+    share = len(gym) / len(names)
+
+    def draw(count: int, seed: int, split: Literal["train", "test"]) -> list[Task]:
+        ours = count - round(count * share)
+        own = arithmetic.tasks(count=ours, seed=seed, split=split) if ours else []
+        own = [replace(one, metadata={**one.metadata, "generator": SUMS}) for one in own]
+        return own + (reasoning_gym.tasks(gym, count=count - ours, seed=seed, split=split) if gym else [])
+
+    return World(
+        train=draw(train, seed, "train"),
+        held_out=draw(held_out, 0, "test"),
+        env=tool_chat(toolbox(tools)),
+        correct=answer_score(scorer=_score),
+    )
+
+
+def calls_world(*, train: int = 4096, held_out: int = 200, seed: int = 0) -> World:
+    """Single decisions: write the call of `compute` that answers the question; correct means equal to the reference."""
+    return World(
+        train=arithmetic.tasks(count=train, seed=seed, split="train", gold="compute"),
+        held_out=arithmetic.tasks(count=held_out, seed=0, split="test", gold="compute"),
+        env=tool_choice([compute.schema]),
+        correct=graded_call(grade="coarse", scale=1.0),
+    )
+
+
+def states_number(turn: Turn) -> bool:
+    """Whether the text of a turn holds a digit: an answer, in worlds where answers are numbers."""
+    return any(character.isdigit() for character in turn.parsed.text)
+
+
+def _score(task: Task, text: str) -> float:
+    """A generator's own score; for handaxe's own arithmetic 1 where the text is the answer."""
+    if task.metadata["generator"] == SUMS:
+        return float(text.strip() == task.answer)
+    return reasoning_gym.score(task, text)
+
+
+def player(
+    world: World,
+    *,
+    model: str,
+    seed: int,
+    max_turns: int = 3,
+    max_tokens: int = 48,
+    critic: bool = False,
+    reference: bool = False,
+    weight_decay: float = 0.0,
+    eval_samples: int = 1,
+    eval_every: int = 1_000_000,
+) -> dict[str, Any]:
+    """Engine, chat format, environment, curriculum, rollout, sampling and evaluation.
+
+    Args:
+        world: what is played.
+        model: see handaxe.models.load.
+        seed: of the order of tasks and of every draw.
+        max_turns, max_tokens: turns of an attempt, tokens of a turn.
+        critic, reference: what the loss needs of the engine.
+        eval_samples: attempts at a held-out task.
+        eval_every: steps between evaluations; before the first step and after the last there always is one.
+    """
+    policy = load(model)
+    engine = LocalEngine(policy.model, critic=critic, reference=reference, weight_decay=weight_decay)
+    parts: dict[str, Any] = {
+        "engine": engine,
+        "format": policy.format,
+        "env": world.env,
+        "tasks": in_order(world.train, seed=seed),
+        "rollout": linear(max_turns=max_turns),
+        "sampling": Sampling(max_tokens=max_tokens),
+        "seed": seed,
+        "eval_every": eval_every,
+    }
+    return {**parts, "evaluate": HeldOut(world, parts, eval_samples, 0)}

@@ -1,0 +1,51 @@
+"""Drop groups whose siblings all did equally well or badly."""
+
+from collections.abc import Sequence as List
+
+import numpy as np
+
+from handaxe.errors import InputError
+from handaxe.ops.ragged import rewards_of
+from handaxe.ops.returns import Std, deviation
+from handaxe.records import Rated
+from handaxe.slots import Selector
+
+__all__ = ["drop_equal_groups"]
+
+
+def drop_equal_groups(*, tolerance: float = 0.0, channel: str | None = None, std: Std = "sample") -> Selector:
+    """Keep the groups in which siblings differ, since the others have nothing to compare.
+
+        keep a group when std(R) > tolerance
+
+    R_i is the outcome plus the per-turn rewards, of every sibling that was scored, whether or not it trains. With
+    rewards of 0 and 1 and tolerance 0 this is 0 < number right < G. The loop that wants a full batch generates again.
+
+    Args:
+        tolerance: in units of reward; 0 in DAPO, 1e-3 in SimpleTIR. Rewards equal up to rounding are always equal.
+        channel: look at this channel of the scores instead, such as the accuracy within a shaped reward.
+        std: "sample" (n - 1) or "population" (n); matters for tolerances above 0 only.
+
+    Returns:
+        A selector: [Rated] -> [Rated], the groups kept, unchanged and in order. A group with fewer than two scored
+        siblings is dropped.
+
+    Raises:
+        InputError: for a negative tolerance, a channel that some group lacks, and scores that do not fit their group.
+
+    Example:
+        rewards (1, 0, 0, 1), (1, 1, 1, 1), (0, 0, 0, 0)  ->  only the first group
+
+    Paper: arXiv:2503.14476 (DAPO), dynamic sampling; with a tolerance, arXiv:2509.02479 (SimpleTIR). Differs: nothing.
+    """
+    if tolerance < 0:
+        raise InputError(f"drop_equal_groups takes a tolerance of at least 0, not {tolerance}")
+
+    def differs(one: Rated) -> bool:
+        reward_G = rewards_of(one.group, one.scores, channel=channel)
+        return deviation(reward_G[~np.isnan(reward_G)], std) > tolerance
+
+    def select(rated: List[Rated]) -> list[Rated]:
+        return [one for one in rated if differs(one)]
+
+    return select

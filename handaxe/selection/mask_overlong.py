@@ -1,0 +1,51 @@
+"""Leave out of the loss every trajectory that was cut for being too long."""
+
+from collections.abc import Collection
+from collections.abc import Sequence as List
+from dataclasses import replace
+
+import numpy as np
+
+from handaxe.errors import InputError
+from handaxe.records import Rated
+from handaxe.slots import Selector
+
+__all__ = ["mask_overlong"]
+
+REASONS = ("length", "turns", "budget")
+
+
+def mask_overlong(*, reasons: Collection[str] = ("length",)) -> Selector:
+    """Stop training on trajectories that were truncated.
+
+        trained_i' = trained_i and not (trajectory i is truncated, for one of `reasons`)
+
+    All tokens of such a trajectory leave the loss and its denominators. It stays in the group, and what it scored
+    stays in the statistics that its siblings were judged by.
+
+    Args:
+        reasons: among length (a turn or the context was full), turns and budget; the paper has only length.
+
+    Returns:
+        A selector: [Rated] -> [Rated], the same groups in the same order, `trained` [G] cleared where truncated.
+
+    Raises:
+        InputError: for a reason that does not exist.
+
+    Example:
+        endings completed, truncated(length), truncated(turns)  ->  trained True, False, True
+
+    Paper: arXiv:2503.14476 (DAPO), section 3.4, overlong filtering. Differs: nothing.
+    """
+    unknown = sorted(set(reasons) - set(REASONS))
+    if unknown or isinstance(reasons, str):
+        raise InputError(f"mask_overlong knows the reasons {', '.join(REASONS)}, not {reasons!r}")
+
+    def select(rated: List[Rated]) -> list[Rated]:
+        out = []
+        for one in rated:
+            cut = [t.ending.kind == "truncated" and t.ending.reason in reasons for t in one.group]
+            out.append(replace(one, trained=one.trained & ~np.array(cut, bool)))
+        return out
+
+    return select

@@ -1,0 +1,194 @@
+"""The contract that every credit keeps, as one function: give it yours."""
+
+import pickle
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from handaxe.ops.ragged import gather
+from handaxe.records import Advantages, Group, Scores
+from handaxe.records import Sequence as TokenSequence
+from handaxe.slots import Credit
+from handaxe.testing.ragged import random_group, random_scores
+from handaxe.testing.records import make_group, make_scores, make_trajectory
+
+__all__ = ["check_advantages", "check_credit"]
+
+FEATURES = ("old_logp", "ref_logp", "value", "entropy", "collision")
+
+
+def check_credit(
+    credit: Credit, *, compares: bool = False, features: Sequence[str] = FEATURES, turns: bool = True, seeds: int = 6
+) -> None:
+    """Check that a credit keeps its contract, on random ragged groups.
+
+        shapes       one float64 [T] for each sequence, finite, exactly 0 off the mask; `returns` too where given
+        purity       neither group nor scores are changed, and no array of theirs is handed back
+        determinism  asked twice, it says the same to the last bit
+        order        siblings in another order get the same values in that order
+        masked       what features hold where the policy did not write is never looked at, be it NaN
+        sequences    the same turns in three sequences instead of one get the same values; further rows of one sibling
+                     change nobody else's
+        failures     a sibling that was never scored (outcome NaN) gets 0, the others what they get without it
+        extremes     no sibling, one sibling, a sibling without a turn, and equal outcomes are all fine
+
+    Args:
+        credit: what to check. It must not remember anything from one group to the next.
+        compares: siblings are judged against each other: then one alone, and equal outcomes, must give exactly 0.
+        features: what the credit may ask for.
+        turns: the scores hold per-turn rewards as well.
+        seeds: how many random groups.
+
+    Raises:
+        AssertionError: saying which promise is broken.
+    """
+    for seed in range(seeds):
+        group = random_group(seed, size=2 + seed % 4, features=features)
+        scores = random_scores(group, seed)
+        scores = scores if turns else replace(scores, turns=None)
+        first = _pure(credit, group, scores)
+        _check_same(first, credit(group, scores), "asked twice, the credit says two things", exact=True)
+        _check_order(credit, group, scores, first)
+        _check_masked(credit, group, scores, first)
+        _check_unscored(credit, group, scores, first)
+        _pure(credit, random_group(seed, size=1, features=features), make_scores([0.7]))
+        if compares:
+            _check_equal(credit, group)
+    _check_sequences(credit, features)
+    _pure(credit, make_group(trajectories=[]), make_scores([]))
+    silent = make_trajectory(layouts=["Ut"])
+    spoke = make_trajectory(layouts=["Utp"], features=dict.fromkeys(features, 0.5))
+    _pure(credit, make_group(trajectories=[silent, spoke]), make_scores([0.0, 1.0]))
+
+
+def check_advantages(advantages: Advantages, group: Group) -> None:
+    """Check shapes, type, finiteness, and zeros wherever the policy did not write.
+
+    Raises:
+        AssertionError: naming the trajectory.
+    """
+    for name, ragged in (("tokens", advantages.tokens), ("returns", advantages.returns)):
+        if ragged is None:
+            continue
+        assert len(ragged) == len(group), f"{name} has {len(ragged)} entries for {len(group)} siblings"
+        for one, arrays in zip(group, ragged, strict=True):
+            shapes = [np.shape(array) for array in arrays]
+            assert shapes == [(len(s),) for s in one.sequences], f"{name} of {one.id!r} has shapes {shapes}"
+            for sequence, array in zip(one.sequences, arrays, strict=True):
+                assert array.dtype == np.float64, f"{name} of {one.id!r} is {array.dtype}, not float64"
+                assert np.all(np.isfinite(array)), f"{name} of {one.id!r} is not finite"
+                assert not np.any(array[~sequence.mask]), f"{name} of {one.id!r} is not 0 off the mask"
+
+
+def _pure(credit: Credit, group: Group, scores: Scores) -> Advantages:
+    before = pickle.dumps((group, scores))
+    said = credit(group, scores)
+    assert pickle.dumps((group, scores)) == before, "the credit changed what it was given"
+    check_advantages(said, group)
+    given = [scores.outcome, *(a for t in group for s in t.sequences for a in (s.logp, *s.features.values()))]
+    handed = [array for own in said.tokens for array in own]
+    assert not any(np.shares_memory(a, b) for a in given for b in handed), "the credit hands back an array of its input"
+    return said
+
+
+def _check_same(left: Advantages, right: Advantages, message: str, *, exact: bool = False) -> None:
+    assert (left.returns is None) == (right.returns is None), message
+    for a, b in ((left.tokens, right.tokens), (left.returns or (), right.returns or ())):
+        assert len(a) == len(b), message
+        for x, y in zip(_flat(a), _flat(b), strict=True):
+            assert np.array_equal(x, y) if exact else np.allclose(x, y, rtol=1e-9, atol=1e-9), message
+
+
+def _flat(ragged: Sequence[Sequence[np.ndarray]]) -> list[np.ndarray]:
+    return [array for own in ragged for array in own]
+
+
+def _take(group: Group, scores: Scores, index: Sequence[int]) -> tuple[Group, Scores]:
+    chosen = list(index)
+    return replace(group, trajectories=tuple(group[i] for i in chosen)), replace(
+        scores,
+        outcome=scores.outcome[chosen],
+        turns=None if scores.turns is None else tuple(scores.turns[i] for i in chosen),
+        channels={name: values[chosen] for name, values in scores.channels.items()},
+        turn_channels={name: tuple(values[i] for i in chosen) for name, values in scores.turn_channels.items()},
+        eligible=None if scores.eligible is None else scores.eligible[chosen],
+    )
+
+
+def _pick(advantages: Advantages, index: Sequence[int]) -> Advantages:
+    returns = advantages.returns
+    return Advantages(
+        tuple(advantages.tokens[i] for i in index), None if returns is None else tuple(returns[i] for i in index)
+    )
+
+
+def _check_order(credit: Credit, group: Group, scores: Scores, first: Advantages) -> None:
+    for order in (list(range(len(group)))[::-1], [*range(1, len(group)), 0]):
+        moved = credit(*_take(group, scores, order))
+        _check_same(moved, _pick(first, order), f"siblings in the order {order} get other values")
+
+
+def _map_features(group: Group, change: Callable[[TokenSequence, np.ndarray], np.ndarray]) -> Group:
+    def own(sequence: TokenSequence) -> TokenSequence:
+        changed = {name: change(sequence, values) for name, values in sequence.features.items()}
+        return replace(sequence, features=changed)
+
+    members = tuple(replace(t, sequences=tuple(own(s) for s in t.sequences)) for t in group)
+    return replace(group, trajectories=members)
+
+
+def _check_masked(credit: Credit, group: Group, scores: Scores, first: Advantages) -> None:
+    for poison in (np.nan, 1e9):
+        poisoned = _map_features(group, lambda s, values, poison=poison: np.where(s.mask, values, poison))  # type: ignore[misc]
+        _check_same(
+            credit(poisoned, scores), first, f"features of {poison} where the policy did not write change values"
+        )
+
+
+def _check_unscored(credit: Credit, group: Group, scores: Scores, first: Advantages) -> None:
+    failed = make_trajectory(layouts=["Utpp tTt p"], features=dict.fromkeys(group[0].sequences[0].features, 0.5))
+    crowd = replace(group, trajectories=(*group.trajectories, failed))
+    missing = np.full(len(failed.turns), np.nan)
+    said = _pure(
+        credit,
+        crowd,
+        Scores(
+            np.append(scores.outcome, np.nan),
+            None if scores.turns is None else (*scores.turns, missing),
+            eligible=None if scores.eligible is None else np.append(scores.eligible, False),
+        ),
+    )
+    assert not any(array.any() for array in said.tokens[-1]), "a sibling that was never scored gets an advantage"
+    _check_same(_pick(said, range(len(group))), first, "a sibling that was never scored changes the others' values")
+
+
+def _check_equal(credit: Credit, group: Group) -> None:
+    near = [0.1 + 0.2 - 0.2 if i % 2 else 0.1 for i in range(len(group))]
+    for outcome in ([0.0] * len(group), [1.0] * len(group), near):
+        said = credit(group, make_scores(outcome))
+        assert not any(a.any() for a in _flat(said.tokens)), f"equal outcomes {outcome} do not give exactly 0"
+    alone, _ = _take(group, make_scores([0.0] * len(group)), [0])
+    said = credit(alone, make_scores([0.7]))
+    assert not any(a.any() for a in _flat(said.tokens)), "a sibling without siblings does not get exactly 0"
+
+
+def _check_sequences(credit: Credit, features: Sequence[str]) -> None:
+    numbers = {name: [-0.3, -0.8, -0.1, -0.6] if name.endswith("logp") else [0.4, 0.2, 0.9, 0.6] for name in features}
+
+    def group(*drawings: str) -> Group:
+        count = sum(drawing.count("p") for drawing in drawings)
+        named = {name: [*own * count][:count] for name, own in numbers.items()}
+        first = make_trajectory(layouts=drawings, logp=[*[-0.2, -0.9, -0.4, -0.7] * count][:count], features=named)
+        second = {name: own[1:3] for name, own in numbers.items()}
+        return make_group(trajectories=[first, make_trajectory(layouts=["Utpp"], features=second)])
+
+    one, three = group("Utpp tTt p tTt p"), group("Utpp", "UtTTtp", "UUtp")
+    scores = make_scores([1.0, 0.25])
+    left, right = credit(one, scores), credit(three, scores)
+    a, b = gather(one[0], left.tokens[0]), gather(three[0], right.tokens[0])
+    assert np.allclose(a, b, rtol=1e-9, atol=1e-9), "the same turns in three sequences get other values than in one"
+    more = credit(group("Utpp", "UtTTtp", "UUtp", "Utpp", "UtTTtp", "UUtp"), scores)
+    for other in (left, more):
+        same = all(np.allclose(x, y, atol=1e-9) for x, y in zip(other.tokens[1], right.tokens[1], strict=True))
+        assert same, "how many sequences a sibling has changes another sibling's values"

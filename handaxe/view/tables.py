@@ -1,0 +1,169 @@
+"""Tables of figures: an evaluation, two of them side by side, the metrics of a run."""
+
+import math
+from collections.abc import Mapping
+from collections.abc import Sequence as List
+from typing import Protocol
+
+from rich.box import SIMPLE_HEAD
+from rich.table import Table
+from rich.text import Text
+
+from handaxe.view.escape import plain
+
+__all__ = ["Changed", "Estimated", "comparison_table", "evaluation_table", "interval", "metrics_table", "number"]
+
+
+class Estimated(Protocol):
+    """A value with its interval, such as evaluation.metrics.Estimate."""
+
+    @property
+    def value(self) -> float: ...
+    @property
+    def low(self) -> float: ...
+    @property
+    def high(self) -> float: ...
+
+
+class Changed(Protocol):
+    """A paired difference with its interval, such as evaluation.compare.Difference."""
+
+    @property
+    def before(self) -> float: ...
+    @property
+    def after(self) -> float: ...
+    @property
+    def difference(self) -> float: ...
+    @property
+    def low(self) -> float: ...
+    @property
+    def high(self) -> float: ...
+    @property
+    def verdict(self) -> str: ...
+
+
+Breakdown = Mapping[str, Mapping[str, Mapping[str, Estimated]]]
+
+
+def number(value: float | None, *, sign: bool = False) -> str:
+    """A figure in at most three decimals, fewer where it is large; a dash for what is missing or not finite.
+
+    Example:
+        0.5 -> "0.500"    12.345 -> "12.35"    1234.5 -> "1,234"    0.00012 -> "1.20e-04"    nan -> "-"
+    """
+    if value is None or not math.isfinite(value):
+        return "-"
+    plus = "+" if sign else ""
+    size = abs(value)
+    if size >= 1000:
+        return f"{value:{plus},.0f}"
+    if size >= 10:
+        return f"{value:{plus}.2f}"
+    return f"{value:{plus}.3f}" if size >= 0.001 or value == 0 else f"{value:{plus}.2e}"
+
+
+def interval(low: float, high: float, *, sign: bool = False) -> str:
+    """`[low, high]`, a dash for an end that is not finite."""
+    return f"[{number(low, sign=sign)}, {number(high, sign=sign)}]"
+
+
+def evaluation_table(
+    metrics: Mapping[str, Estimated],
+    *,
+    endings: Mapping[str, Estimated] | None = None,
+    breakdown: Breakdown | None = None,
+    shown: List[str] | None = None,
+    title: str = "",
+) -> Table:
+    """One row a metric, then how attempts ended, then the first metric by breakdown, where that has two values or more.
+
+    Args:
+        metrics: name -> estimate.
+        endings: way of ending -> share.
+        breakdown: metadata key -> its value -> metrics.
+        shown: which metrics, in this order; None is all. A name that is not there is left out.
+        title: above the table.
+    """
+    table = _table(title, ("", "value", "95 % interval"))
+    names = [name for name in (metrics if shown is None else shown) if name in metrics]
+    for name in names:
+        table.add_row(plain(name), number(metrics[name].value), interval(metrics[name].low, metrics[name].high))
+    if endings:
+        table.add_section()
+        for name, share in endings.items():
+            table.add_row(plain(f"ended {name}", room=60), number(share.value), interval(share.low, share.high))
+    for key, by in (breakdown or {}).items():
+        if len(by) < 2:
+            continue
+        table.add_section()
+        for value, found in by.items():
+            for name in names[:1]:
+                label = plain(f"{name} where {key} is {value}", room=60)
+                table.add_row(label, number(found[name].value), interval(found[name].low, found[name].high))
+    return table
+
+
+def comparison_table(
+    before: Mapping[str, Estimated],
+    after: Mapping[str, Estimated],
+    differences: Mapping[str, Changed],
+    *,
+    shown: List[str],
+    title: str = "",
+) -> Table:
+    """One row a metric: before and after, each with its interval, and the paired difference with its own.
+
+    The verdict is unclear where the interval of the difference holds 0.
+
+    Args:
+        before, after: name -> estimate.
+        differences: name -> paired difference.
+        shown: which metrics, in this order; a name that one of them lacks is left out.
+        title: above the table.
+    """
+    table = _table(title, ("", "before", "after", "difference", "verdict"))
+    for name in shown:
+        if name not in before or name not in after or name not in differences:
+            continue
+        change, cells = differences[name], []
+        for one in (before[name], after[name]):
+            cells.append(Text(number(one.value)).append(f"\n{interval(one.low, one.high)}", style="bright_black"))
+        difference = Text(number(change.difference, sign=True), style="bold")
+        difference.append(f"\n{interval(change.low, change.high, sign=True)}", style="not bold bright_black")
+        clear = change.verdict in ("higher", "lower")
+        verdict = plain(change.verdict if clear else "unclear", style="bold" if clear else "bright_black")
+        table.add_row(plain(name), *cells, difference, verdict)
+    return table
+
+
+def metrics_table(rows: List[Mapping[str, float]], *, columns: List[str], last: int = 12, title: str = "") -> Table:
+    """Metrics of a run, one row a step.
+
+    Args:
+        rows: one dict a step with the key "step", in order.
+        columns: metrics shown; one that no row has is left out.
+        last: at most this many rows, spread evenly, the first and the last among them; 0 shows all.
+        title: above the table.
+    """
+    columns = [name for name in columns if any(name in row for row in rows)]
+    table = _table(title, ("step", *columns))
+    for row in _spread(rows, last):
+        table.add_row(f"{row.get('step', math.nan):.0f}", *(number(row.get(name)) for name in columns))
+    return table
+
+
+def _spread(rows: List[Mapping[str, float]], last: int) -> List[Mapping[str, float]]:
+    if not last or len(rows) <= last:
+        return rows
+    if last == 1:
+        return rows[-1:]
+    return [rows[round(i * (len(rows) - 1) / (last - 1))] for i in range(last)]
+
+
+def _table(title: str, columns: tuple[str, ...]) -> Table:
+    heading = plain(title, style="bold") if title else None
+    table = Table(box=SIMPLE_HEAD, title=heading, title_justify="left", collapse_padding=True)
+    for place, name in enumerate(columns):
+        words = place == 0 or name == "verdict"
+        table.add_column(plain(name), justify="left" if words else "right", no_wrap=name != "verdict")
+    return table

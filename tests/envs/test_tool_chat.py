@@ -1,0 +1,297 @@
+import threading
+
+import pytest
+
+from handaxe.envs.tool_chat import tool_chat
+from handaxe.errors import InfrastructureError, InputError, Retry, TaskError, ToolDefinitionError
+from handaxe.records import Ending, Message, ParsedTurn, Task, ToolCall
+from handaxe.testing.tools import check_env, check_no_leak
+from handaxe.tools import ToolContext, tool
+from handaxe.tools.calculator import calculator
+from handaxe.tools.python import python
+
+TASK = Task("t", (Message("user", "12*34=?"),), "408")
+
+
+class Notes:
+    live = 0
+
+    def __init__(self):
+        self.text = ""
+        Notes.live += 1
+
+    @tool(timeout=None)
+    def write(self, text: str) -> str:
+        """Write."""
+        self.text += text
+        return "written"
+
+    @tool(timeout=None)
+    def read(self) -> str:
+        """Read."""
+        return self.text
+
+    def snapshot(self):
+        return self.text
+
+    def restore(self, state):
+        self.text = state
+
+    def report(self):
+        return {"text": self.text}
+
+    def close(self):
+        Notes.live -= 1
+
+
+@tool
+def broken(what: str) -> str:
+    """Break."""
+    raise {"retry": Retry("again"), "bug": ValueError("secret")}[what]
+
+
+def turn(*calls, text="", errors=()):
+    made = tuple(ToolCall(name, arguments, f"c{i}") for i, (name, arguments) in enumerate(calls))
+    return ParsedTurn(text, made, errors)
+
+
+def contents(reply):
+    return [message.content for message in reply.messages]
+
+
+def test_a_conversation():
+    env = tool_chat([calculator])(TASK)
+    messages, tools = env.start()
+    assert messages == TASK.messages and tools == (calculator.schema,)
+    reply = env.step(turn(("calculator", {"expression": "12*34"}), ("calculator", {"expression": "1/0"})), seed=0)
+    assert not reply.done and reply.ending is None
+    assert reply.messages == (
+        Message("tool", "408", call_id="c0", name="calculator"),
+        Message("tool", "'1/0' divides by zero", call_id="c1", name="calculator"),
+    )
+    assert [(r.status, r.call_id) for r in reply.replies] == [("ok", "c0"), ("retry", "c1")]
+    assert env.step(turn(text="408"), seed=1) == ((), (), True, None)
+    assert env.report() == {"replies": {"ok": 1, "retry": 1}, "malformed": 0, "state": {}}
+    env.close()
+
+
+def test_malformed_calls_are_told():
+    env = tool_chat([calculator])(TASK)
+    reply = env.step(turn(("calculator", {"expression": "1+1"}), errors=("the call is not closed",)), seed=0)
+    assert contents(reply) == ["2", "malformed call: the call is not closed"]
+    assert not reply.done and len(reply.replies) == 1
+    reply = env.step(turn(errors=("a", "b")), seed=0)
+    assert contents(reply) == ["malformed call: a", "malformed call: b"] and not reply.done
+    assert env.report()["malformed"] == 3
+
+
+def test_malformed_calls_end_it_when_asked_to():
+    env = tool_chat([Notes], on_malformed="end")(TASK)
+    reply = env.step(turn(("write", {"text": "a"}), errors=("not JSON", "not closed")), seed=0)
+    assert reply.done and reply.ending == Ending("policy_error", "not JSON")
+    assert reply.messages == () and env.report()["state"] == {"Notes": {"text": ""}}
+    env.close()
+
+
+def test_unknown_and_unoffered_tools():
+    factory = tool_chat([calculator, Notes])
+    env = factory(Task("t", TASK.messages, tools=("calculator",)))
+    assert [schema.name for schema in env.start()[1]] == ["calculator"]
+    reply = env.step(turn(("search", {}), ("read", {}), ("x" * 10**6, {})), seed=0)
+    assert [r.status for r in reply.replies] == ["invalid"] * 3
+    assert contents(reply)[:2] == [f"there is no tool {n!r}; the tools are: calculator" for n in ("search", "read")]
+    assert len(contents(reply)[2]) < 200
+    env.close()
+    assert factory(Task("t", TASK.messages, tools=())).start()[1] == ()
+    with pytest.raises(TaskError, match="did you mean 'calculator'"):
+        factory(Task("t", TASK.messages, tools=("calculater",)))
+    with pytest.raises(TaskError, match="has no messages"):
+        factory(Task("t", ()))
+
+
+def test_a_broken_tool_ends_it_and_the_policy_reads_nothing_of_it():
+    env = tool_chat([broken, Notes])(TASK)
+    assert not env.step(turn(("broken", {"what": "retry"})), seed=0).done
+    reply = env.step(turn(("write", {"text": "a"}), ("broken", {"what": "bug"}), ("write", {"text": "b"})), seed=0)
+    assert reply.done and reply.ending == Ending("infra_error", "tool 'broken': ValueError: secret")
+    assert contents(reply) == ["written"]
+    assert [r.status for r in reply.replies] == ["ok", "infra_error"]
+    assert env.report()["state"] == {"Notes": {"text": "a"}}
+    env.close()
+
+
+def test_whose_fault_a_timeout_is():
+    release = threading.Event()
+
+    @tool(timeout=0.02)
+    def ours() -> str:
+        """Hang."""
+        release.wait(30)
+        return ""
+
+    @tool(timeout=0.02, timeout_is="policy")
+    def theirs() -> str:
+        """Hang."""
+        release.wait(30)
+        return ""
+
+    env = tool_chat([ours, theirs])(TASK)
+    reply = env.step(turn(("theirs", {})), seed=0)
+    assert not reply.done and contents(reply) == ["theirs gave no reply within 0.02 seconds"]
+    reply = env.step(turn(("ours", {})), seed=0)
+    assert reply.done and reply.ending.kind == "infra_error" and reply.messages == ()
+    assert reply.replies[0].status == "timeout"
+    release.set()
+
+
+def test_a_tool_that_dies_after_some_calls():
+    class Fragile:
+        def __init__(self):
+            self.left = 2
+
+        @tool
+        def use(self) -> str:
+            """Use."""
+            self.left -= 1
+            if self.left < 0:
+                raise InfrastructureError("the database is gone")
+            return "ok"
+
+    factory = tool_chat([Fragile])
+    for _ in range(2):
+        env = factory(TASK)
+        endings = [env.step(turn(("use", {})), seed=0).ending for _ in range(3)]
+        assert endings[:2] == [None, None] and endings[2].kind == "infra_error"
+
+
+def test_state_never_leaks():
+    check_no_leak(
+        tool_chat([Notes]), TASK, write=lambda nonce: turn(("write", {"text": nonce})), read=turn(("read", {}))
+    )
+    check_no_leak(
+        tool_chat([python]),
+        TASK,
+        write=lambda nonce: turn(("python", {"code": f"x = {nonce!r}"})),
+        read=turn(("python", {"code": "x"})),
+    )
+    assert Notes.live == 0
+    for shared in (Notes().write, Notes.write, python()):
+        with pytest.raises(ToolDefinitionError, match="would leak between rollouts"):
+            tool_chat([shared])
+    Notes.live = 0
+
+
+def test_the_contract():
+    check_env(tool_chat([calculator]), TASK)
+    check_env(tool_chat([calculator, Notes, python]), TASK)
+    check_env(tool_chat([calculator], on_malformed="end"), TASK)
+    assert Notes.live == 0
+
+
+def test_a_fork():
+    factory = tool_chat([Notes, python])
+    env = factory(TASK)
+    env.step(turn(("write", {"text": "a"}), ("python", {"code": "x = 1"})), seed=0)
+    state = env.snapshot()
+    env.step(turn(("write", {"text": "b"}), ("python", {"code": "x = 2"})), seed=0)
+    other = factory(TASK)
+    for forked in (other, env):
+        forked.restore(state)
+        assert contents(forked.step(turn(("read", {}), ("python", {"code": "x"})), seed=0)) == ["a", "1"]
+        assert forked.report()["replies"] == {"ok": 4}
+        forked.close()
+
+
+def test_what_cannot_be_forked_says_so():
+    class Plain:
+        @tool
+        def read(self) -> str:
+            """Read."""
+            return ""
+
+    env = tool_chat([Plain])(TASK)
+    with pytest.raises(InputError, match=r"\['Plain'\] cannot be forked"):
+        env.snapshot()
+
+
+def test_two_objects_of_one_class_report_apart():
+    class Left(Notes):
+        @tool(name="write_left")
+        def write(self, text: str) -> str:
+            """Write."""
+            self.text += text
+            return ""
+
+        read = None
+
+    Left.__name__ = "Notes"
+    env = tool_chat([Notes, Left])(TASK)
+    env.step(turn(("write", {"text": "a"}), ("write_left", {"text": "b"})), seed=0)
+    assert env.report()["state"] == {"Notes": {"text": "a"}, "Notes 2": {"text": "b"}}
+    env.close()
+
+
+def test_definitions_are_checked_before_any_task():
+    with pytest.raises(ToolDefinitionError, match=r"several tools are called \['calculator'\]"):
+        tool_chat([calculator, calculator])
+    with pytest.raises(ToolDefinitionError, match="has no tool"):
+        tool_chat([lambda: object()])
+    with pytest.raises(ZeroDivisionError):
+        tool_chat([lambda: 1 / 0])
+
+
+def test_tools_that_cannot_be_made_or_closed_are_infrastructure():
+    made = []
+
+    class Flaky(Notes):
+        def __init__(self):
+            super().__init__()
+            made.append(self)
+
+        def close(self):
+            super().close()
+            if len(made) > 1:
+                raise OSError("the disk is full")
+
+    def second():
+        if len(made) > 2:
+            raise OSError("no room")
+        return []
+
+    before = Notes.live
+    env = tool_chat([Flaky, second])(TASK)
+    with pytest.raises(InfrastructureError, match="the disk is full"):
+        env.close()
+    with pytest.raises(InfrastructureError):
+        tool_chat([Flaky, second, lambda: []])(TASK) if len(made) < 2 else _make_third(second, Flaky)
+    assert Notes.live == before
+
+
+def _make_third(second, flaky):
+    """A rollout whose second tool cannot be made closes the first."""
+    calls = []
+
+    def late():
+        calls.append(1)
+        if len(calls) > 1:
+            raise OSError("no room")
+        return []
+
+    tool_chat([Notes, late])(TASK)
+
+
+def test_seeds_and_call_ids_reach_the_tools():
+    seen = []
+
+    @tool
+    def draw(context: ToolContext) -> int:
+        """Draw."""
+        seen.append(context)
+        return 0
+
+    factory = tool_chat([draw])
+    for seed in (7, 7, 8):
+        factory(TASK).step(turn(("draw", {}), ("draw", {})), seed=seed)
+    assert [context.call_id for context in seen] == ["c0", "c1"] * 3
+    seeds = [context.seed for context in seen]
+    assert seeds[:2] == seeds[2:4] and len(set(seeds)) == 4

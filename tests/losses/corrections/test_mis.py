@@ -1,0 +1,41 @@
+import pytest
+
+from handaxe.errors import InputError
+from handaxe.losses.corrections.mis import mis
+from handaxe.testing.batches import small_batch
+
+
+def example(rollout=None):
+    """old - behaviour: 0.5, 1.5 and -1."""
+    return small_batch([[1.0, 1.0, 1.0]], old=[[-1.0, -0.5, -2.0]], behaviour=[[-1.5, -2.0, -1.0]], rollout=rollout)
+
+
+def test_example():
+    weight_BT, raw_BT = mis()(example())
+    assert weight_BT.tolist() == [[0.0, pytest.approx(1.6487213), 0.0, 0.0]]
+    assert raw_BT.tolist() == [[0.0, *[pytest.approx(x) for x in (1.6487213, 4.4816891, 0.3678794)]]]
+
+
+def test_floor_zero_keeps_small_weights():
+    assert mis(floor=0.0)(example()).weight_BT.tolist() == [
+        [0.0, pytest.approx(1.6487213), 0.0, pytest.approx(0.3678794)]
+    ]
+
+
+def test_without_weighing_it_only_masks():
+    weight_BT, raw_BT = mis(weigh=False)(example())
+    assert weight_BT.tolist() == [[0.0, 1.0, 0.0, 0.0]]
+    assert raw_BT.tolist() == [[0.0, 1.0, 1.0, 1.0]]
+
+
+def test_per_rollout_keeps_or_drops_all():
+    """The sum is 1, the weight e = 2.718."""
+    assert mis(per_rollout=True)(example()).weight_BT.tolist() == [[0.0] * 4]
+    kept = mis(per_rollout=True, cap=3.0)(example()).weight_BT
+    assert kept.tolist() == [[0.0, *[pytest.approx(2.7182818)] * 3]]
+
+
+@pytest.mark.parametrize("bounds", [{"cap": 0.9}, {"floor": 1.1}, {"floor": -0.1}])
+def test_bounds_must_enclose_one(bounds):
+    with pytest.raises(InputError, match="enclose 1"):
+        mis(**bounds)

@@ -1,0 +1,180 @@
+"""Every factory in handaxe/losses, found by walking the folder, goes through `check_loss` and the house's form.
+
+A newcomer's file is tested by being there. When its factory has an argument without a default, add a row to EXAMPLES;
+when it needs rows to stay together or batches of a certain kind, to TOGETHER or BATCHES.
+"""
+
+import importlib
+import inspect
+import math
+import pkgutil
+
+import pytest
+import torch
+
+import handaxe.losses
+from handaxe.losses.corrections.geometric_veto import geometric_veto
+from handaxe.losses.corrections.tis import tis
+from handaxe.losses.policy import policy
+from handaxe.losses.ratios.token import token
+from handaxe.losses.reductions.rollout_mean import rollout_mean
+from handaxe.losses.reductions.token_mean import token_mean
+from handaxe.losses.surrogates.clip import clip
+from handaxe.testing.batches import random_batch, random_policy, small_batch, small_policy
+from handaxe.testing.losses import check_loss, evaluate
+
+NOT_MECHANISMS = {"pieces", "metrics"}
+
+EXAMPLES = {
+    "corrections.product": {"of": [tis(), geometric_veto(cap=1.5)]},
+    "policy": {"ratio": token(), "surrogate": clip(), "reduction": rollout_mean()},
+    "reductions.constant_length": {"length": 8},
+    "terms.entropy": {"coefficient": 0.01},
+    "terms.kl": {"coefficient": 0.04},
+}
+
+
+def rollouts(batch):
+    return batch.rollout_B
+
+
+def everything(batch):
+    return torch.zeros_like(batch.rollout_B)
+
+
+def pairs(batch):
+    return batch.rollout_B // 2
+
+
+TOGETHER = {
+    "corrections.geometric_veto": rollouts,
+    "corrections.product": rollouts,
+    "covariance.clip_cov": everything,
+    "covariance.kl_cov": everything,
+    "dpo": pairs,
+    "ratios.sequence": rollouts,
+    "ratios.sequence_token": rollouts,
+}
+
+BATCHES = {"dpo": lambda seed: random_batch(seed, siblings=(2, 2), untrained=0.0)}
+
+
+def found():
+    walked = pkgutil.walk_packages(handaxe.losses.__path__, "handaxe.losses.")
+    names = [module.name.removeprefix("handaxe.losses.") for module in walked if not module.ispkg]
+    return sorted(name for name in names if name not in NOT_MECHANISMS)
+
+
+def factory(name):
+    module = importlib.import_module(f"handaxe.losses.{name}")
+    assert module.__all__ == [name.rpartition(".")[2]], f"{name}: one public factory, with the file's name"
+    return getattr(module, module.__all__[0])
+
+
+def as_loss(name, **arguments):
+    """The mechanism in a whole loss, by the folder that it lies in."""
+    made = factory(name)(**(EXAMPLES.get(name, {}) | arguments))
+    parts = {"ratio": token(), "surrogate": clip(), "reduction": token_mean()}
+    match name.split(".")[0]:
+        case "ratios":
+            return policy(**parts | {"ratio": made})
+        case "surrogates":
+            return policy(**parts | {"surrogate": made})
+        case "reductions":
+            return policy(**parts | {"reduction": made})
+        case "corrections":
+            return policy(**parts, correction=made)
+        case "covariance":
+            return policy(**parts, adjustments=[made])
+        case "terms":
+            return policy(**parts, terms=[made])
+        case _:
+            return made
+
+
+def test_the_folder_is_walked():
+    assert len(found()) >= 20
+    assert set(EXAMPLES) | set(TOGETHER) | set(BATCHES) <= set(found())
+
+
+@pytest.mark.parametrize("name", found())
+def test_contract(name):
+    make = BATCHES.get(name, random_batch)
+    for seed in (1, 2):
+        check_loss(as_loss(name), together=TOGETHER.get(name), batch=make(seed))
+
+
+@pytest.mark.parametrize("name", found())
+def test_form(name):
+    made = factory(name)
+    kinds = {parameter.kind for parameter in inspect.signature(made).parameters.values()}
+    assert kinds <= {inspect.Parameter.KEYWORD_ONLY}, "knobs are keyword-only"
+    text = inspect.getdoc(made)
+    for part in ("Returns:", "Example:", "Differs:"):
+        assert part in text, f"the docstring lacks {part}"
+    assert "Paper:" in text or "Idea:" in text
+
+
+VARIANTS = [
+    ("ratios.sequence", {"per_row": True}, None),
+    ("ratios.sequence_token", {"per_row": True}, None),
+    ("surrogates.truncated", {"eps_low": 0.2}, None),
+    ("reductions.constant_length", {"per_rollout": False}, None),
+    ("corrections.tis", {"per_rollout": True}, rollouts),
+    ("corrections.mis", {"per_rollout": True}, rollouts),
+    ("corrections.mis", {"weigh": False}, None),
+    ("covariance.clip_cov", {"fraction": 0.1, "low": 0.1, "clip_range": (0.2, 0.2)}, everything),
+    ("covariance.kl_cov", {"fraction": 0.2}, everything),
+    ("terms.kl", {"clamp": None, "ceiling": None, "reduction": rollout_mean()}, None),
+    ("terms.value", {"eps": None}, None),
+]
+
+
+@pytest.mark.parametrize(("name", "arguments", "together"), VARIANTS)
+def test_contract_of_variants(name, arguments, together):
+    check_loss(as_loss(name, **arguments), together=together)
+
+
+SPLIT_SAFE = sorted(set(found()) - {"dpo"} - {name for name, rule in TOGETHER.items() if rule is everything})
+
+
+@pytest.mark.parametrize("name", SPLIT_SAFE)
+def test_rows_of_a_rollout_weigh_nothing_more(name):
+    """One rollout of turns (2 and 3 tokens) in one row, or each turn in its own row: the loss is the same."""
+    loss, logp = as_loss(name), [-0.5, -0.7, -0.9, -0.2, -1.1]
+    adv, old, ref = [1.0, -0.4, 0.3, 2.0, 0.6], [-0.6, -0.5, -1.3, -0.2, -0.9], [-0.5, -0.9, -1.0, -0.1, -1.2]
+    behaviour = [-0.7, -0.6, -1.0, -0.1, -1.0]
+
+    def both(cut):
+        def rows(numbers):
+            return [numbers[:2], numbers[2:], [0.5]] if cut else [[*numbers[:2], None, *numbers[2:]], [0.5]]
+
+        batch = small_batch(
+            rows(adv),
+            old=rows(old),
+            behaviour=rows(behaviour),
+            turn=rows([0, 0, 1, 1, 1]),
+            rollout=[0, 0, 1] if cut else [0, 1],
+            extras={"ref_logp": rows(ref), "value": rows(adv), "returns": rows(old)},
+        )
+        out = small_policy(batch, rows(logp), entropy=rows(ref), value=rows(logp))
+        found = evaluate(loss, out, batch)
+        return found, {key: gradient[batch.mask_BT] for key, gradient in found.gradients.items()}
+
+    (one, one_gradients), (two, two_gradients) = both(False), both(True)
+    assert two.value == pytest.approx(one.value, abs=1e-12)
+    assert two.metrics == pytest.approx(one.metrics, abs=1e-12)
+    for key, gradient in one_gradients.items():
+        torch.testing.assert_close(two_gradients[key], gradient, atol=1e-12, rtol=0)
+
+
+def test_every_metric_is_finite_on_a_far_policy():
+    """Log-ratios of hundreds of nats must not overflow."""
+    batch = random_batch(0)
+    for name in found():
+        if name == "dpo":
+            continue
+        result = evaluate(as_loss(name), random_policy(batch, 0, drift=300.0), batch)
+        assert math.isfinite(result.value), name
+        assert all(math.isfinite(number) for number in result.metrics.values()), name
+        assert all(gradient.isfinite().all() for gradient in result.gradients.values()), name

@@ -1,0 +1,58 @@
+"""The estimators' worked examples, and what they are estimators of, by exact sums over a small vocabulary."""
+
+import math
+
+import pytest
+import torch
+
+from handaxe.ops.kl import k1, k2, k3, k3_straight_through
+
+EXAMPLES = [
+    (k1, 0.5, 0.5, 1.0),
+    (k1, -1.0, -1.0, 1.0),
+    (k2, 0.5, 0.125, 0.5),
+    (k2, -1.0, 0.5, -1.0),
+    (k3, 0.5, 0.1065307, 0.3934693),
+    (k3, -1.0, 0.7182818, -1.7182818),
+    (k3_straight_through, 0.5, 0.1065307, 0.5),
+    (k3_straight_through, -1.0, 0.7182818, -1.0),
+]
+
+
+@pytest.mark.parametrize(("estimator", "d", "value", "gradient"), EXAMPLES)
+def test_examples(estimator, d, value, gradient):
+    x = torch.tensor(d, dtype=torch.float64, requires_grad=True)
+    found = estimator(x)
+    found.backward()
+    assert found.item() == pytest.approx(value, abs=1e-7)
+    assert x.grad.item() == pytest.approx(gradient, abs=1e-7)
+
+
+def policies():
+    logits = torch.tensor([0.3, -1.2, 0.8, 0.0], dtype=torch.float64, requires_grad=True)
+    reference = torch.tensor([0.1, 0.4, -0.5, 0.2], dtype=torch.float64).log_softmax(0)
+    return logits, logits.log_softmax(0), reference
+
+
+def test_expected_values_are_the_divergence():
+    _, logp, reference = policies()
+    p, exact = logp.exp(), (logp.exp() * (logp - reference)).sum().item()
+    for estimator, unbiased in [(k1, True), (k2, False), (k3, True), (k3_straight_through, True)]:
+        mean = (p * estimator(logp - reference)).sum().item()
+        assert (abs(mean - exact) < 1e-12) == unbiased, estimator.__name__
+
+
+def test_expected_gradients_with_fixed_samples():
+    """A loss sees samples, not how probable they were: E_p[grad k] with p held. Only k2 gives the gradient of the KL."""
+    logits, logp, reference = policies()
+    exact = torch.autograd.grad((logp.exp() * (logp - reference)).sum(), logits, retain_graph=True)[0]
+    for estimator, right in [(k1, False), (k2, True), (k3, False), (k3_straight_through, True)]:
+        mean = (logp.detach().exp() * estimator(logp - reference)).sum()
+        found = torch.autograd.grad(mean, logits, retain_graph=True)[0]
+        assert torch.allclose(found, exact, atol=1e-12) == right, estimator.__name__
+
+
+def test_k3_keeps_its_digits_near_zero():
+    d = torch.tensor(1e-4, dtype=torch.float32)
+    assert k3(d).item() == pytest.approx(0.5e-8, rel=0.05) or math.isclose(k3(d.double()).item(), 0.5e-8, rel_tol=1e-3)
+    assert k3(torch.tensor(1e-6, dtype=torch.float64)).item() == pytest.approx(0.5e-12, rel=1e-3)

@@ -1,0 +1,71 @@
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from handaxe.records import Advantages, Ending, Group, Rated, Scores
+from handaxe.testing.records import make_trajectory
+from handaxe.training.generate import Tried
+from handaxe.training.measure import Clock, group_metrics, settle
+
+
+def tried(name, outcomes, *, dead=0, advantage=1.0):
+    """A rated group: one sibling an outcome, and `dead` that were never scored."""
+    siblings = [make_trajectory(layouts=["UUt pp tT p"]) for _ in range(len(outcomes) + dead)]
+    for i, one in enumerate(siblings):
+        kind = "completed" if i < len(outcomes) else "infra_error"
+        vars(one).update(id=f"{name}/{i}", ending=Ending(kind))
+    alive = np.arange(len(siblings)) < len(outcomes)
+    group = Group(siblings[0].task, tuple(siblings))
+    part = replace(group, trajectories=group.trajectories[: len(outcomes)])
+    tokens = tuple(tuple(advantage * s.mask for s in t.sequences) for t in part)
+    values = np.array(outcomes, float)
+    rated = Rated(
+        part, Scores(values, channels={"right": values > 0.5}), Advantages(tokens), np.ones(len(outcomes), bool)
+    )
+    return Tried(group, alive, alive.copy(), rated)
+
+
+def test_what_became_of_each_group():
+    a, b, c, d = tried("a", [1, 0], dead=1), tried("b", [1]), tried("c", [0]), tried("d", [], dead=1)
+    d.rated, d.fate = None, "dropped"
+    changed = replace(
+        a.rated, advantages=Advantages(tuple(tuple(9.0 * s.mask for s in t.sequences) for t in a.rated.group))
+    )
+    changed = replace(changed, trained=np.array([True, False]))
+    old = tried("of-a-step-before", [1]).rated  # a replayed group is recorded where it was made
+    records = settle([a, b, c, d], [changed, b.rated, old], [changed, old])
+    assert [one.fate for one in records] == ["trained", "surplus", "unselected", "dropped"]
+    assert records[0].scored.tolist() == [True, True, False] and records[0].trained.tolist() == [True, False, False]
+    assert records[0].advantages.tokens[0][0].max() == 9  # as the loss saw them
+    assert records[1].advantages.tokens[0][0].max() == 1 and not records[1].trained.any()
+    assert records[3].scores is None and not records[3].scored.any()
+
+
+def test_failures_are_counted_and_enter_no_mean():
+    a, b = tried("a", [1, 0], dead=2), tried("b", [1], advantage=0.0)
+    dropped = tried("c", [], dead=1)
+    dropped.rated, dropped.fate = None, "unscored"
+    metrics = group_metrics(settle([a, b, dropped], [a.rated, b.rated], [a.rated, b.rated]), {"sampling": 2.0})
+    assert metrics["reward"] == metrics["channel/right"] == pytest.approx(2 / 3)
+    assert metrics["reward_spread"] == pytest.approx(0.25)
+    assert metrics["ending/completed"] == 3 and metrics["ending/infra_error"] == 3 and metrics["ending/truncated"] == 0
+    assert metrics["trajectories"] == 6 and metrics["trained_share"] == 0.5
+    assert metrics["groups"] == 3 and metrics["groups/trained"] == 2 and metrics["groups/unscored"] == 1
+    assert metrics["groups/zero_advantage"] == 1 and metrics["groups/lone"] == 1
+    assert metrics["tokens"] == 3 and metrics["turns"] == 2 and metrics["calls"] == 0
+    assert metrics["seconds/sampling"] == 2 and metrics["tokens_per_second"] == 9
+
+
+def test_of_nothing_there_is_no_reward_rather_than_none_of_it():
+    metrics = group_metrics([], {})
+    assert math.isnan(metrics["reward"]) and math.isnan(metrics["calls"]) and metrics["trained_share"] == 0
+
+
+def test_a_clock_adds_up_phases():
+    clock = Clock()
+    for phase in ("a", "b", "a"):
+        with clock(phase):
+            sum(range(1000))
+    assert set(clock.seconds) == {"a", "b"} and min(clock.seconds.values()) > 0

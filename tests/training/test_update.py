@@ -1,0 +1,80 @@
+import numpy as np
+import pytest
+import torch
+
+from handaxe.testing.records import make_trajectory
+from handaxe.training.stage import as_rated
+from handaxe.training.update import mean_metrics, update
+
+
+def groups(count, size=3):
+    made = []
+    for g in range(count):
+        siblings = [make_trajectory(layouts=["UUt " + "p" * (1 + (g + i) % 4)]) for i in range(size)]
+        made.append(as_rated(siblings))
+    return made
+
+
+def run(world, engine, rated, **options):
+    settings = {"epochs": 1, "parts": 1, "rows": 64, "learning_rate": 0.1, "rng": np.random.default_rng(0)}
+    return update(engine, world.reinforce, rated, **settings | options)
+
+
+def test_epochs_times_minibatches_optimiser_steps(world):
+    engine = world.make_engine()
+    metrics = run(world, engine, groups(2), epochs=3, parts=2)
+    assert engine.version == 6 and metrics["optimiser_steps"] == 6 and metrics["nothing_to_train"] == 0
+    assert metrics["learning_rate"] == pytest.approx(0.1) and metrics["loss/adv_max"] == 1
+    # reinforce counts its trained tokens: 1 2 3 | 2 3 4, halves of them a step on average
+    assert metrics["loss/tokens"] == pytest.approx(7.5)
+
+
+def test_each_minibatch_is_divided_by_its_own_tokens_and_every_rollout_is_seen_once(world):
+    seen = []
+
+    def loss(policy, batch):
+        seen.append((batch.denominators.tokens, int(batch.mask_BT.sum()), batch.rollout_B.tolist()))
+        return world.reinforce(policy, batch)
+
+    update(
+        world.make_engine(),
+        loss,
+        groups(2),
+        epochs=1,
+        parts=3,
+        rows=1,
+        learning_rate=0.1,
+        rng=np.random.default_rng(0),
+    )
+    assert sorted(r for _, _, rollouts in seen for r in rollouts) == [0, 1, 2, 3, 4, 5]
+    assert [tokens for tokens, _, _ in seen[::2]] == [tokens for tokens, _, _ in seen[1::2]]
+    for first, second in zip(seen[::2], seen[1::2]):
+        assert first[0] == first[1] + second[1]
+
+
+def test_micro_batches_add_up_to_the_whole(world):
+    found = []
+    for rows in (1, 2, 64):
+        engine = world.make_engine(double=True)
+        metrics = run(world, engine, groups(3), rows=rows, parts=2)
+        found.append((metrics["loss"], world.weights(engine)))
+    for loss, weights in found[1:]:
+        assert loss == pytest.approx(found[0][0], abs=1e-9)
+        for name, value in weights.items():
+            torch.testing.assert_close(value, found[0][1][name], rtol=0, atol=1e-9)
+
+
+def test_nothing_to_train(world):
+    engine, before = world.make_engine(), None
+    before = world.weights(engine)
+    rated = groups(2)
+    for one in rated:
+        one.trained[:] = False
+    for nothing in (rated, []):
+        assert run(world, engine, nothing) == {"nothing_to_train": 1.0, "optimiser_steps": 0.0}
+    assert world.same(before, world.weights(engine)) and engine.version == 0
+
+
+def test_metrics_of_steps_are_means_and_maxima():
+    steps = [{"loss": 1.0, "ratio_max": 1.0}, {"loss": 2.0, "ratio_max": 3.0, "late": 5.0}]
+    assert mean_metrics(steps) == {"loss": 1.5, "ratio_max": 3.0, "late": 5.0}
