@@ -1,10 +1,9 @@
 """The nouns of handaxe: plain data, no behaviour beyond views of itself.
 
-Legend of shape suffixes, used everywhere: B batch rows (one row is one token sequence), G siblings of a
-group, N turns, S sequences of a trajectory, T tokens, V vocabulary, D hidden width.
+Legend of shape suffixes, used everywhere: B batch rows (one row is one token sequence), G siblings of a group, N turns,
+S sequences of a trajectory, T tokens, V vocabulary, D hidden width.
 
-A two-turn trajectory as its one sequence stores it (P prompt, A sampled, E tool reply, lower case = glue
-that the chat format wrote):
+A two-turn trajectory as its one sequence stores it (P prompt, A sampled, E tool reply, lower case = the format's glue):
 
     ids       P0 P1 g0 | A0 A1 | g1 E0 g2 | A2
     author    U  U  t  | p  p  | t  T  t  | p       user, template, policy, tool
@@ -16,14 +15,14 @@ that the chat format wrote):
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from handaxe.errors import RecordError
+from handaxe.invariants import check
 
 __all__ = [
     "Advantages",
@@ -119,9 +118,7 @@ class Task:
 @dataclass(frozen=True)
 class Sampling:
     """The exact distribution tokens are drawn from: softmax(logits / temperature), cut to top_k and top_p.
-
-    `temperature` 0 is greedy. `top_k` 0 and `top_p` 1.0 cut nothing. `max_tokens` bounds one turn.
-    """
+    `temperature` 0 is greedy. `top_k` 0 and `top_p` 1.0 cut nothing. `max_tokens` bounds one turn."""
 
     temperature: float = 1.0
     top_p: float = 1.0
@@ -131,10 +128,8 @@ class Sampling:
 
 @dataclass(frozen=True)
 class ParsedTurn:
-    """What a turn's sampled ids mean.
-
-    `raw` is all of it decoded; `text` the part outside calls; `errors` one message for each malformed call.
-    """
+    """What a turn's sampled ids mean. `raw` is all of it decoded; `text` the part outside calls; `errors` one message
+    for each malformed call."""
 
     text: str
     calls: tuple[ToolCall, ...] = ()
@@ -260,7 +255,7 @@ class Group:
     def __len__(self) -> int:
         return len(self.trajectories)
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[Trajectory]:
         return iter(self.trajectories)
 
     def __getitem__(self, index: int) -> Trajectory:
@@ -287,10 +282,8 @@ class Scores:
 
 @dataclass(frozen=True, eq=False)
 class Advantages:
-    """Per trajectory, per sequence one [T] float64 array, zero wherever the policy did not write.
-
-    `returns`, where a critic is trained, has the same raggedness and holds the value targets.
-    """
+    """Per trajectory, per sequence one [T] float64 array, zero wherever the policy did not write. `returns`, where a
+    critic is trained, has the same raggedness and holds the value targets."""
 
     tokens: tuple[tuple[np.ndarray, ...], ...]
     returns: tuple[tuple[np.ndarray, ...], ...] | None = None
@@ -298,77 +291,10 @@ class Advantages:
 
 @dataclass(frozen=True, eq=False)
 class Rated:
-    """A group on its way to the batch. `trained` [G] bool: siblings whose tokens enter the loss; the others
-    were scored and counted in statistics but are left out of loss and denominators."""
+    """A group on its way to the batch. `trained` [G] bool: whose tokens enter the loss; the others were scored and
+    counted in statistics, and are left out of loss and denominators."""
 
     group: Group
     scores: Scores
     advantages: Advantages
     trained: np.ndarray
-
-
-def check(trajectory: Trajectory) -> None:
-    """Check every invariant of the module's drawing.
-
-    Args:
-        trajectory: what a rollout returned, or what you built by hand.
-
-    Raises:
-        RecordError: naming the trajectory and every invariant it breaks, one a line.
-    """
-    problems = [p for i, s in enumerate(trajectory.sequences) for p in _sequence_problems(i, s)]
-    if not trajectory.sequences:
-        problems.append("it has no sequence")
-    if not problems:
-        problems = _turn_problems(trajectory)
-    if problems:
-        raise RecordError(f"trajectory {trajectory.id!r} breaks the record:\n  " + "\n  ".join(problems))
-
-
-def _sequence_problems(index: int, sequence: Sequence) -> list[str]:
-    name, mask, length = f"sequence {index}", sequence.mask, len(sequence.ids)
-    arrays = {k: getattr(sequence, k) for k in ("author", "turn", "logp", "behaviour_logp", "version")}
-    arrays |= sequence.features
-    problems = [f"{name}: {k} has {len(a)} entries for {length} ids" for k, a in arrays.items() if len(a) != length]
-    if problems:
-        return problems
-    if not length:
-        return [f"{name} is empty"]
-    for key in ("logp", "behaviour_logp"):
-        values = arrays[key]
-        if not np.all(np.isfinite(values[mask])) or np.any(values[mask] > 1e-5):
-            problems.append(f"{name}: {key} of a sampled token is not a log-probability")
-        if np.any(values[~mask] != 0):
-            problems.append(f"{name}: {key} is not 0 where the policy did not write")
-    if np.any(sequence.behaviour_logp[mask] < sequence.logp[mask] - 1e-4):
-        problems.append(f"{name}: behaviour_logp is below logp, but cutting a distribution only raises what is left")
-    if np.any(sequence.version[mask] < 0) or np.any(sequence.version[~mask] != -1):
-        problems.append(f"{name}: version must be >= 0 on sampled tokens and -1 elsewhere")
-    if mask[0]:
-        problems.append(f"{name}: its first token is sampled, but a policy needs at least one token to see")
-    return problems
-
-
-def _turn_problems(trajectory: Trajectory) -> list[str]:
-    problems, seen = [], [np.zeros(len(s), bool) for s in trajectory.sequences]
-    for k, turn in enumerate(trajectory.turns):
-        if not 0 <= turn.sequence < len(seen) or not 0 < turn.start < turn.stop <= len(seen[turn.sequence]):
-            problems.append(f"turn {k}: span [{turn.start}, {turn.stop}) is not inside sequence {turn.sequence}")
-            continue
-        span, sequence = slice(turn.start, turn.stop), trajectory.sequences[turn.sequence]
-        if not np.all(sequence.mask[span]) or np.any(sequence.turn[span] != k):
-            problems.append(f"turn {k}: its span holds tokens of another author or turn")
-        seen[turn.sequence][span] = True
-        made = {call.id for call in turn.parsed.calls}
-        if len(made) != len(turn.parsed.calls):
-            problems.append(f"turn {k}: two calls share an id")
-        if turn.finish == "length" and turn.replies:
-            problems.append(f"turn {k}: it was cut by the length limit, yet a tool replied")
-        if any(reply.call_id and reply.call_id not in made for reply in turn.replies):
-            problems.append(f"turn {k}: a reply answers a call that was not made in it")
-    for i, sequence in enumerate(trajectory.sequences):
-        if np.any(sequence.mask & ~seen[i]):
-            problems.append(f"sequence {i}: sampled tokens that belong to no turn")
-    if trajectory.ending.kind == "truncated" and trajectory.ending.reason not in ("length", "turns", "budget"):
-        problems.append(f"truncated for {trajectory.ending.reason!r}; give length, turns or budget")
-    return problems

@@ -11,21 +11,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping
 from collections.abc import Sequence as List
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
+from handaxe.exchange import Act, Attempt, Completion, EnvReply, Rendered, Sample
 from handaxe.records import (
     Advantages,
-    Ending,
-    Finish,
     Group,
     Message,
     ParsedTurn,
     Rated,
-    Sampling,
     Scores,
     Task,
-    ToolReply,
     ToolSchema,
     Trajectory,
 )
@@ -99,16 +95,6 @@ class Curriculum(Protocol):
 # --- environment -----------------------------------------------------------------------------------------------
 
 
-class EnvReply(NamedTuple):
-    """What an environment says to one turn: messages for the policy, the tool replies among them, and whether it
-    is over. `ending` None with `done` True means completed."""
-
-    messages: tuple[Message, ...] = ()
-    replies: tuple[ToolReply, ...] = ()
-    done: bool = False
-    ending: Ending | None = None
-
-
 class Env(Protocol):
     """Made for one task, used once, closed. Messages in, reply out; never sees tokens or the policy."""
 
@@ -141,15 +127,6 @@ EnvFactory = Callable[[Task], Env]
 
 
 # --- chat formats ----------------------------------------------------------------------------------------------
-
-
-class Rendered(NamedTuple):
-    """Ids to append and the Author of each. `fresh` True: the template rewrote history, these ids are a whole new
-    sequence and not a continuation."""
-
-    ids: list[int]
-    authors: list[int]
-    fresh: bool = False
 
 
 class ChatFormat(Protocol):
@@ -187,45 +164,18 @@ class ChatFormat(Protocol):
 # --- models and engines ----------------------------------------------------------------------------------------
 
 
-class Completion(NamedTuple):
-    """What an engine sampled for one request; arrays of length n >= 1. `version` [n]: weights per token."""
-
-    ids: list[int]
-    logp: list[float]
-    behaviour_logp: list[float]
-    version: list[int]
-    finish: Finish
-    seconds: float = 0.0
-    cost: float = 0.0
-
-
-class Sample(NamedTuple):
-    """A rollout's request: continue these ids. `stop` and `header` ids end the turn; `turn` counts from 0."""
-
-    ids: List[int]
-    sampling: Sampling
-    seed: int
-    stop: frozenset[int]
-    header: frozenset[int] = frozenset()
-    turn: int = 0
-
-
-class Act(NamedTuple):
-    """A rollout's request: let the environment answer this turn."""
-
-    env: Env
-    turn: ParsedTurn
-    seed: int
-
-
 class Model(Protocol):
     """A causal language model as engines need it. Caches are opaque to the engine."""
 
-    module: torch.nn.Module
     pad_id: int
     vocab_size: int
     hidden_size: int
     max_length: int
+
+    @property
+    def module(self) -> torch.nn.Module:
+        """Holds the parameters."""
+        ...
 
     def forward(self, ids_BT: torch.Tensor, attend_BT: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """Right-padded ids -> logits [B, T, V] (position t predicts token t + 1) and hidden states [B, T, D]."""
@@ -300,20 +250,6 @@ class Engine(Protocol):
 
 RolloutPlan = Generator["Sample | Act", "Completion | EnvReply", list[Trajectory]]
 """A rollout strategy at work: yields requests, receives their results, returns its trajectories. No I/O."""
-
-
-@dataclass(frozen=True)
-class Attempt:
-    """What a rollout strategy is given for one sample of one task. `context` bounds a sequence, in tokens."""
-
-    task: Task
-    env: EnvFactory
-    format: ChatFormat
-    sampling: Sampling
-    id: str
-    sample: int
-    seed: int
-    context: int
 
 
 Rollout = Callable[[Attempt], RolloutPlan]

@@ -54,7 +54,7 @@ def main(arguments: list[str]) -> int:
     steps = _load(options.run, kwargs)
     found = _evaluate(kwargs, options)
     terminal = console()
-    terminal.print(note("evaluated", f"{run.recipe.name} in {options.run} after {steps} steps"))
+    note(terminal, "evaluated", f"{run.recipe.name} in {options.run} after {steps} steps")
     title = f"{len(found.tasks)} held-out tasks, {options.samples} attempts each"
     table = evaluation_table(found.metrics, endings=found.endings, breakdown=found.breakdown, title=title)
     terminal.print(table)

@@ -20,11 +20,9 @@ def console() -> Console:
     return Console(highlight=False)
 
 
-def note(title: str, text: str) -> Text:
-    """One line: a label and what it is about, never wrapped so that it can be copied."""
-    return Text(f"{title:<10} ", style="bright_black", no_wrap=True, overflow="ignore").append(
-        text, style="not bright_black bold"
-    )
+def note(terminal: Console, title: str, text: str) -> None:
+    """Print one line, a label and what it is about, never wrapped so that it can be copied."""
+    terminal.print(Text().append(f"{title:<10} ", style="bright_black").append(text, style="bold"), soft_wrap=True)
 
 
 def command_line(words: Sequence[str]) -> str:

@@ -37,14 +37,14 @@ def main(arguments: list[str]) -> int:
     file, text = root / "PAPERS.md", page(root)
     if not options.check:
         file.write_text(text, encoding="utf-8")
-        console().print(note("written", str(file)))
+        note(console(), "written", str(file))
         return 0
     old = file.read_text(encoding="utf-8") if file.exists() else ""
     if old != text:
         changes = list(difflib.unified_diff(old.splitlines(), text.splitlines(), n=0, lineterm=""))[2:]
         first = "\n  ".join(changes[:6])
         raise HandaxeError(f"PAPERS.md is stale in {len(changes)} lines; `handaxe papers` writes it anew:\n  {first}")
-    console().print(note("checked", f"{file} is up to date"))
+    note(console(), "checked", f"{file} is up to date")
     return 0
 
 

@@ -46,5 +46,5 @@ def main(arguments: list[str]) -> int:
         terminal = console()
         terminal.print("\nOne attempt of the last step, every token coloured by who wrote it:", style="bold")
         show.print_attempt(folder, show.Wanted(), terminal)
-        terminal.print(note("next", command_line(["recipes"])))
+        note(terminal, "next", command_line(["recipes"]))
     return code

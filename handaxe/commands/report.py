@@ -15,7 +15,7 @@ from handaxe.view.curve import curve
 from handaxe.view.escape import plain
 from handaxe.view.tables import comparison_table, evaluation_table
 
-__all__ = ["Outcome", "SHOWN", "evaluations", "outcome", "print_outcome", "result_body"]
+__all__ = ["Outcome", "SHOWN", "evaluations", "print_outcome", "read_outcome", "result_body"]
 
 SHOWN = ("pass@1", "calls", "tokens", "tool_productivity")
 """The metrics that the table after a run holds; the others are in --json."""
@@ -39,7 +39,7 @@ def evaluations(record: RunRecord) -> dict[int, Evaluation]:
     return {step: Evaluation.from_json(text) for step, text in found.items() if isinstance(text, str)}
 
 
-def outcome(folder: Path, *, stopped: str = "") -> Outcome:
+def read_outcome(folder: Path, *, stopped: str = "") -> Outcome:
     """Read what a run came to."""
     with RunRecord.open(folder) as record:
         metrics, evaluated = record.metrics(), evaluations(record)
@@ -55,9 +55,9 @@ def print_outcome(found: Outcome, console: Console) -> None:
     curves = {"reward (training)": [(row["step"] + 1, row["reward"]) for row in found.metrics if "reward" in row]}
     points = [(float(s), one.metrics["pass@1"].value) for s, one in found.evaluated.items() if "pass@1" in one.metrics]
     curves["pass@1 (held out)"] = points
-    if drawing := curve(curves, width=min(console.width, 90)):
+    if max(map(len, curves.values())) > 1:
         console.print()
-        console.print(drawing)
+        console.print(curve(curves, width=min(console.width, 90)))
     if found.before is not None and found.after is not None and found.comparison is not None:
         tasks = len(found.after.tasks)
         title = (
@@ -73,14 +73,14 @@ def print_outcome(found: Outcome, console: Console) -> None:
     elif found.before is not None:
         console.print(evaluation_table(found.before.metrics, shown=SHOWN, title="before training, 95 % intervals"))
     run = str(found.folder)
-    console.print(note("run", run))
+    note(console, "run", run)
     if found.stopped:
         done = len(found.metrics)
-        console.print(note("stopped", f"after {done} steps; go on with: {command_line(['resume', run])}"))
+        note(console, "stopped", f"after {done} steps; go on with: {command_line(['resume', run])}")
     else:
-        console.print(note("look", command_line(["show", run])))
-        console.print(note("evaluate", command_line(["eval", run, "--samples", "4"])))
-        console.print(note("go on", command_line(["resume", run, "--steps", str(2 * max(len(found.metrics), 1))])))
+        note(console, "look", command_line(["show", run]))
+        note(console, "evaluate", command_line(["eval", run, "--samples", "4"]))
+        note(console, "go on", command_line(["resume", run, "--steps", str(2 * max(len(found.metrics), 1))]))
 
 
 def result_body(

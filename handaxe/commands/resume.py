@@ -8,7 +8,7 @@ import tyro
 
 from handaxe.commands.configure import to_json
 from handaxe.commands.output import check_writable, console, note, write_json
-from handaxe.commands.report import outcome, print_outcome, result_body
+from handaxe.commands.report import print_outcome, read_outcome, result_body
 from handaxe.commands.started import started
 from handaxe.commands.train import INTERRUPTED, Service, make_loggers
 from handaxe.errors import InputError
@@ -48,14 +48,14 @@ def main(arguments: list[str]) -> int:
         chosen["steps"] = options.steps
     saved, terminal = to_json(run.recipe, chosen), console()
     if not options.quiet:
-        terminal.print(note("resume", f"{run.recipe.name} in {options.run}"))
+        note(terminal, "resume", f"{run.recipe.name} in {options.run}")
     start = time.monotonic()
     loggers = make_loggers(options.log, options.run, saved)
     about = {"name": run.recipe.name, "arguments": saved, "command": run.command}
     kwargs = run.recipe.build(**chosen)
     quiet = options.quiet
     result = train(**kwargs, out=options.run, loggers=loggers, progress=not quiet, recipe=about, resume=True)
-    found = outcome(options.run, stopped=result.stopped)
+    found = read_outcome(options.run, stopped=result.stopped)
     print_outcome(found, terminal)
     seconds = time.monotonic() - start
     body = result_body(found, recipe=run.recipe.name, arguments=saved, command=run.command, seconds=seconds)

@@ -98,7 +98,7 @@ def print_attempt(folder: Path, wanted: Wanted, terminal: Console) -> None:
     advantages = group.advantages.tokens[place] if scored and group.advantages is not None else None
     scores = group.scores if scored else None
     decode = _decoder(folder)
-    terminal.print(note("attempt", f"step {step}, group {escape(group.fate)}, {len(group.group)} siblings"))
+    note(terminal, "attempt", f"step {step}, group {escape(group.fate)}, {len(group.group)} siblings")
     panel = trajectory_panel(
         trajectory,
         decode=decode,

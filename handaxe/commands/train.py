@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from handaxe.commands.configure import configuration_class, parse, to_json
 from handaxe.commands.output import check_writable, command_line, console, note, write_json
-from handaxe.commands.report import outcome, print_outcome, result_body
+from handaxe.commands.report import print_outcome, read_outcome, result_body
 from handaxe.errors import InputError, RecipeError
 from handaxe.recipes.catalogue import find_recipes, load_recipe
 from handaxe.recipes.paper import Recipe
@@ -61,14 +61,14 @@ def run_recipe(recipe: Recipe, arguments: Mapping[str, Any], options: RunOptions
     terminal = console()
     saved = to_json(recipe, arguments)
     if not options.quiet:
-        terminal.print(note("recipe", f"{recipe.name} {_paper(recipe)}"))
-        terminal.print(note("run", str(folder)))
+        note(terminal, "recipe", f"{recipe.name} {_paper(recipe)}")
+        note(terminal, "run", str(folder))
     start = time.monotonic()
     kwargs = recipe.build(**arguments)
     facts = {"name": recipe.name, "arguments": saved, "command": command}
     loggers = make_loggers(options.log, folder, saved)
     result = train(**kwargs, out=folder, loggers=loggers, progress=not options.quiet, recipe=facts)
-    found = outcome(folder, stopped=result.stopped)
+    found = read_outcome(folder, stopped=result.stopped)
     print_outcome(found, terminal)
     seconds = time.monotonic() - start
     write_json(options.json, result_body(found, recipe=recipe.name, arguments=saved, command=command, seconds=seconds))

@@ -22,6 +22,8 @@ CHUNK = 64
 """Items made from one data set; several generators make all items of a data set when it is created."""
 SPAN = 1_000_000
 """Seeds reserved for one split of one seed."""
+TRUTHY = frozenset({"game_of_life_halting"})
+"""Generators whose scorer compares bool(text), which is True for "False" too (reasoning-gym 0.1.25)."""
 Split = Literal["train", "test"]
 
 
@@ -75,16 +77,19 @@ def score(task: Task, text: str) -> float:
 
     Several scorers hand the answer to `eval` or to sympy's parser, which is `eval` too. What is not plainly a literal
     or a formula never gets there and scores 0 (see `safe_answers`). A blank answer scores 0 where generators differ.
+    game_of_life_halting is scored by equality: its own scorer takes any text for a right answer.
 
     Args:
         task: one that `tasks` made.
         text: the answer alone.
 
     Returns:
-        0 to 1; many generators give part of it for an answer that is near or clumsy.
+        0 to 1; many generators give part of it for an answer that is near or clumsy. 0 when the scorer fails on the
+        text but not on the reference answer: then it is the text that cannot be read.
 
     Raises:
-        TaskError: the task is another's. VerifierError: the scorer failed or gave no number.
+        TaskError: the task is another's. VerifierError: the scorer fails on the reference answer too, or gives no
+        number.
     """
     metadata = task.metadata
     if not {"generator", "config", "entry"} <= set(metadata):
@@ -94,13 +99,27 @@ def score(task: Task, text: str) -> float:
         return 0.0
     question = [message.content for message in task.messages if message.role == "user"][-1]
     entry = {"question": question, "answer": task.answer, "metadata": _decode(metadata["entry"])}
+    if name in TRUTHY:
+        return float(text.strip() == task.answer)
+    scorer = _scorer(name, json.dumps(metadata["config"], sort_keys=True))
     try:
-        value = float(_scorer(name, json.dumps(metadata["config"], sort_keys=True)).score_answer(text, entry))
+        value = float(scorer.score_answer(text, entry))
     except Exception as error:
-        raise VerifierError(f"the scorer of {name!r} failed on an answer to task {task.id!r}: {error!r}") from error
+        if not _works(scorer, entry):
+            raise VerifierError(f"the scorer of {name!r} fails on task {task.id!r}: {error!r}") from error
+        return 0.0
     if not math.isfinite(value):
         raise VerifierError(f"the scorer of {name!r} gave {value} for an answer to task {task.id!r}")
     return value
+
+
+def _works(scorer: Any, entry: Mapping[str, Any]) -> bool:
+    """Whether the scorer can score the reference answer, or an empty one where there is none."""
+    try:
+        scorer.score_answer(entry["answer"] or "", entry)
+    except Exception:
+        return False
+    return True
 
 
 def _package() -> ModuleType:

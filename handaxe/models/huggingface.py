@@ -22,7 +22,7 @@ from handaxe.errors import InputError
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
-__all__ = ["AdaptedModel", "Cache", "HuggingFaceModel", "load_pretrained", "smollm2"]
+__all__ = ["AdaptedModel", "HuggingFaceModel", "PaddedCache", "load_pretrained", "smollm2"]
 
 EXTRA = 'real models need transformers and more; install them with: pip install "handaxe[hf]"'
 DTYPES = {d: getattr(torch, d) for d in ("float64", "float32", "bfloat16", "float16")}
@@ -30,7 +30,7 @@ ADAPTER = "adapter"
 """Sub-folder of a saved model that holds its LoRA weights."""
 
 
-class Cache(NamedTuple):
+class PaddedCache(NamedTuple):
     """Keys and values as transformers keeps them, which columns of them are tokens [B, T], and tokens a row [B]."""
 
     past: Any
@@ -78,7 +78,7 @@ class HuggingFaceModel:
             hook.remove()
         return _wide(out.logits), seen[0]
 
-    def prefill(self, rows: Sequence[Sequence[int]], room: int) -> tuple[Tensor, Cache]:
+    def prefill(self, rows: Sequence[Sequence[int]], room: int) -> tuple[Tensor, PaddedCache]:
         """Logits [B, V] after each row and a cache; the cache grows by itself, so `room` is not needed."""
         del room
         device = self.module.get_input_embeddings().weight.device
@@ -88,20 +88,20 @@ class HuggingFaceModel:
         column_T = torch.arange(longest, device=device)
         attend_BT = column_T >= longest - lengths_B[:, None]
         position_BT = (column_T - (longest - lengths_B[:, None])).clamp(min=0)
-        return self._step(ids_BT, position_BT, Cache(None, attend_BT, lengths_B))
+        return self._step(ids_BT, position_BT, PaddedCache(None, attend_BT, lengths_B))
 
-    def decode(self, ids_B: Tensor, cache: Cache) -> tuple[Tensor, Cache]:
+    def decode(self, ids_B: Tensor, cache: PaddedCache) -> tuple[Tensor, PaddedCache]:
         """Logits [B, V] after one more token a row. The cache that it is given is used up."""
         attend_BT = torch.nn.functional.pad(cache.attend_BT, (0, 1), value=True)
-        grown = Cache(cache.past, attend_BT, cache.lengths_B + 1)
+        grown = PaddedCache(cache.past, attend_BT, cache.lengths_B + 1)
         return self._step(ids_B[:, None], cache.lengths_B[:, None], grown)
 
-    def keep(self, cache: Cache, rows: Tensor) -> Cache:
+    def keep(self, cache: PaddedCache, rows: Tensor) -> PaddedCache:
         """The cache of the chosen rows; a row may be chosen more than once. Leaves the given cache as it is."""
         past = copy.copy(cache.past)
         past.layers = [copy.copy(layer) for layer in cache.past.layers]
         past.batch_select_indices(rows)
-        return Cache(past, cache.attend_BT[rows], cache.lengths_B[rows])
+        return PaddedCache(past, cache.attend_BT[rows], cache.lengths_B[rows])
 
     def save(self, folder: Path) -> None:
         """Write weights, configuration and every tokenizer file, for `load_pretrained`."""
@@ -111,7 +111,7 @@ class HuggingFaceModel:
     def _base(self) -> Any:
         return self.module
 
-    def _step(self, ids_BT: Tensor, position_BT: Tensor, cache: Cache) -> tuple[Tensor, Cache]:
+    def _step(self, ids_BT: Tensor, position_BT: Tensor, cache: PaddedCache) -> tuple[Tensor, PaddedCache]:
         options = self._options(position_BT, last_only=True)
         out = self.module(
             input_ids=ids_BT,

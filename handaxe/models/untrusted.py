@@ -26,7 +26,7 @@ from handaxe.slots import Rendered
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
-__all__ = ["Part", "SafeEncoder", "encode_untrusted"]
+__all__ = ["Part", "SafeEncoder", "Span", "THINKING", "encode_untrusted"]
 
 SPACE_MARK = "\u2581"
 """How sentencepiece vocabularies write a space."""

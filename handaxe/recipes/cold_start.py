@@ -22,31 +22,38 @@ SHIPPED = Path(handaxe.models.load.__file__).with_name("tiny_checkpoint")
 
 
 def cold_start(
-    *, out: Path = SHIPPED, steps: int = 2400, batch_size: int = 32, learning_rate: float = 3e-3, seed: int = 0
+    *, out: Path = SHIPPED, steps: int = 1500, weak_steps: int = 300, batch_size: int = 32, seed: int = 0
 ) -> None:
-    """Teach a fresh tiny model the tool protocol, weakly, by supervised fine-tuning on scripted conversations.
+    """Teach a fresh tiny model to call tools, and then to do so seldom and badly.
+
+    First come conversations with one correct call, from which it learns to copy numbers into a call and out of a
+    reply; then weak ones, which leave it with the skill and without the habit.
 
     Args:
         out: the folder to write; the one in the package by default.
-        steps: optimiser steps.
+        steps: optimiser steps on correct conversations.
+        weak_steps: optimiser steps on weak ones.
         batch_size: conversations a step, each seen once.
-        learning_rate: at its highest; it rises over 50 steps and then falls to 0.
         seed: of weights, conversations and their order.
     """
     schemas = {tool.schema.name: tool.schema for tool in (calculator, compute, python())}
     format, model = Compact(), TinyModel.new(seed=seed)
-    trajectories = [
-        trajectory_from_messages(format, one.messages, one.tools, id=f"cold/{i}")
-        for i, one in enumerate(conversations(schemas, count=steps * batch_size, seed=seed))
-    ]
-    sft(
-        LocalEngine(model, betas=(0.9, 0.98), weight_decay=0.01),
-        trajectories,
-        batch_size=batch_size,
-        micro_batch_rows=batch_size // 2,
-        learning_rate=cosine(learning_rate, steps=steps, warmup_steps=50),
-        seed=seed,
-    )
+    engine = LocalEngine(model, betas=(0.9, 0.98), weight_decay=0.01)
+    for phase, (count, weak, rate) in enumerate([(steps, 0.0, 3e-3), (weak_steps, 1.0, 1e-3)]):
+        shown = conversations(schemas, count=count * batch_size, seed=2 * seed + phase, weak=weak)
+        trajectories = [
+            trajectory_from_messages(format, one.messages, one.tools, id=f"cold/{phase}/{i}")
+            for i, one in enumerate(shown)
+        ]
+        metrics = sft(
+            engine,
+            trajectories,
+            batch_size=batch_size,
+            micro_batch_rows=batch_size // 2,
+            learning_rate=cosine(rate, steps=count, warmup_steps=count // 30, floor=rate / 10),
+            seed=seed,
+        )
+        print(f"phase {phase + 1}: loss {metrics[0]['loss']:.3f} -> {metrics[-1]['loss']:.3f}")
     model.save(out)
     print(f"wrote {out}")
 

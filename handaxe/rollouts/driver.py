@@ -38,6 +38,8 @@ def run(
     live = [_Live(rollout(attempt)) for attempt in attempts]
     over = 0
     try:
+        for one in live:
+            one.advance(None)
         with ThreadPoolExecutor(max_workers=max(1, workers)) as pool:
             while any(one.request for one in live):
                 acting = [(one, pool.submit(_act, one.request)) for one in live if isinstance(one.request, Act)]
@@ -65,7 +67,6 @@ class _Live:
         self.plan = plan
         self.request: Sample | Act | None = None
         self.result: list[Trajectory] = []
-        self.advance(None)
 
     def advance(self, answer: Completion | EnvReply | None) -> None:
         try:

@@ -1,7 +1,11 @@
 """The plain rollout: the policy speaks, the environment answers, until one of them is done."""
 
+import warnings
+from collections.abc import Generator
 from dataclasses import replace
+from typing import Any
 
+from handaxe.errors import InputError
 from handaxe.ops.seeds import derive_seed
 from handaxe.records import Ending, Message, ParsedTurn, ToolSchema, Trajectory, Turn
 from handaxe.rollouts.track import Track
@@ -12,6 +16,8 @@ __all__ = ["linear"]
 
 def linear(*, max_turns: int = 4, max_tokens: int | None = None) -> Rollout:
     """Play one attempt turn by turn on one growing sequence.
+
+        ids = opening + sampled_0 + reply_0 + sampled_1 + ...        only sampled ids train
 
     The policy's turn ends at a stop id (finish "stop"), at the length limit ("length": whatever call it holds is not
     executed and the attempt ends truncated), or where it began somebody else's turn ("header": a policy_error).
@@ -26,42 +32,64 @@ def linear(*, max_turns: int = 4, max_tokens: int | None = None) -> Rollout:
     Returns:
         A rollout strategy: Attempt -> generator of Sample and Act requests that returns one trajectory.
 
+    Raises:
+        InputError: what an environment raises for a task it cannot take. Whatever else it dies of, at any moment, ends
+            its own attempt as infra_error.
+
     Example:
         plan = linear(max_turns=2)(attempt); request = next(plan); request = plan.send(completion)
+
+    Idea: the plain loop of every tool-using agent, token in and token out.
     """
 
     def rollout(attempt: Attempt) -> RolloutPlan:
-        env = attempt.env(attempt.task)
         try:
-            messages, tools = env.start()
-            play = _Play(attempt, env, list(messages), tools, max_turns, max_tokens)
+            env = attempt.env(attempt.task)
+        except InputError:
+            raise
+        except Exception as error:  # an environment that cannot be made is not the policy's fault
+            return [_Play(attempt, None, max_turns, max_tokens).trajectory(_died(error))]
+        try:
+            play = _Play(attempt, env, max_turns, max_tokens)
             ending = yield from play.turns()
             return [play.trajectory(ending)]
         finally:
-            env.close()
+            try:
+                env.close()
+            except Exception as error:
+                warnings.warn(f"attempt {attempt.id}: closing its environment failed: {error!r}", stacklevel=2)
 
     return rollout
+
+
+def _died(error: Exception) -> Ending:
+    return Ending("infra_error", f"{type(error).__name__}: {error}")
 
 
 class _Play:
     """The state of one attempt."""
 
-    def __init__(
-        self,
-        attempt: Attempt,
-        env: Env,
-        messages: list[Message],
-        tools: tuple[ToolSchema, ...],
-        max_turns: int,
-        max_tokens: int | None,
-    ):
-        self.attempt, self.env, self.messages, self.tools = attempt, env, messages, tools
+    def __init__(self, attempt: Attempt, env: Env | None, max_turns: int, max_tokens: int | None):
+        self.attempt, self.env = attempt, env
         self.max_turns, self.tokens_left = max_turns, max_tokens
-        self.tracks = [Track(attempt.format.start(messages, tools))]
+        self.messages: list[Message] = list(attempt.task.messages)
+        self.tools: tuple[ToolSchema, ...] = ()
+        self.failure: Ending | None = None
         self.done: list[Turn] = []
+        try:
+            if env:
+                opening, self.tools = env.start()
+                self.messages = list(opening)
+        except InputError:
+            raise
+        except Exception as error:
+            self.failure = _died(error)
+        self.tracks = [Track(attempt.format.start(self.messages, self.tools))]
 
-    def turns(self):
+    def turns(self) -> Generator[Sample | Act, Any, Ending]:
         """Yield requests until the attempt is over; return how it ended."""
+        if self.failure or self.env is None:
+            return self.failure or Ending("infra_error", "it has no environment")
         for k in range(self.max_turns):
             limit = self._limit()
             if limit <= 0:
@@ -85,7 +113,11 @@ class _Play:
 
     def trajectory(self, ending: Ending) -> Trajectory:
         """The record of what happened."""
-        attempt = self.attempt
+        attempt, facts = self.attempt, {}
+        try:
+            facts = dict(self.env.report()) if self.env and not self.failure else {}
+        except Exception as error:
+            ending = _died(error)
         return Trajectory(
             id=attempt.id,
             task=attempt.task,
@@ -96,7 +128,7 @@ class _Play:
             messages=tuple(self.messages),
             tools=self.tools,
             seed=attempt.seed,
-            env=dict(self.env.report()),
+            env=facts,
             seconds=sum(turn.seconds + sum(r.seconds for r in turn.replies) for turn in self.done),
         )
 

@@ -1,7 +1,7 @@
 """The contract that every credit keeps, as one function: give it yours."""
 
 import pickle
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -129,21 +129,21 @@ def _check_order(credit: Credit, group: Group, scores: Scores, first: Advantages
         _check_same(moved, _pick(first, order), f"siblings in the order {order} get other values")
 
 
-def _map_features(group: Group, change: Callable[[TokenSequence, np.ndarray], np.ndarray]) -> Group:
+def _poison(group: Group, value: float) -> Group:
+    """The group with every feature set to `value` where the policy did not write."""
+
     def own(sequence: TokenSequence) -> TokenSequence:
-        changed = {name: change(sequence, values) for name, values in sequence.features.items()}
-        return replace(sequence, features=changed)
+        mask = sequence.mask
+        return replace(sequence, features={k: np.where(mask, x, value) for k, x in sequence.features.items()})
 
     members = tuple(replace(t, sequences=tuple(own(s) for s in t.sequences)) for t in group)
     return replace(group, trajectories=members)
 
 
 def _check_masked(credit: Credit, group: Group, scores: Scores, first: Advantages) -> None:
-    for poison in (np.nan, 1e9):
-        poisoned = _map_features(group, lambda s, values, poison=poison: np.where(s.mask, values, poison))  # type: ignore[misc]
-        _check_same(
-            credit(poisoned, scores), first, f"features of {poison} where the policy did not write change values"
-        )
+    for value in (np.nan, 1e9):
+        said = credit(_poison(group, value), scores)
+        _check_same(said, first, f"features of {value} where the policy did not write change values")
 
 
 def _check_unscored(credit: Credit, group: Group, scores: Scores, first: Advantages) -> None:

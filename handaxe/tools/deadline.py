@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Coroutine
 from typing import Any
 
-__all__ = ["GRACE", "DeadlineError", "within", "within_async"]
+__all__ = ["DeadlineError", "GRACE", "within", "within_async"]
 
 GRACE = 0.25
 """Seconds that a cancelled coroutine has to clean up."""

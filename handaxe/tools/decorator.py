@@ -76,9 +76,11 @@ class Tool:
         changed.max_chars, changed.cost = max_chars, cost
         return changed
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        bound = (self.owner,) if self.method and self.owner is not None else ()
-        return self.function(*bound, *args, **kwargs)
+    @property
+    def __call__(self) -> Callable[..., Any]:
+        """The function, bound to the owner if it is a method. Python calls what this property gives."""
+        bound = self.method and self.owner is not None
+        return functools.partial(self.function, self.owner) if bound else self.function
 
     def run(self, call: ToolCall, *, seed: int = 0) -> ToolReply:
         """Carry out one call of a policy. Raises nothing: whatever happens is a reply.
@@ -146,7 +148,8 @@ class Tool:
 
 
 @overload
-def tool(function: Callable[..., Any], /) -> Tool: ...
+def tool(function: Callable[..., Any], /) -> Tool:
+    """As `@tool`."""
 
 
 @overload
@@ -158,7 +161,8 @@ def tool(
     cost: float = 0.0,
     max_chars: int = 10_000,
     drop: Drop = "middle",
-) -> Callable[[Callable[..., Any]], Tool]: ...
+) -> Callable[[Callable[..., Any]], Tool]:
+    """As `@tool(...)`."""
 
 
 def tool(

@@ -91,8 +91,8 @@ class Checkpoints:
             shutil.rmtree(old.path)
         return path
 
-    def load(self, engine: Engine, parts: Parts) -> int:
-        """Put engine and parts into the state of the latest checkpoint.
+    def load(self, engine: Engine, parts: Parts | None = None) -> int:
+        """Put engine and parts into the state of the latest checkpoint; without `parts` the engine alone, to evaluate.
 
         Returns:
             The number of steps done; 0, with nothing changed, when there is no checkpoint.
@@ -107,6 +107,9 @@ class Checkpoints:
         path = found[-1].path
         self._verify(path)
         state = json.loads((path / "state.json").read_text())
+        if parts is None:
+            engine.load(path / "engine")
+            return state["steps"]
         arrays = load_file(path / "arrays.safetensors")
         wanted = {name for name, part in parts.items() if isinstance(part, Stateful)}
         if wanted != set(state["parts"]):

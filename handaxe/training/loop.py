@@ -118,7 +118,7 @@ def train(
                     fresh = credit_all(scored, credit)
                 tasks.observe(fresh)
                 tried, rated = tried + made, rated + fresh
-                selected = choose(rated)
+                selected = list(choose(rated))
                 if len(selected) >= groups:
                     break
             trained = selected[:groups] if rounds > 1 else selected

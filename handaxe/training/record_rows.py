@@ -13,7 +13,7 @@ import numpy as np
 from handaxe.records import Advantages, Ending, Group, Scores, Sequence, Trajectory, Turn
 from handaxe.training import codec
 
-__all__ = ["SCHEMA", "Fate", "GroupRecord", "read_group", "write_group"]
+__all__ = ["Fate", "GroupRecord", "SCHEMA", "read_group", "write_group"]
 
 Fate = Literal["trained", "unselected", "surplus", "dropped", "unscored"]
 

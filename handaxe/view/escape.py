@@ -48,7 +48,7 @@ def shorten(text: str, room: int) -> str:
     """At most `room` characters, the middle left out and said so.
 
     Example:
-        shorten("abcdefghijklmnopqrstuvwxyz0123456789abcdefgh", 40) -> "abcdefghi [.. 27 left out ..] 9abcdefgh"
+        shorten("abcdefghijklmnopqrstuvwxyz0123456789abcdefgh", 40) -> "abcdefghi [.. 25 left out ..] 89abcdefgh"
     """
     if len(text) <= room:
         return text

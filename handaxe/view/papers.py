@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from handaxe.errors import InputError
-from handaxe.view.tables import interval, number
+from handaxe.view.tables import decimal, interval
 
 __all__ = ["Entry", "Mechanism", "Result", "mechanisms_of", "papers_page", "parts_of", "read_result"]
 
@@ -190,7 +190,7 @@ def _figure(name: str, result: Result) -> str:
 
 def _estimate(one: Mapping[str, float]) -> str:
     low, high = (float("nan") if one[end] is None else one[end] for end in ("low", "high"))
-    return f"{number(one['value'])} {interval(low, high)}"
+    return f"{decimal(one['value'])} {interval(low, high)}"
 
 
 def _link(arxiv: str) -> str:

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from handaxe.view.escape import plain
 
-__all__ = ["Changed", "Estimated", "comparison_table", "evaluation_table", "interval", "metrics_table", "number"]
+__all__ = ["Changed", "Estimated", "comparison_table", "decimal", "evaluation_table", "interval", "metrics_table"]
 
 
 class Estimated(Protocol):
@@ -45,7 +45,7 @@ class Changed(Protocol):
 Breakdown = Mapping[str, Mapping[str, Mapping[str, Estimated]]]
 
 
-def number(value: float | None, *, sign: bool = False) -> str:
+def decimal(value: float | None, *, sign: bool = False) -> str:
     """A figure in at most three decimals, fewer where it is large; a dash for what is missing or not finite.
 
     Example:
@@ -64,7 +64,7 @@ def number(value: float | None, *, sign: bool = False) -> str:
 
 def interval(low: float, high: float, *, sign: bool = False) -> str:
     """`[low, high]`, a dash for an end that is not finite."""
-    return f"[{number(low, sign=sign)}, {number(high, sign=sign)}]"
+    return f"[{decimal(low, sign=sign)}, {decimal(high, sign=sign)}]"
 
 
 def evaluation_table(
@@ -87,11 +87,11 @@ def evaluation_table(
     table = _table(title, ("", "value", "95 % interval"))
     names = [name for name in (metrics if shown is None else shown) if name in metrics]
     for name in names:
-        table.add_row(plain(name), number(metrics[name].value), interval(metrics[name].low, metrics[name].high))
+        table.add_row(plain(name), decimal(metrics[name].value), interval(metrics[name].low, metrics[name].high))
     if endings:
         table.add_section()
         for name, share in endings.items():
-            table.add_row(plain(f"ended {name}", room=60), number(share.value), interval(share.low, share.high))
+            table.add_row(plain(f"ended {name}", room=60), decimal(share.value), interval(share.low, share.high))
     for key, by in (breakdown or {}).items():
         if len(by) < 2:
             continue
@@ -99,7 +99,7 @@ def evaluation_table(
         for value, found in by.items():
             for name in names[:1]:
                 label = plain(f"{name} where {key} is {value}", room=60)
-                table.add_row(label, number(found[name].value), interval(found[name].low, found[name].high))
+                table.add_row(label, decimal(found[name].value), interval(found[name].low, found[name].high))
     return table
 
 
@@ -118,17 +118,19 @@ def comparison_table(
     Args:
         before, after: name -> estimate.
         differences: name -> paired difference.
-        shown: which metrics, in this order; a name that one of them lacks is left out.
+        shown: which metrics, in this order; one that is missing or undefined on both sides is left out.
         title: above the table.
     """
     table = _table(title, ("", "before", "after", "difference", "verdict"))
     for name in shown:
         if name not in before or name not in after or name not in differences:
             continue
+        if not (math.isfinite(before[name].value) or math.isfinite(after[name].value)):
+            continue
         change, cells = differences[name], []
         for one in (before[name], after[name]):
-            cells.append(Text(number(one.value)).append(f"\n{interval(one.low, one.high)}", style="bright_black"))
-        difference = Text(number(change.difference, sign=True), style="bold")
+            cells.append(Text(decimal(one.value)).append(f"\n{interval(one.low, one.high)}", style="bright_black"))
+        difference = Text(decimal(change.difference, sign=True), style="bold")
         difference.append(f"\n{interval(change.low, change.high, sign=True)}", style="not bold bright_black")
         clear = change.verdict in ("higher", "lower")
         verdict = plain(change.verdict if clear else "unclear", style="bold" if clear else "bright_black")
@@ -148,7 +150,7 @@ def metrics_table(rows: List[Mapping[str, float]], *, columns: List[str], last: 
     columns = [name for name in columns if any(name in row for row in rows)]
     table = _table(title, ("step", *columns))
     for row in _spread(rows, last):
-        table.add_row(f"{row.get('step', math.nan):.0f}", *(number(row.get(name)) for name in columns))
+        table.add_row(f"{row.get('step', math.nan):.0f}", *(decimal(row.get(name)) for name in columns))
     return table
 
 

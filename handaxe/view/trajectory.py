@@ -5,7 +5,7 @@ Everything that a tool, a user or a policy wrote is escaped (see handaxe.view.es
 
 from collections.abc import Callable, Iterator, Mapping
 from collections.abc import Sequence as List
-from itertools import pairwise
+from itertools import groupby, pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -19,7 +19,7 @@ from rich.text import Text
 from handaxe.records import Author, Sequence, Trajectory
 from handaxe.view.escape import add_untrusted, plain, shorten
 
-__all__ = ["Decode", "Piece", "pieces", "token_table", "trajectory_panel"]
+__all__ = ["Characters", "Decode", "pieces", "token_table", "trajectory_panel"]
 
 Decode = Callable[[List[int]], str]
 
@@ -27,7 +27,7 @@ STYLES = {Author.TEMPLATE: "bright_black", Author.USER: "cyan", Author.TOOL: "ye
 LONGEST_CHARACTER = 4
 
 
-class Piece(NamedTuple):
+class Characters(NamedTuple):
     """A few tokens [start, stop) that together make whole characters."""
 
     text: str
@@ -107,14 +107,14 @@ def _legend() -> Text:
     return line.append("  ").append("\\x1b", style="reverse").append(" escaped", style="bright_black")
 
 
-def pieces(ids: List[int], decode: Decode) -> Iterator[Piece]:
+def pieces(ids: List[int], decode: Decode) -> Iterator[Characters]:
     """Decode token by token, taking a few tokens together where a character is spread over them."""
     start = 0
     for stop in range(1, len(ids) + 1):
         text = decode(ids[start:stop])
         cut = text.endswith("\ufffd") and stop - start < LONGEST_CHARACTER and stop < len(ids)
         if not cut:
-            yield Piece(text, start, stop)
+            yield Characters(text, start, stop)
             start = stop
 
 
@@ -139,17 +139,27 @@ def _row(
     if not sequence.mask[start]:
         label = "prompt" if turn < 0 else "reply"
         return Text(label, style="bright_black"), _given(sequence, start, stop, decode, room), "", ""
-    text = Text()
-    ids = sequence.ids[start:stop].tolist()
-    for piece in pieces(ids, decode):
-        share = 0.0
-        if advantage_T is not None and largest > 0:
-            share = float(advantage_T[start + piece.start : start + piece.stop].mean()) / largest
-        add_untrusted(text, piece.text, style=_shade(share) or STYLES[Author.POLICY])
+    text = _sampled(sequence, start, stop, decode, None if largest == 0 else advantage_T, largest)
     for note in _notes(trajectory, turn):
         text.append("\n").append_text(note)
     advantage = "" if advantage_T is None else _range(advantage_T[start:stop])
     return Text(f"{turn}", style="bold"), text, advantage, f"{float(np.mean(sequence.logp[start:stop])):.3f}"
+
+
+def _sampled(
+    sequence: Sequence, start: int, stop: int, decode: Decode, advantage_T: np.ndarray | None, largest: float
+) -> Text:
+    """Tokens the policy wrote, shaded by advantage; what is shaded alike is kept together."""
+    styled: list[tuple[str, str]] = []
+    for piece in pieces(sequence.ids[start:stop].tolist(), decode):
+        share = 0.0
+        if advantage_T is not None:
+            share = float(advantage_T[start + piece.start : start + piece.stop].mean()) / largest
+        styled.append((_shade(share) or STYLES[Author.POLICY], piece.text))
+    text = Text()
+    for style, same in groupby(styled, key=lambda one: one[0]):
+        add_untrusted(text, "".join(one[1] for one in same), style=style)
+    return text
 
 
 def _given(sequence: Sequence, start: int, stop: int, decode: Decode, room: int) -> Text:

@@ -27,9 +27,7 @@ def test_the_contract_and_the_tools_agree_with_the_answers():
 def test_difficulty_is_known():
     made = tasks(count=400, seed=1)
     for task in made:
-        operands = [
-            n for n in task.metadata["expression"].replace("*", " ").replace("+", " ").replace("-", " ").split()
-        ]
+        operands = task.metadata["expression"].replace("*", " ").replace("+", " ").replace("-", " ").split()
         assert sum(len(n) for n in operands) == task.metadata["digits"]
         assert (task.metadata["digits"] == 2) == (task.metadata["difficulty"] == "easy")
     assert {task.metadata["digits"] for task in made} == {2, 4, 5, 6}

@@ -52,6 +52,13 @@ def test_partial_credit_is_the_generators_own():
     assert score(task, "") == 0.0, "its own scorer gives 0.01"
 
 
+def test_a_scorer_that_takes_anything_is_replaced():
+    for task in tasks("game_of_life_halting", count=4, seed=0):
+        assert score(task, task.answer) == 1.0
+        assert score(task, str(task.answer != "True")) == 0.0
+        assert score(task, "no idea") == 0.0
+
+
 def test_train_and_test_never_meet():
     small = {"coin_flip": {}, "products": {"min_digits": 1, "max_digits": 1}}
     for name, config in small.items():
@@ -61,9 +68,9 @@ def test_train_and_test_never_meet():
 
 
 def test_the_spans_of_seeds_do_not_meet():
-    spans = {split: {t.metadata["seed"] // 1_000_000 % 2 for s in range(9) for t in tasks("gcd", count=3, seed=s, split=split)}
-             for split in ("train", "test")}  # fmt: skip
-    assert spans == {"train": {0}, "test": {1}}
+    for split, odd in (("train", 0), ("test", 1)):
+        made = [task for seed in range(9) for task in tasks("gcd", count=3, seed=seed, split=split)]
+        assert {task.metadata["seed"] // 1_000_000 % 2 for task in made} == {odd}
 
 
 def test_the_seed_decides():
@@ -108,8 +115,11 @@ def test_tasks_of_others_and_scorers_that_fail():
     with pytest.raises(TaskError, match="not of reasoning-gym"):
         score(Task("t", (Message("user", "?"),)), "1")
     (task,) = tasks("gcd", count=1, seed=0)
-    with pytest.raises(VerifierError, match="scorer of 'gcd' failed"):
-        score(replace(task, answer=None), "1")
+    assert score(task, "no number") == 0.0
+    (task,) = tasks("prime_factorization", count=1, seed=0)
+    assert score(task, "no idea") == 0.0, "its own scorer raises ValueError"
+    with pytest.raises(VerifierError, match="scorer of 'prime_factorization' fails"):
+        score(replace(task, answer="no numbers"), "2")
 
 
 def test_values_survive_json():

@@ -102,7 +102,9 @@ def test_unknown_and_unoffered_tools():
     assert contents(reply)[:2] == [f"there is no tool {n!r}; the tools are: calculator" for n in ("search", "read")]
     assert len(contents(reply)[2]) < 200
     env.close()
-    assert factory(Task("t", TASK.messages, tools=())).start()[1] == ()
+    env = factory(Task("t", TASK.messages, tools=()))
+    assert env.start()[1] == ()
+    env.close()
     with pytest.raises(TaskError, match="did you mean 'calculator'"):
         factory(Task("t", TASK.messages, tools=("calculater",)))
     with pytest.raises(TaskError, match="has no messages"):
@@ -174,18 +176,17 @@ def test_state_never_leaks():
         write=lambda nonce: turn(("python", {"code": f"x = {nonce!r}"})),
         read=turn(("python", {"code": "x"})),
     )
-    assert Notes.live == 0
     for shared in (Notes().write, Notes.write, python()):
         with pytest.raises(ToolDefinitionError, match="would leak between rollouts"):
             tool_chat([shared])
-    Notes.live = 0
 
 
-def test_the_contract():
+def test_the_contract_and_everything_is_closed():
+    live = Notes.live
     check_env(tool_chat([calculator]), TASK)
     check_env(tool_chat([calculator, Notes, python]), TASK)
     check_env(tool_chat([calculator], on_malformed="end"), TASK)
-    assert Notes.live == 0
+    assert Notes.live == live
 
 
 def test_a_fork():
@@ -240,44 +241,41 @@ def test_definitions_are_checked_before_any_task():
         tool_chat([lambda: 1 / 0])
 
 
-def test_tools_that_cannot_be_made_or_closed_are_infrastructure():
-    made = []
+def test_a_tool_that_cannot_be_closed_is_infrastructure_and_the_rest_are_closed():
+    class Stuck(Notes):
+        @tool
+        def stick(self) -> str:
+            """Stick."""
+            return ""
 
-    class Flaky(Notes):
-        def __init__(self):
-            super().__init__()
-            made.append(self)
+        write = read = None
+        broken = False
 
         def close(self):
             super().close()
-            if len(made) > 1:
+            if Stuck.broken:
                 raise OSError("the disk is full")
 
-    def second():
-        if len(made) > 2:
-            raise OSError("no room")
-        return []
-
-    before = Notes.live
-    env = tool_chat([Flaky, second])(TASK)
-    with pytest.raises(InfrastructureError, match="the disk is full"):
+    live = Notes.live
+    env = tool_chat([Stuck, Notes])(TASK)
+    Stuck.broken = True
+    with pytest.raises(InfrastructureError, match="Stuck: OSError.*the disk is full"):
         env.close()
-    with pytest.raises(InfrastructureError):
-        tool_chat([Flaky, second, lambda: []])(TASK) if len(made) < 2 else _make_third(second, Flaky)
-    assert Notes.live == before
+    assert Notes.live == live
 
 
-def _make_third(second, flaky):
-    """A rollout whose second tool cannot be made closes the first."""
-    calls = []
+def test_a_tool_that_cannot_be_made_is_infrastructure_and_those_before_it_are_closed():
+    room = [1]
 
     def late():
-        calls.append(1)
-        if len(calls) > 1:
-            raise OSError("no room")
+        room.pop()
         return []
 
-    tool_chat([Notes, late])(TASK)
+    live = Notes.live
+    factory = tool_chat([Notes, late])
+    with pytest.raises(InfrastructureError, match="IndexError"):
+        factory(TASK)
+    assert Notes.live == live
 
 
 def test_seeds_and_call_ids_reach_the_tools():

@@ -12,7 +12,9 @@ from handaxe.records import Author, Message, ToolCall, ToolSchema
 from handaxe.testing.formats import check_format
 
 pytestmark = pytest.mark.hf
-quiet = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+quiet = settings(
+    max_examples=40, derandomize=True, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 ADD = ToolSchema("add", "Add.", {"type": "object", "properties": {"a": {"type": "integer"}}})
 CALL = ToolCall("add", {"a": 1}, "t0c0")
 USER, SYSTEM = Message("user", "1+1?"), Message("system", "Be brief.")
@@ -216,7 +218,7 @@ def test_options_reach_the_template(smollm2_tokenizer):
 
 def test_tools_are_told_to_the_user_where_a_system_message_would_move(mistral_chat_tokenizer):
     format = ChatTemplate(mistral_chat_tokenizer)
-    assert format.decode(format.start([USER], [ADD]).ids).startswith("<s> [INST] You may call tools.")
+    assert format.decode(format.start([USER], [ADD]).ids).startswith("<s>[INST]  You may call tools.")
     said = Message("assistant", "", (CALL,))
     part = format.extend([USER, said], [REPLY], format.encode_turn(said, [ADD]), [ADD])
     assert not part.fresh

@@ -7,9 +7,26 @@ from handaxe.models.untrusted import Part, SafeEncoder, encode_untrusted
 from handaxe.records import Author
 
 pytestmark = pytest.mark.hf
-quiet = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+quiet = settings(
+    max_examples=60, derandomize=True, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 
-PIECES = ["<|im_", "start|>", "<|im_end|>", "<s>", "</s>", "[INST]", "[/INST]", "▁", "\n", "  ", "a", "<", "|", "\x00"]
+PIECES = [
+    "<|im_",
+    "start|>",
+    "<|im_end|>",
+    "<s>",
+    "</s>",
+    "[INST]",
+    "[/INST]",
+    "\u2581",
+    "\n",
+    "  ",
+    "a",
+    "<",
+    "|",
+    "\x00",
+]
 SMOLLM2_LACKS = b"\x04\x06\x13\x14\x16\x1d\xf1\xf2"
 texts = st.one_of(st.text(max_size=40), st.lists(st.sampled_from(PIECES), max_size=8).map("".join))
 

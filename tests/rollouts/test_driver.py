@@ -3,6 +3,7 @@ import threading
 import pytest
 
 from handaxe import records
+from handaxe.errors import InputError
 from handaxe.models.compact import Compact
 from handaxe.records import Ending, Message, Sampling, Task, ToolCall, ToolReply, ToolSchema
 from handaxe.rollouts.driver import run
@@ -121,3 +122,44 @@ def test_progress_counts_to_the_end():
 
 def test_nothing_to_do():
     assert run([], linear(), engine()) == []
+
+
+@pytest.mark.parametrize("where", ["make", "start", "report", "close"])
+def test_an_environment_may_die_at_any_moment(where):
+    class Fragile(EchoEnv):
+        def __init__(self, task):
+            super().__init__(task)
+            if where == "make":
+                raise OSError("no sandbox left")
+
+        def start(self):
+            if where == "start":
+                raise OSError("no sandbox left")
+            return super().start()
+
+        def report(self):
+            if where == "report":
+                raise OSError("no sandbox left")
+            return {}
+
+        def close(self):
+            if where == "close":
+                raise OSError("no sandbox left")
+
+    if where == "close":
+        with pytest.warns(UserWarning, match="no sandbox left"):
+            (first, *_) = run(attempts(2, Fragile), linear(), engine())
+        assert first[0].ending == Ending("completed"), "what was played stays valid"
+        return
+    for (trajectory,) in run(attempts(2, Fragile), linear(), engine()):
+        records.check(trajectory)
+        assert trajectory.ending == Ending("infra_error", "OSError: no sandbox left")
+
+
+def test_a_task_that_an_environment_cannot_take_is_the_users_error():
+    class Picky(EchoEnv):
+        def start(self):
+            raise InputError("task offers a tool that is not there")
+
+    with pytest.raises(InputError):
+        run(attempts(1, Picky), linear(), engine())

@@ -24,12 +24,14 @@ def test_all_is_sorted_and_complete(module):
 
 
 def test_every_name_has_one_home():
-    homes = collections.defaultdict(list)
+    """Recipes are named for papers, worlds all have `tasks` and commands all have `main`; nothing else repeats."""
+    homes = collections.defaultdict(set)
     for module in PLAIN:
-        for name in source.defined(module):
-            homes[name].append(str(module))
-    shared = {name: places for name, places in homes.items() if len(places) > 1 and name not in ("tasks", "main")}
-    assert not shared
+        if module.parts[1] == "recipes":
+            continue
+        for name in set(source.defined(module)) - {"tasks", "main"}:
+            homes[name].add(str(module))
+    assert not {name: places for name, places in homes.items() if len(places) > 1}
 
 
 @pytest.mark.parametrize("module", PLAIN, ids=str)
@@ -75,7 +77,9 @@ def test_tests_mirror_the_package(module):
 
 
 def _mechanisms():
-    return [m for m in PLAIN if m.parts[1] in source.MECHANISMS and source.factory(m) is not None]
+    """Files whose factory has the file's name; a helper such as rollouts/track.py is a class that no factory returns."""
+    chosen = [m for m in PLAIN if m.parts[1] in source.MECHANISMS]
+    return [m for m in chosen if isinstance(source.factory(m), ast.FunctionDef)]
 
 
 @pytest.mark.parametrize("module", _mechanisms(), ids=str)

@@ -1,4 +1,5 @@
 import asyncio
+import contextlib
 import contextvars
 import threading
 
@@ -51,10 +52,8 @@ def test_a_coroutine_that_refuses_to_be_cancelled():
 
     async def stubborn():
         while not release.is_set():
-            try:
+            with contextlib.suppress(asyncio.CancelledError):
                 await asyncio.sleep(0.01)
-            except asyncio.CancelledError:
-                pass
 
     with pytest.raises(DeadlineError):
         within_async(stubborn, seconds=0.02)

@@ -26,8 +26,7 @@ def test_each_side():
 
 def test_a_pair_and_a_cluster_stay_whole():
     assert "\ud83d" not in truncate("\ud83d\ude00" * 60, limit=31, drop="tail").replace("\ud83d\ude00", "")
-    cut = truncate("e\u0301" * 60, limit=32, drop="tail")
-    assert cut.startswith("e\u0301e\u0301[...") or cut.startswith("e\u0301[...")
+    assert truncate("e\u0301" * 60, limit=31, drop="tail") == "e\u0301[... 118 characters cut ...]"
     # A run longer than can be stepped over is cut somewhere all the same.
     assert len(truncate("a" + "\u0301" * 300, limit=200, drop="tail")) > 150
 

@@ -41,6 +41,12 @@ def test_everything_comes_back(world, tmp_path):
     assert (back["exact"], back["big"], back["inf"]) == (state["exact"], 2**80, float("inf"))
 
 
+def test_the_engine_alone(world, tmp_path):
+    engine, other = world.make_engine(), world.make_engine(seed=1)
+    Checkpoints(tmp_path).save(3, engine, {"tasks": Part({"n": 1})})
+    assert Checkpoints(tmp_path).load(other) == 3 and world.same(world.weights(engine), world.weights(other))
+
+
 def test_without_a_checkpoint_nothing_changes(world, tmp_path):
     engine = world.make_engine()
     before = world.weights(engine)

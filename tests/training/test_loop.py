@@ -1,9 +1,8 @@
 import math
+import os
 import random
 import signal
 import sqlite3
-import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -64,7 +63,7 @@ def test_the_first_ratio_is_one(world):
     assert len(gaps) == 2 and max(gaps) < 1e-5
 
 
-@pytest.mark.parametrize("seed", [0, 1, 2])
+@pytest.mark.parametrize("seed", [0, 1])
 def test_killed_at_random_and_resumed_is_uninterrupted(world, tmp_path, seed):
     """A child process, killed at random instants until it is done: same weights, every step exactly once."""
     steps, rng = 7, random.Random(seed)
@@ -82,16 +81,14 @@ def test_killed_at_random_and_resumed_is_uninterrupted(world, tmp_path, seed):
 
 def test_ctrl_c_finishes_the_step_and_says_how_to_resume(world, tmp_path):
     """SIGINT to a child; the run it leaves can be resumed, and comes to what it would have come to."""
-    script = f"import importlib.util as u; s = u.spec_from_file_location('w', {world.__file__!r}); "
-    script += f"w = u.module_from_spec(s); s.loader.exec_module(w); w.resume({str(tmp_path)!r}, 60, 0.05)"
-    child = subprocess.Popen([sys.executable, "-c", script], stderr=subprocess.PIPE, text=True)
+    child = start_child(Path(world.__file__), "resume_saying", (tmp_path, 60, 0.05))
     deadline = time.monotonic() + 60
-    while not _steps(tmp_path) and child.poll() is None and time.monotonic() < deadline:
+    while not _steps(tmp_path) and child.is_alive() and time.monotonic() < deadline:
         time.sleep(0.02)
-    child.send_signal(signal.SIGINT)
-    _, said = child.communicate(timeout=60)
-    done = len(_steps(tmp_path))
-    assert child.returncode == 0 and 1 <= done < 60
+    os.kill(child.pid, signal.SIGINT)
+    child.join(60)
+    done, said = len(_steps(tmp_path)), (tmp_path / "said.txt").read_text()
+    assert child.exitcode == 0 and 1 <= done < 60
     assert "stopping after this step; press Ctrl-C again" in said
     assert f"stopped with {done} of 60 steps done" in said and "resume=True: it goes on after step" in said
     assert not (tmp_path / "final.pt").exists()

@@ -1,5 +1,7 @@
 """A world small enough to train in for a few steps within a test: roles that fit the loop, with and without state."""
 
+import os
+import sys
 import time
 from pathlib import Path
 
@@ -202,3 +204,11 @@ def resume(folder, steps, pause=0.0):
     result = train(**arguments(engine=engine, reward=slow, steps=steps, out=out, resume=True, checkpoint_every=2))
     if not result.stopped:
         torch.save(weights(engine), out / "final.pt")
+
+
+def resume_saying(folder, steps, pause):
+    """`resume`, with what it says on stderr in said.txt."""
+    with open(Path(folder) / "said.txt", "w") as file:
+        os.dup2(file.fileno(), 2)
+        resume(folder, steps, pause)
+        sys.stderr.flush()

@@ -44,7 +44,7 @@ def geometric_veto(*, cap: float = 1.001, floor: float | None = None) -> Correct
     def correction(batch: Batch) -> Weights:
         mask_BT = batch.mask_BT
         apart_BT = masked(batch.old_logp_BT, mask_BT) - masked(batch.behaviour_logp_BT, mask_BT)
-        mean_B = (rollout_sum(apart_BT, batch) / batch.rollout_tokens_B.clamp(min=1)).exp().detach()
+        mean_B = (rollout_sum(apart_BT, batch) / batch.rollout_tokens_B.clamp(min=1)).exp()
         ones_BT = masked(torch.ones_like(batch.old_logp_BT), mask_BT)
         return Weights(masked(ones_BT, ((mean_B >= low) & (mean_B <= cap))[:, None]), ones_BT)
 

@@ -30,6 +30,12 @@ def test_equal_log_probs_are_always_kept():
     assert geometric_veto(cap=1.0)(batch).weight_BT.tolist() == [[0.0, 1.0, 1.0]]
 
 
+def test_no_gradient():
+    batch = example()
+    batch.old_logp_BT.requires_grad_()
+    assert not geometric_veto()(batch).weight_BT.requires_grad
+
+
 def test_bounds_must_enclose_one():
     with pytest.raises(InputError, match="enclose 1"):
         geometric_veto(cap=0.99)

@@ -35,6 +35,12 @@ def test_per_rollout_keeps_or_drops_all():
     assert kept.tolist() == [[0.0, *[pytest.approx(2.7182818)] * 3]]
 
 
+def test_no_gradient():
+    batch = example()
+    batch.old_logp_BT.requires_grad_()
+    assert not mis()(batch).weight_BT.requires_grad
+
+
 @pytest.mark.parametrize("bounds", [{"cap": 0.9}, {"floor": 1.1}, {"floor": -0.1}])
 def test_bounds_must_enclose_one(bounds):
     with pytest.raises(InputError, match="enclose 1"):

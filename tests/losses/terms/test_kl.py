@@ -47,7 +47,9 @@ def test_reduction():
     out = small_policy(batch, -1.0)
     mean = evaluate(kl(coefficient=1.0, estimator=k1), out, batch)
     assert mean.value == pytest.approx(2 / 3)
-    assert evaluate(kl(coefficient=1.0, estimator=k1, reduction=rollout_mean()), out, batch).value == pytest.approx(0.75)
+    assert evaluate(kl(coefficient=1.0, estimator=k1, reduction=rollout_mean()), out, batch).value == pytest.approx(
+        0.75
+    )
 
 
 def test_a_missing_reference_is_named():

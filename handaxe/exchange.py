@@ -1,0 +1,79 @@
+"""What rollouts, engines and environments hand to each other: requests and their answers, as plain data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from collections.abc import Sequence as List
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from handaxe.records import Ending, Finish, Message, ParsedTurn, Sampling, Task, ToolReply
+
+if TYPE_CHECKING:
+    from handaxe.slots import ChatFormat, Env
+
+__all__ = ["Act", "Attempt", "Completion", "EnvReply", "Rendered", "Sample"]
+
+
+class EnvReply(NamedTuple):
+    """What an environment says to one turn: messages for the policy, the tool replies among them, and whether it
+    is over. `ending` None with `done` True means completed."""
+
+    messages: tuple[Message, ...] = ()
+    replies: tuple[ToolReply, ...] = ()
+    done: bool = False
+    ending: Ending | None = None
+
+
+class Rendered(NamedTuple):
+    """Ids to append and the Author of each. `fresh` True: the template rewrote history, these ids are a whole new
+    sequence and not a continuation."""
+
+    ids: list[int]
+    authors: list[int]
+    fresh: bool = False
+
+
+class Completion(NamedTuple):
+    """What an engine sampled for one request; arrays of length n >= 1. `version` [n]: weights per token."""
+
+    ids: list[int]
+    logp: list[float]
+    behaviour_logp: list[float]
+    version: list[int]
+    finish: Finish
+    seconds: float = 0.0
+    cost: float = 0.0
+
+
+class Sample(NamedTuple):
+    """A rollout's request: continue these ids. `stop` and `header` ids end the turn; `turn` counts from 0."""
+
+    ids: List[int]
+    sampling: Sampling
+    seed: int
+    stop: frozenset[int]
+    header: frozenset[int] = frozenset()
+    turn: int = 0
+
+
+class Act(NamedTuple):
+    """A rollout's request: let the environment answer this turn."""
+
+    env: Env
+    turn: ParsedTurn
+    seed: int
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """What a rollout strategy is given for one sample of one task. `context` bounds a sequence, in tokens."""
+
+    task: Task
+    env: Callable[[Task], Env]
+    format: ChatFormat
+    sampling: Sampling
+    id: str
+    sample: int
+    seed: int
+    context: int

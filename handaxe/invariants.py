@@ -1,0 +1,81 @@
+"""The invariants that every trajectory keeps, whoever made it; `handaxe.records.check` is this check."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from handaxe.errors import RecordError
+
+if TYPE_CHECKING:
+    from handaxe.records import Sequence, Trajectory
+
+__all__ = ["check"]
+
+
+def check(trajectory: Trajectory) -> None:
+    """Check every invariant of the drawing in `handaxe.records`.
+
+    Args:
+        trajectory: what a rollout returned, or what you built by hand.
+
+    Raises:
+        RecordError: naming the trajectory and every invariant it breaks, one a line.
+    """
+    problems = [p for i, s in enumerate(trajectory.sequences) for p in _sequence_problems(i, s)]
+    if not trajectory.sequences:
+        problems.append("it has no sequence")
+    if not problems:
+        problems = _turn_problems(trajectory)
+    if problems:
+        raise RecordError(f"trajectory {trajectory.id!r} breaks the record:\n  " + "\n  ".join(problems))
+
+
+def _sequence_problems(index: int, sequence: Sequence) -> list[str]:
+    name, mask, length = f"sequence {index}", sequence.mask, len(sequence.ids)
+    arrays = {k: getattr(sequence, k) for k in ("author", "turn", "logp", "behaviour_logp", "version")}
+    arrays |= sequence.features
+    problems = [f"{name}: {k} has {len(a)} entries for {length} ids" for k, a in arrays.items() if len(a) != length]
+    if problems:
+        return problems
+    if not length:
+        return [f"{name} is empty"]
+    for key in ("logp", "behaviour_logp"):
+        values = arrays[key]
+        if not np.all(np.isfinite(values[mask])) or np.any(values[mask] > 1e-5):
+            problems.append(f"{name}: {key} of a sampled token is not a log-probability")
+        if np.any(values[~mask] != 0):
+            problems.append(f"{name}: {key} is not 0 where the policy did not write")
+    if np.any(sequence.behaviour_logp[mask] < sequence.logp[mask] - 1e-4):
+        problems.append(f"{name}: behaviour_logp is below logp, but cutting a distribution only raises what is left")
+    if np.any(sequence.version[mask] < 0) or np.any(sequence.version[~mask] != -1):
+        problems.append(f"{name}: version must be >= 0 on sampled tokens and -1 elsewhere")
+    if mask[0]:
+        problems.append(f"{name}: its first token is sampled, but a policy needs at least one token to see")
+    return problems
+
+
+def _turn_problems(trajectory: Trajectory) -> list[str]:
+    problems, seen = [], [np.zeros(len(s), bool) for s in trajectory.sequences]
+    for k, turn in enumerate(trajectory.turns):
+        if not 0 <= turn.sequence < len(seen) or not 0 < turn.start < turn.stop <= len(seen[turn.sequence]):
+            problems.append(f"turn {k}: span [{turn.start}, {turn.stop}) is not inside sequence {turn.sequence}")
+            continue
+        span, sequence = slice(turn.start, turn.stop), trajectory.sequences[turn.sequence]
+        if not np.all(sequence.mask[span]) or np.any(sequence.turn[span] != k):
+            problems.append(f"turn {k}: its span holds tokens of another author or turn")
+        seen[turn.sequence][span] = True
+        made = {call.id for call in turn.parsed.calls}
+        if len(made) != len(turn.parsed.calls):
+            problems.append(f"turn {k}: two calls share an id")
+        if turn.finish == "length" and turn.replies:
+            problems.append(f"turn {k}: it was cut by the length limit, yet a tool replied")
+        if any(reply.call_id and reply.call_id not in made for reply in turn.replies):
+            problems.append(f"turn {k}: a reply answers a call that was not made in it")
+    for i, sequence in enumerate(trajectory.sequences):
+        if np.any(sequence.mask & ~seen[i]):
+            problems.append(f"sequence {i}: sampled tokens that belong to no turn")
+    if trajectory.ending.kind == "truncated" and trajectory.ending.reason not in ("length", "turns", "budget"):
+        problems.append(f"truncated for {trajectory.ending.reason!r}; give length, turns or budget")
+    return problems

@@ -1,0 +1,128 @@
+import json
+import re
+
+import numpy as np
+import pytest
+
+from handaxe.cli import main
+from handaxe.envs.tool_chat import tool_chat
+from handaxe.models.compact import Compact
+from handaxe.records import Advantages, Group, Message, Sampling, Scores, Task, ToolCall
+from handaxe.rollouts.driver import run
+from handaxe.rollouts.linear import linear
+from handaxe.slots import Attempt
+from handaxe.testing.scripted import ScriptedEngine
+from handaxe.tools import tool
+from handaxe.training.record import GroupRecord, RunRecord
+
+
+@tool
+def look(query: str) -> str:
+    """Look something up.
+
+    Args:
+        query: what.
+    """
+    return f"{query}\x1b[2J[red]<END>"
+
+
+def play(task, samples=3):
+    env = tool_chat([look])
+    _, schemas = env(task).start()
+    engine = ScriptedEngine(Compact(), [ToolCall("look", {"query": "it"}), "done"], tools=schemas)
+    attempts = [
+        Attempt(
+            task=task,
+            env=env,
+            format=Compact(),
+            sampling=Sampling(),
+            id=f"{task.id}/{k}",
+            sample=k,
+            seed=k,
+            context=4096,
+        )
+        for k in range(samples)
+    ]
+    return Group(task, tuple(t for found in run(attempts, linear(), engine, workers=1) for t in found), 0)
+
+
+def recorded(group, outcomes, scored):
+    """A record of the group; siblings that are not scored have neither score nor advantage."""
+    seen = [t for t, s in zip(group, scored) if s]
+    advantages = tuple(tuple(np.where(q.mask, value, 0.0) for q in t.sequences) for t, value in zip(seen, outcomes))
+    flags, values = np.array(scored), np.array(outcomes, float)
+    return GroupRecord(group, flags, flags, Scores(values, channels={"part": values * 2}), Advantages(advantages))
+
+
+@pytest.fixture
+def folder(tmp_path):
+    where = tmp_path / "run"
+    easy, hard = (play(Task(name, (Message("user", "Q"),))) for name in ("easy", "hard\x1b[2J"))
+    with RunRecord(where) as record:
+        record.write_about({"recipe": None, "arguments": {"format": "handaxe.models.compact.Compact"}})
+        record.write_event(0, "started", "\x1b]0;x\x07")
+        groups = [recorded(easy, [1, 1, 1], [True] * 3), recorded(hard, [-0.5, 0.75], [True, False, True])]
+        record.write_step(0, groups, {"reward": 0.5})
+        record.write_step(1, [], {"reward": 0.75})
+    return where
+
+
+def shown(capsys, *words):
+    code = main(["show", *map(str, words)])
+    streams = capsys.readouterr()
+    text = streams.out + streams.err
+    assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f]", text), "trap 40"
+    return code, text
+
+
+def test_the_best_of_the_group_whose_scores_differ_is_shown(folder, capsys):
+    code, text = shown(capsys, folder, "--step", 0)
+    assert code == 0 and "hard\\x1b[2J, sample 2" in text
+    assert "outcome 0.750" in text and "part 1.500" in text and "+0.750" in text
+    assert "siblings   0: -0.50   1: completed   2: 0.75" in text
+    assert "it\\x1b[2J[red]<END>" in text and "started after 0 steps \\x1b]0;x\\x07" in text
+
+
+def test_task_and_sample_can_be_chosen(folder, capsys):
+    code, text = shown(capsys, folder, "--step", 0, "--task", "easy", "--sample", 1, "--tokens")
+    assert code == 0 and "easy, sample 1" in text and "+1.000" in text and "behaviour" in text
+    code, text = shown(capsys, folder, "--step", 0, "--task", "hard\x1b[2J", "--sample", 1)
+    assert code == 0 and "not scored" in text
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--step", 7], "there is no step 7"),
+        (["--step", 1], "there is no step 1"),
+        (["--step", 0, "--task", "none"], "it has easy, hard\\x1b[2J"),
+        (["--step", 0, "--task", "easy", "--sample", 9], "there are 0, 1, 2"),
+    ],
+)
+def test_what_is_not_there(folder, capsys, words, message):
+    code, text = shown(capsys, folder, *words)
+    assert code == 2 and message in text
+
+
+def test_json(folder, capsys, tmp_path):
+    file = tmp_path / "show.json"
+    shown(capsys, folder, "--step", 0, "--json", file)
+    body = json.loads(file.read_text())
+    assert [row["reward"] for row in body["metrics"]] == [0.5, 0.75] and body["evaluations"] == {}
+    assert body["events"][0]["kind"] == "started"
+
+
+def test_a_run_whose_format_is_unknown_shows_ids(folder, capsys):
+    (folder / "recipe.json").unlink()
+    code, text = shown(capsys, folder, "--step", 0)
+    assert code == 0 and "<258>" in text
+
+
+def test_a_run_of_a_recipe(finished, capsys):
+    code, text = shown(capsys, finished)
+    assert code == 0 and "<USER>" in text and "eval/pass@1" in text
+
+
+def test_a_run_without_a_step(tmp_path, capsys):
+    RunRecord(tmp_path / "run").close()
+    assert shown(capsys, tmp_path / "run")[0] == 0

@@ -1,0 +1,104 @@
+import math
+
+import numpy as np
+import pytest
+
+from handaxe.credit.group_norm import group_norm
+from handaxe.errors import InputError
+from handaxe.testing.mdp import StopOrGo, expected, gradient
+from handaxe.testing.ragged import random_group, random_scores
+from handaxe.testing.records import make_group, make_scores
+
+
+def values(credit, outcome, **more):
+    """The one value on each sibling's sampled tokens; two-turn siblings."""
+    group = make_group(size=len(outcome))
+    out = []
+    for one, (row,) in zip(group, credit(group, make_scores(outcome, **more)).tokens, strict=True):
+        mask = one.sequences[0].mask
+        assert len(set(row[mask])) == 1 and not row[~mask].any()
+        out.append(row[mask][0])
+    return out
+
+
+A, B = 0.8660254, 0.5773503
+
+
+@pytest.mark.parametrize(
+    "std, outcome, wanted",
+    [
+        ("sample", [1, 0, 0, 1], [A, -A, -A, A]),
+        ("population", [1, 0, 0, 1], [1, -1, -1, 1]),
+        ("sample", [1, 0, 0, 0], [1.5, -0.5, -0.5, -0.5]),
+        ("population", [1, 0, 0, 0], [3 * B, -B, -B, -B]),
+        (None, [1, 0, 0, 0], [0.75, -0.25, -0.25, -0.25]),
+    ],
+)
+def test_examples(std, outcome, wanted):
+    np.testing.assert_allclose(values(group_norm(std=std), outcome), wanted, atol=5e-6)
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("std", ["sample", "population", None])
+def test_against_a_slow_loop(seed, std):
+    group = random_group(seed, size=2 + seed % 4)
+    scores = random_scores(group, seed)
+    reward = [float(scores.outcome[i]) + sum(scores.turns[i].tolist()) for i in range(len(group))]
+    mean = sum(reward) / len(reward)
+    squares = sum((r - mean) ** 2 for r in reward)
+    scale = 1.0
+    if std:
+        scale = math.sqrt(squares / (len(reward) - (std == "sample"))) + 1e-6
+    adv = group_norm(std=std)(group, scores)
+    for i, one in enumerate(group):
+        for s, sequence in enumerate(one.sequences):
+            for t in range(len(sequence)):
+                wanted = (reward[i] - mean) / scale if sequence.author[t] == 3 else 0.0
+                assert adv.tokens[i][s][t] == pytest.approx(wanted, abs=1e-9)
+
+
+def test_equal_rewards_and_lone_siblings():
+    assert values(group_norm(), [0.1 + 0.2 - 0.2, 0.1, 0.3 - 0.2]) == [0, 0, 0]
+    assert values(group_norm(eps=0.0), [2, 2]) == [0, 0]
+    assert values(group_norm(), [0.7]) == [0]
+    assert values(group_norm(lone="reward"), [0.7]) == [0.7]
+
+
+def test_statistics_over_the_eligible():
+    more = {"eligible": [True, True, False]}
+    assert values(group_norm(std=None, stats_over="eligible"), [1, 0, 5], **more) == [0.5, -0.5, 0]
+    assert values(group_norm(std=None), [1, 0, 5], **more) == [-1, -2, 3]
+
+
+def test_unscored_siblings_count_nowhere():
+    assert values(group_norm(std=None), [1, np.nan, 0]) == [0.5, 0, -0.5]
+    assert values(group_norm(lone="reward"), [np.nan, 0.7]) == [0, 0.7]
+    assert values(group_norm(), [np.nan, np.nan]) == [0, 0]
+
+
+def test_one_channel():
+    more = {"channels": {"speed": [3, 1]}}
+    assert values(group_norm(std=None, channel="speed"), [0, 0], **more) == [1, -1]
+    with pytest.raises(InputError, match="speed"):
+        values(group_norm(channel="style"), [0, 0], **more)
+
+
+def test_rows_weigh_nothing():
+    """Three sequences instead of one: the same advantages for everybody, and each of the three gets it."""
+    plain = group_norm()(make_group(layouts=["Utp", "Utp", "Utp"]), make_scores([1, 0, 0]))
+    rows = group_norm()(make_group(layouts=[["Utp"] * 3, "Utp", "Utp"]), make_scores([1, 0, 0]))
+    assert [a[-1] for a in rows.tokens[0]] == [plain.tokens[0][0][-1]] * 3
+    assert rows.tokens[1][0][-1] == plain.tokens[1][0][-1]
+
+
+@pytest.mark.parametrize("size", [2, 3, 4])
+def test_without_std_its_gradient_is_short_of_the_exact_one_by_what_each_sibling_adds_to_its_own_baseline(size):
+    world = StopOrGo()
+    got = expected(world, group_norm(std=None), size)
+    np.testing.assert_allclose(got, gradient(world) * (size - 1) / size, atol=1e-12)
+
+
+def test_dividing_by_the_std_bends_the_gradient():
+    world = StopOrGo()
+    got, exact = expected(world, group_norm(), 3), gradient(world)
+    assert got @ exact < 0.9999 * np.linalg.norm(got) * np.linalg.norm(exact)

@@ -1,0 +1,135 @@
+import numpy as np
+import pytest
+
+from handaxe.errors import InputError
+from handaxe.ops.ragged import (
+    counted,
+    feature,
+    first_of_turn,
+    gather,
+    kl_penalty,
+    last_of_turn,
+    rewards_of,
+    scatter,
+    scatter_group,
+    token_rewards,
+    turn_of_token,
+    turn_rewards,
+)
+from handaxe.testing.ragged import random_group
+from handaxe.testing.records import make_group, make_scores, make_trajectory
+
+DRAWING = make_trajectory(layouts=["UUt pp tTt p"])
+SPLIT = make_trajectory(layouts=["UUt pp", "UUttTt p"])
+
+
+def test_the_drawing():
+    assert turn_of_token(DRAWING).tolist() == [0, 0, 1]
+    assert first_of_turn(DRAWING).tolist() == [0, 2]
+    assert last_of_turn(DRAWING).tolist() == [1, 2]
+    (row,) = scatter(DRAWING, np.array([1, 2, 3]))
+    assert row.tolist() == [0, 0, 0, 1, 2, 0, 0, 0, 3]
+    assert gather(DRAWING, [np.arange(9)]).tolist() == [3, 4, 8]
+
+
+def test_tokens_are_read_turn_by_turn_through_all_sequences():
+    first, second = scatter(SPLIT, np.array([1, 2, 3]))
+    assert first.tolist() == [0, 0, 0, 1, 2]
+    assert second.tolist() == [0, 0, 0, 0, 0, 0, 3]
+    assert gather(SPLIT, [np.arange(5), np.arange(10, 17)]).tolist() == [3, 4, 16]
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_gather_and_scatter_are_inverse(seed):
+    for one in random_group(seed):
+        values = np.random.default_rng(seed).normal(size=one.num_tokens)
+        arrays = scatter(one, values)
+        np.testing.assert_array_equal(gather(one, arrays), values)
+        for array, sequence in zip(arrays, one.sequences, strict=True):
+            assert not array[~sequence.mask].any()
+            np.testing.assert_array_equal(array[sequence.mask] != 0, True)
+        own = [turn_of_token(one)[k] for k in last_of_turn(one)]
+        assert own == list(range(len(one.turns)))
+
+
+def test_scatter_spreads_one_number_and_refuses_a_wrong_count():
+    assert scatter(DRAWING, 2.0)[0].tolist() == [0, 0, 0, 2, 2, 0, 0, 0, 2]
+    with pytest.raises(ValueError):
+        scatter(DRAWING, np.zeros(4))
+    with pytest.raises(ValueError):
+        scatter_group(make_group(size=2), np.zeros(3))
+    assert [own[0].max() for own in scatter_group(make_group(size=2), np.array([1.0, 3.0]))] == [1, 3]
+
+
+def test_a_trajectory_without_turns():
+    silent = make_trajectory(layouts=["Ut"])
+    assert gather(silent, [np.ones(2)]).tolist() == []
+    assert scatter(silent, 5.0)[0].tolist() == [0, 0]
+    assert turn_of_token(silent).tolist() == first_of_turn(silent).tolist() == last_of_turn(silent).tolist() == []
+    assert feature(silent, "value").tolist() == []
+
+
+def test_feature_reads_only_what_the_policy_wrote():
+    one = make_trajectory(layouts=["Utpp", "UUtp"], features={"value": [1, 2, 3]}, off_mask=np.nan, logp=[-1, -2, -3])
+    assert feature(one, "value").tolist() == [1, 2, 3]
+    assert feature(one, "logp").tolist() == [-1, -2, -3]
+    with pytest.raises(InputError, match="'entropy'.*annotate"):
+        feature(one, "entropy")
+
+
+def test_kl_penalty():
+    one = make_trajectory(layouts=["Utpp"], features={"old_logp": [-1.0, -2.0], "ref_logp": [-1.5, -1.0]})
+    np.testing.assert_allclose(kl_penalty(one, 0.1), [0.05, -0.1])
+
+
+GROUP = make_group(layouts=["Utpp tTt p", "Utp"])
+
+
+def test_rewards_are_outcome_plus_turns():
+    scores = make_scores([1, 0.5], turns=[[0.25, -0.5], [2]], channels={"format": [0, 1]})
+    assert rewards_of(GROUP, scores).tolist() == [0.75, 2.5]
+    assert rewards_of(GROUP, scores, channel="format").tolist() == [0, 1]
+    with pytest.raises(InputError, match="'speed'.*format"):
+        rewards_of(GROUP, scores, channel="speed")
+
+
+def test_rewards_that_are_no_numbers():
+    unscored = make_scores([np.nan, 1], turns=[[np.nan, np.nan], [1]])
+    np.testing.assert_array_equal(rewards_of(GROUP, unscored), [np.nan, 2])
+    for bad in (
+        make_scores([np.inf, 0]),
+        make_scores([1, 0], turns=[[np.nan, 0], [0]]),
+        make_scores([1, 0], turns=[[0, np.inf], [0]]),
+    ):
+        with pytest.raises(InputError, match="task-0/0/0"):
+            rewards_of(GROUP, bad)
+    with pytest.raises(InputError, match="finite"):
+        rewards_of(GROUP, make_scores([1, 0], channels={"x": [np.nan, 0]}), channel="x")
+    with pytest.raises(InputError, match="shape"):
+        rewards_of(GROUP, make_scores([1, 0, 0]))
+    with pytest.raises(InputError, match=r"\[2, 1\]"):
+        turn_rewards(GROUP, make_scores([1, 0], turns=[[1], [1]]))
+
+
+def test_who_counts():
+    scores = make_scores([1, np.nan, 0], eligible=[True, True, False])
+    group, rewards = make_group(size=3), scores.outcome
+    assert counted(group, scores, rewards).tolist() == [True, False, True]
+    assert counted(group, scores, rewards, "eligible").tolist() == [True, False, False]
+    assert counted(group, make_scores([1, np.nan, 0]), rewards, "eligible").tolist() == [True, False, True]
+    with pytest.raises(InputError, match="stats_over"):
+        counted(group, scores, rewards, "kept")
+    with pytest.raises(InputError, match="eligible"):
+        counted(group, make_scores([1, 1, 0], eligible=[True]), rewards, "eligible")
+
+
+def test_where_rewards_fall():
+    scores = make_scores([10, 20], turns=[[1, 2], [3]])
+    assert [r.tolist() for r in token_rewards(GROUP, scores)] == [[0, 1, 12], [23]]
+    assert [r.tolist() for r in token_rewards(GROUP, scores, turns=True)] == [[1, 12], [23]]
+    assert [r.tolist() for r in token_rewards(GROUP, make_scores([10, np.nan]))] == [[0, 0, 10], [0]]
+    assert scores.turns[0].tolist() == [1, 2]
+
+
+def test_turn_rewards_without_any():
+    assert [r.tolist() for r in turn_rewards(GROUP, make_scores([1, 1]))] == [[0, 0], [0]]

@@ -1,0 +1,127 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from handaxe.errors import InputError
+from handaxe.ops.returns import deviation, discounted, gae_advantages, standardise, whiten
+
+NUMBERS = st.lists(st.floats(-10, 10, width=32), max_size=8)
+UNIT = st.floats(0, 1)
+
+
+def test_discounted_example():
+    np.testing.assert_allclose(discounted([1, 0, 2], 0.5), [1.5, 1, 2])
+    np.testing.assert_allclose(discounted([1, 0, 2]), [3, 2, 2])
+    assert discounted([]).shape == (0,)
+
+
+def test_discounted_leaves_its_input_alone():
+    rewards = np.array([1.0, 2.0])
+    discounted(rewards)
+    np.testing.assert_array_equal(rewards, [1, 2])
+
+
+@given(NUMBERS, UNIT)
+def test_discounted_is_the_double_sum(rewards, gamma):
+    slow = [sum(gamma ** (s - t) * rewards[s] for s in range(t, len(rewards))) for t in range(len(rewards))]
+    np.testing.assert_allclose(discounted(rewards, gamma), slow, atol=1e-9)
+
+
+def test_gae_example():
+    r, v = [0, 0, 1], [0.5, 0.6, 0.8]
+    np.testing.assert_allclose(gae_advantages(r, v, gamma=1, lam=0.95), [0.4705, 0.39, 0.2])
+    np.testing.assert_allclose(gae_advantages(r, v, gamma=0.9, lam=0.8), [0.23008, 0.264, 0.2])
+
+
+@given(NUMBERS, UNIT, UNIT, st.floats(-2, 2))
+def test_gae_is_the_sum_of_errors(rewards, gamma, lam, last):
+    values = np.sin(np.arange(len(rewards))).tolist()
+    following = [*values[1:], last]
+    error = [r + gamma * f - v for r, f, v in zip(rewards, following, values)]
+    slow = [sum((gamma * lam) ** (s - t) * error[s] for s in range(t, len(rewards))) for t in range(len(rewards))]
+    fast = gae_advantages(rewards, values, gamma=gamma, lam=lam, last_value=last)
+    np.testing.assert_allclose(fast, slow, atol=1e-9)
+
+
+@given(NUMBERS, UNIT, st.floats(-2, 2))
+def test_gae_closed_forms(rewards, gamma, last):
+    """lam 1 is the (bootstrapped) return minus the value, lam 0 the one-step error."""
+    values = np.cos(np.arange(len(rewards)))
+    bootstrapped = np.array([*rewards[:-1], rewards[-1] + gamma * last]) if rewards else np.zeros(0)
+    monte_carlo = gae_advantages(rewards, values, gamma=gamma, lam=1, last_value=last)
+    np.testing.assert_allclose(monte_carlo, discounted(bootstrapped, gamma) - values, atol=1e-9)
+    one_step = gae_advantages(rewards, values, gamma=gamma, lam=0, last_value=last)
+    following = np.append(values, last)[1:]
+    np.testing.assert_allclose(one_step, np.array(rewards) + gamma * following - values, atol=1e-9)
+
+
+def test_deviation_example():
+    assert deviation([1, 0, 0, 0]) == pytest.approx(0.5)
+    assert deviation([1, 0, 0, 0], "population") == pytest.approx(0.4330127)
+    assert deviation([]) == deviation([3]) == 0
+
+
+def test_numbers_that_differ_by_rounding_alone_are_equal():
+    three_ways = [0.1 + 0.2 - 0.2, 0.1, 0.3 - 0.2, np.float32(0.1)]
+    assert len(set(three_ways)) > 2
+    assert deviation(three_ways) == 0
+    assert not standardise(three_ways).any()
+    assert not standardise(three_ways, std=None).any()
+    assert not whiten(three_ways).any()
+    assert deviation([1e6, 1e6 + 1e-3]) == 0
+    assert deviation([0, 1e-6]) > 0
+
+
+def test_standardise_examples():
+    np.testing.assert_allclose(standardise([1, 0, 0, 0]), [1.5, -0.5, -0.5, -0.5], atol=1e-5)
+    a = 0.8660254
+    np.testing.assert_allclose(standardise([1, 0, 0, 1]), [a, -a, -a, a], atol=1e-5)
+    np.testing.assert_allclose(standardise([1, 0, 0, 1], std="population"), [1, -1, -1, 1], atol=1e-5)
+    b = 0.5773503
+    np.testing.assert_allclose(standardise([1, 0, 0, 0], std="population"), [3 * b, -b, -b, -b], atol=1e-5)
+    np.testing.assert_allclose(standardise([1, 0, 0, 0], std=None), [0.75, -0.25, -0.25, -0.25])
+    np.testing.assert_allclose(standardise([1, 0], eps=1.0, std="population"), [0.5 / 1.5, -0.5 / 1.5])
+
+
+def test_standardise_counts_only_the_counted():
+    got = standardise([np.nan, 1, 0, 7], [False, True, True, False], std=None)
+    np.testing.assert_allclose(got, [0, 0.5, -0.5, 0])
+
+
+def test_standardise_of_one():
+    assert standardise([0.7]).tolist() == [0]
+    assert standardise([0.7], lone="reward").tolist() == [0.7]
+    assert standardise([0.7, 3], [True, False], lone="reward").tolist() == [0.7, 0]
+    assert standardise([]).tolist() == []
+
+
+@given(NUMBERS, st.sampled_from(["sample", "population"]))
+def test_standardised_rewards_are_bounded(rewards, std):
+    """Whatever the rewards, however close together, no advantage exceeds what one odd sibling out can have."""
+    n = max(len(rewards), 2)
+    bound = (n - 1) / np.sqrt(n) if std == "sample" else np.sqrt(n - 1)
+    got = standardise(rewards, std=std)
+    assert np.all(np.abs(got) <= bound + 1e-9)
+    assert abs(got.sum()) < 1e-6
+
+
+def test_whiten_example():
+    np.testing.assert_allclose(whiten([1, 1, 0]), [0.57735, 0.57735, -1.15470], atol=1e-5)
+    np.testing.assert_allclose(
+        whiten([1, 1, 0], centre=False), np.array([0.57735, 0.57735, -1.15470]) + 2 / 3, atol=1e-5
+    )
+
+
+def test_whiten_puts_eps_under_the_root():
+    x = np.array([1.0, -1.0])
+    np.testing.assert_allclose(whiten(x, eps=2.0), x / np.sqrt(2 + 2.0))
+    np.testing.assert_allclose(whiten(x, eps=3.0, std="population"), x / np.sqrt(1 + 3.0))
+
+
+def test_whiten_of_too_little():
+    assert whiten([]).tolist() == []
+    assert whiten([2.0]).tolist() == [0]
+    assert whiten([2.0, 2.0], centre=False).tolist() == [2, 2]
+    with pytest.raises(InputError, match="eps"):
+        whiten([1.0], eps=-1)

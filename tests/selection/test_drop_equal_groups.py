@@ -1,0 +1,57 @@
+import numpy as np
+import pytest
+
+from handaxe.errors import InputError
+from handaxe.selection.drop_equal_groups import drop_equal_groups
+from handaxe.testing.records import make_group, make_rated, make_scores
+
+
+def kept(select, *outcomes):
+    batch = [make_rated(outcome=outcome) for outcome in outcomes]
+    ids = [id(one) for one in select(batch)]
+    return [id(one) in ids for one in batch]
+
+
+def test_example():
+    assert kept(drop_equal_groups(), [1, 0, 0, 1], [1, 1, 1, 1], [0, 0, 0, 0]) == [True, False, False]
+
+
+def test_with_right_and_wrong_it_is_a_count():
+    rng = np.random.default_rng(0)
+    groups = [(rng.random(4) < 0.4).astype(float).tolist() for _ in range(30)]
+    assert kept(drop_equal_groups(), *groups) == [0 < sum(own) < 4 for own in groups]
+
+
+def test_tolerance():
+    outcome = [0.5, 0.5014]  # sample std 0.00099, population std 0.0007
+    assert kept(drop_equal_groups(), outcome) == [True]
+    assert kept(drop_equal_groups(tolerance=1e-3), outcome, [0, 1]) == [False, True]
+    assert kept(drop_equal_groups(tolerance=8e-4), outcome) == [True]
+    assert kept(drop_equal_groups(tolerance=8e-4, std="population"), outcome) == [False]
+    with pytest.raises(InputError, match="tolerance"):
+        drop_equal_groups(tolerance=-1)
+
+
+def test_equal_but_for_rounding_few_and_unscored():
+    assert kept(drop_equal_groups(), [0.1, 0.1 + 0.2 - 0.2], [1], []) == [False, False, False]
+    unscored = make_rated(group=make_group(size=3), scores=make_scores([1, np.nan, 1]), advantage=[0] * 3)
+    assert drop_equal_groups()([unscored]) == []
+
+
+def test_by_a_channel():
+    scores = make_scores([0.9, 0.3], channels={"correct": [1, 1]})
+    one = make_rated(group=make_group(size=2), scores=scores)
+    assert drop_equal_groups()([one]) == [one]
+    assert drop_equal_groups(channel="correct")([one]) == []
+    with pytest.raises(InputError, match="'right'"):
+        drop_equal_groups(channel="right")([one])
+
+
+def test_siblings_that_do_not_train_are_looked_at_too():
+    one = make_rated(outcome=[1, 0], trained=[True, False])
+    assert drop_equal_groups()([one]) == [one]
+
+
+def test_turn_rewards_make_a_difference():
+    one = make_rated(group=make_group(size=2), scores=make_scores([1, 1], turns=[[0, 0], [0, 0.5]]))
+    assert drop_equal_groups()([one]) == [one]

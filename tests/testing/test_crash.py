@@ -1,0 +1,35 @@
+import time
+from pathlib import Path
+
+import pytest
+
+from handaxe.errors import HandaxeError
+from handaxe.testing.crash import kill_until_done
+
+HERE = Path(__file__)
+
+
+def count_to(folder, goal, pause):
+    """Goes on counting, one file a number, where it was killed."""
+    done = len(list(folder.iterdir()))
+    for number in range(done, goal):
+        time.sleep(pause)
+        (folder / str(number)).touch()
+
+
+def fail(folder):
+    raise SystemExit(3)
+
+
+def test_it_kills_until_done(tmp_path):
+    kill_until_done(HERE, "count_to", (tmp_path, 0, 0.0), after=[])  # the server has started now
+    kills = kill_until_done(HERE, "count_to", (tmp_path, 12, 0.05), after=[0.2, 0.2])
+    assert kills == 2 and len(list(tmp_path.iterdir())) == 12
+    assert kill_until_done(HERE, "count_to", (tmp_path, 12, 0.0), after=[60]) == 0
+
+
+def test_a_child_that_fails_or_hangs_is_an_error(tmp_path):
+    with pytest.raises(HandaxeError, match="exit code 3"):
+        kill_until_done(HERE, "fail", (tmp_path,), after=[])
+    with pytest.raises(HandaxeError, match="not done in"):
+        kill_until_done(HERE, "count_to", (tmp_path, 1, 60.0), after=[], limit=0.1)

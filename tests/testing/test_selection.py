@@ -1,0 +1,69 @@
+"""Each promise of the contract is broken by one selector here, and found."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from handaxe.records import Advantages
+from handaxe.testing.records import make_rated, make_scores
+from handaxe.testing.selection import check_selector
+
+
+def train_all(rated):
+    return [replace(one, trained=np.ones(len(one.group), bool)) for one in rated]
+
+
+def in_place(rated):
+    for one in rated:
+        one.trained[:] = False
+    return list(rated)
+
+
+def memory():
+    seen = []
+
+    def select(rated):
+        seen.extend(rated)
+        return list(rated)[: len(seen) % 4]
+
+    return select
+
+
+def off_mask(rated):
+    ones = [Advantages(tuple(tuple(a + 1 for a in own) for own in one.advantages.tokens)) for one in rated]
+    return [replace(one, advantages=own) for one, own in zip(rated, ones)]
+
+
+def looks_under_the_mask(rated):
+    return [one for one in rated if not np.isnan(one.group[0].sequences[0].features["value"]).any()]
+
+
+def test_good_selectors_pass():
+    check_selector(list)
+    check_selector(lambda rated: [one for one in rated if len(one.group) > 1])
+    check_selector(lambda rated: [*rated, *rated], filters=False)
+
+
+@pytest.mark.parametrize(
+    "select, message",
+    [
+        (lambda rated: [*rated, make_rated()], "from no group"),
+        (train_all, "trains that did not"),
+        (in_place, "changed what it was given"),
+        (memory(), "two things"),
+        (off_mask, "off the mask"),
+        (looks_under_the_mask, "features off the mask"),
+        (lambda rated: list(rated)[::-1], "order"),
+        (lambda rated: list(rated)[:2], "another order"),
+        (lambda rated: [*rated, *rated], "order, or some are new"),
+        (lambda rated: [replace(one, scores=make_scores([0.0] * len(one.group))) for one in rated], "scores"),
+        (lambda rated: [replace(one, group=replace(one.group)) for one in rated], "another group"),
+        (lambda rated: [replace(one, trained=one.trained.astype(int)) for one in rated], "bool"),
+        (lambda rated: [replace(one, trained=one.trained[:-1]) for one in rated], "one entry a sibling"),
+    ],
+    ids=lambda x: x if isinstance(x, str) else "",
+)
+def test_broken_selectors_are_found(select, message):
+    with pytest.raises(AssertionError, match=message):
+        check_selector(select)

@@ -1,0 +1,91 @@
+import json
+
+import pytest
+
+from handaxe.errors import InputError
+from handaxe.view.papers import Entry, Mechanism, Result, mechanisms_of, papers_page, parts_of, read_result
+
+VALUE = {"value": 0.5, "low": 0.25, "high": None}
+CLAIM = {"statement": "It gets better.", "metric": "pass@1", "direction": "up", "baseline": "start"}
+ENTRY = Entry("first", "handaxe/recipes/first.py", "ABC: a title", "ABC", "2101.00001", **CLAIM)
+
+
+def result(verdict):
+    after = {"pass@1": {"value": 0.75, "low": 0.5, "high": 1.0}}
+    return Result("handaxe train first", 40, 81.4, {"pass@1": VALUE}, after, {"pass@1": {"verdict": verdict}})
+
+
+@pytest.fixture
+def root(tmp_path):
+    for folder in ("handaxe/rewards", "handaxe/recipes", "tests/rewards"):
+        (tmp_path / folder).mkdir(parents=True)
+    (tmp_path / "handaxe/rewards/with_test.py").write_text('"""Paper: arXiv:2101.00001, and arXiv:2101.00001."""')
+    (tmp_path / "handaxe/rewards/without.py").write_text('"""Paper: arXiv:2101.00002."""')
+    (tmp_path / "handaxe/rewards/not_cited.py").write_text('"""The number 2101.00001 alone cites nothing."""')
+    (tmp_path / "handaxe/recipes/first.py").write_text(
+        "from handaxe.rewards.without import without\nfrom handaxe.rewards.gone import gone\nimport numpy\n"
+        "from handaxe.recipes.first import x\nfrom handaxe.rewards.without import also\n# arXiv:2101.00001\n"
+    )
+    (tmp_path / "tests/rewards/test_with_test.py").touch()
+    return tmp_path
+
+
+def test_mechanisms_are_found_by_the_id_they_cite(root):
+    assert mechanisms_of(root) == {
+        "2101.00001": [Mechanism("handaxe/rewards/with_test.py", "tests/rewards/test_with_test.py")],
+        "2101.00002": [Mechanism("handaxe/rewards/without.py", "")],
+    }
+
+
+def test_the_parts_of_a_recipe_are_what_it_imports(root):
+    assert parts_of(root, root / "handaxe/recipes/first.py") == (Mechanism("handaxe/rewards/without.py", ""),)
+
+
+def test_the_page_of_a_recipe_that_was_never_run(root):
+    entry = ENTRY._replace(parts=parts_of(root, root / "handaxe/recipes/first.py"))
+    text = papers_page([entry], mechanisms_of(root), {})
+    assert text.isascii() and "## ABC: a title\n" in text
+    row = "| ABC | [2101.00001](https://arxiv.org/abs/2101.00001) | `first` | pass@1 up, against start | not measured |"
+    assert row in text
+    assert "[tests/rewards/test_with_test.py](tests/rewards/test_with_test.py)" in text
+    assert "[handaxe/rewards/without.py](handaxe/rewards/without.py): no test of its own" in text
+    other = (
+        "| [2101.00002](https://arxiv.org/abs/2101.00002) | [handaxe/rewards/without.py](handaxe/rewards/without.py) |"
+    )
+    assert other in text
+
+
+@pytest.mark.parametrize(
+    ("verdict", "says"),
+    [
+        ("higher", "higher: the claim holds"),
+        ("lower", "lower: the claim is not confirmed"),
+        ("no clear difference", "no clear difference: the claim is not confirmed"),
+    ],
+)
+def test_a_result_is_told_with_its_interval_command_and_verdict(verdict, says):
+    text = papers_page([ENTRY], {}, {"first": result(verdict)})
+    assert f"- Last measured: pass@1 0.500 [0.250, -] -> 0.750 [0.500, 1.000], {says}\n" in text
+    assert "`handaxe train first` (40 steps, 81 s)" in text
+
+
+def test_one_run_cannot_decide_a_claim_about_another_recipe():
+    text = papers_page([ENTRY._replace(baseline="grpo")], {}, {"first": result("higher")})
+    assert "holds" not in text and "confirmed" not in text
+
+
+def test_a_claim_about_something_that_was_not_measured():
+    assert "grad_norm not measured" in papers_page(
+        [ENTRY._replace(metric="grad_norm")], {}, {"first": result("higher")}
+    )
+
+
+def test_results_are_read_from_json(tmp_path):
+    file = tmp_path / "first.json"
+    assert read_result(file) is None
+    file.write_text(json.dumps({**result("higher")._asdict(), "more": 1}))
+    assert read_result(file) == result("higher")
+    for damaged in ("{", "{}", "[]"):
+        file.write_text(damaged)
+        with pytest.raises(InputError, match=r"first\.json"):
+            read_result(file)

@@ -1,0 +1,135 @@
+import io
+import re
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+from handaxe.envs.tool_chat import tool_chat
+from handaxe.errors import Retry
+from handaxe.models.compact import Compact
+from handaxe.records import Author, Message, Sampling, Task, ToolCall
+from handaxe.rollouts.driver import run
+from handaxe.rollouts.linear import linear
+from handaxe.slots import Attempt
+from handaxe.testing.scripted import ScriptedEngine
+from handaxe.tools import tool
+from handaxe.view.trajectory import pieces, token_table, trajectory_panel
+
+HOSTILE = "\x1b[31mred\x1b[0m [bold]b[/bold] \x1b]8;;file:///x\x07 <END>\u202e\u200b\r\nnext\x9b2J"
+FORMAT = Compact()
+
+
+@tool
+def look(query: str) -> str:
+    """Look something up.
+
+    Args:
+        query: what.
+    """
+    if query == "bad":
+        raise Retry("say what you want")
+    return HOSTILE
+
+
+@pytest.fixture(scope="module")
+def attempt():
+    """Three turns: a call that is refused, a call whose tool is hostile, and an answer."""
+    task = Task("a[red]task", (Message("user", "What\x07?"),))
+    env = tool_chat([look])
+    _, schemas = env(task).start()
+    script = [ToolCall("look", {"query": "bad"}), ToolCall("look", {"query": "thing"}), "caf\u00e9"]
+    engine = ScriptedEngine(FORMAT, script, tools=schemas)
+    one = Attempt(task=task, env=env, format=FORMAT, sampling=Sampling(), id="t", sample=2, seed=0, context=4096)
+    ((trajectory,),) = run([one], linear(max_turns=3), engine, workers=1)
+    return trajectory
+
+
+def show(renderable, *, colour=True, width=100):
+    console = Console(
+        force_terminal=colour,
+        color_system="truecolor" if colour else None,
+        width=width,
+        file=io.StringIO(),
+        record=True,
+    )
+    console.print(renderable)
+    return console.export_text(styles=colour)
+
+
+def panel(trajectory, advantage=None, **more):
+    advantages = None if advantage is None else [np.where(s.mask, advantage, 0.0) for s in trajectory.sequences]
+    return trajectory_panel(trajectory, decode=FORMAT.decode, advantages=advantages, **more)
+
+
+def test_everything_is_shown_in_order(attempt):
+    text = show(panel(attempt, 0.5, outcome=1.0, channels={"answer": 1.0}), colour=False)
+    order = ["a[red]task, sample 2", "prompt", "look bad", "+0.500", "look retry", "reply", "look thing", "caf\u00e9"]
+    order += ["outcome 1.000", "answer 1.000", "2 calls"]
+    places = [text.index(part) for part in order]
+    assert places == sorted(places)
+
+
+def test_trap_40_nothing_hostile_reaches_the_terminal(attempt):
+    """Without our own colours no escape code, no other control character and nothing invisible is left."""
+    text = show(panel(attempt, 0.5), colour=False)
+    assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u200b\u202e]", text)
+    assert "\\x1b[31mred\\x1b[0m [bold]b[/bold]" in text.replace("\n", "")
+    assert "\\u202e\\u200b\\r\\n" in text and "\\x9b2J" in text
+
+
+def test_trap_40_with_colours_the_only_codes_are_our_colours(attempt):
+    text = show(panel(attempt, 0.5))
+    assert "\x1b[" in text
+    assert "\x1b" not in re.sub(r"\x1b\[[0-9;]*m", "", text)
+    assert "file:///x" in re.sub(r"\x1b\[[0-9;]*m", "", text).replace("\n", "")
+
+
+def test_tokens_are_shaded_by_the_sign_of_their_advantage(attempt):
+    up, down, zero, unknown = (show(panel(attempt, value)) for value in (0.5, -0.5, 0.0, None))
+    call = "look thing"
+    lines = {k: next(x for x in v.splitlines() if call in x) for k, v in zip("udzn", (up, down, zero, unknown))}
+    assert "48;2;0;150;0m" in lines["u"] and "48;2;180;0;0m" in lines["d"]
+    assert "48;2" not in lines["z"] and "48;2" not in lines["n"]
+    assert "not scored" in unknown and "+0.000" in zero
+
+
+def test_an_advantage_that_varies_within_a_turn_is_a_range(attempt):
+    values = np.zeros(len(attempt.sequences[0]))
+    first = attempt.turns[0]
+    values[first.start : first.stop] = np.linspace(-1, 1, first.stop - first.start)
+    text = show(trajectory_panel(attempt, decode=FORMAT.decode, advantages=[values]), colour=False)
+    assert "-1.000" in text and "..+1.000" in text
+
+
+def test_long_tool_output_is_cut_and_says_so(attempt):
+    text = show(panel(attempt, room=40), colour=False)
+    assert "left out" in text and "red\\x1b[0m [bold]" not in text
+
+
+def test_the_token_table_lists_what_the_policy_wrote(attempt):
+    sequence = attempt.sequences[0]
+    table = token_table(sequence, decode=FORMAT.decode, advantages=np.where(sequence.mask, 0.25, 0.0))
+    assert table.row_count == attempt.num_tokens
+    assert "+0.250" in show(table, colour=False)
+    everything = token_table(sequence, decode=FORMAT.decode, policy_only=False)
+    assert everything.row_count == len(sequence)
+    assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f]", show(everything, colour=False))
+
+
+def test_pieces_keep_characters_whole():
+    ids = list("a\u00e9\u65e5".encode())
+    found = list(pieces(ids, FORMAT.decode))
+    assert [(one.text, one.start, one.stop) for one in found] == [("a", 0, 1), ("\u00e9", 1, 3), ("\u65e5", 3, 6)]
+
+
+def test_pieces_of_bytes_that_are_no_text_end():
+    ids = [255] * 6
+    found = list(pieces(ids, FORMAT.decode))
+    assert found[0].start == 0 and found[-1].stop == 6
+    assert all(a.stop == b.start for a, b in zip(found, found[1:]))
+
+
+def test_every_author_has_a_colour(attempt):
+    codes = set(re.findall(r"\x1b\[([0-9;]+)m", show(panel(attempt))))
+    assert {"90", "36", "33", "1"} <= codes and len(Author) == 4
