@@ -10,7 +10,7 @@ from handaxe.evaluation.metrics import ending_shares, estimate, estimates, task_
 from handaxe.evaluation.result import Evaluation
 from handaxe.ops.seeds import derive_seed
 from handaxe.records import Group, Sampling, Scores, Task, Trajectory
-from handaxe.rewards.scoring import score
+from handaxe.rewards.scoring import score_group
 from handaxe.rollouts import driver
 from handaxe.slots import Attempt, ChatFormat, Engine, EnvFactory, Reward, Rollout
 
@@ -87,7 +87,7 @@ def evaluate(
     scored = []
     for index, task in enumerate(tasks):
         group = Group(task, _flat(played[index * samples : (index + 1) * samples]), step=engine.version)
-        scored.append(score(reward, group))
+        scored.append(score_group(reward, group))
     _check_scored([group for group, _ in scored])
     settings = {"samples": samples, "seed": seed, "sampling": asdict(sampling), "version": engine.version}
     chosen = tuple(ks) or tuple(sorted({1, samples}))

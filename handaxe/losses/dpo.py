@@ -7,7 +7,7 @@ from torch.nn.functional import logsigmoid
 
 from handaxe.errors import InputError
 from handaxe.losses.metrics import floats
-from handaxe.losses.pieces import extra, rollout_sum
+from handaxe.losses.pieces import extra, sum_over_rollout
 from handaxe.ops.masked import masked, sum_by
 from handaxe.slots import Loss
 from handaxe.tensors import Batch, LossOut, PolicyOut
@@ -48,7 +48,7 @@ def dpo(*, beta: float = 0.1) -> Loss:
 
     def loss(out: PolicyOut, batch: Batch) -> LossOut:
         mask_BT = batch.mask_BT
-        reward_B = beta * rollout_sum(masked(out.logp_BT, mask_BT) - extra(batch, "ref_logp"), batch)
+        reward_B = beta * sum_over_rollout(masked(out.logp_BT, mask_BT) - extra(batch, "ref_logp"), batch)
         live_B, chosen_B, pair_B = mask_BT.any(1), batch.rollout_B % 2 == 0, batch.rollout_B // 2
         # A rollout of several rows holds its reward on each of them, so each row carries its share of one rollout.
         share_B = masked(1 / sum_by(live_B.to(reward_B.dtype), batch.rollout_B).clamp(min=1), live_B)

@@ -33,7 +33,7 @@ __all__ = [
     "Term",
     "Weights",
     "extra",
-    "rollout_sum",
+    "sum_over_rollout",
 ]
 
 
@@ -72,7 +72,7 @@ def extra(batch: Batch, name: str) -> Tensor:
     return masked(batch.extras[name], batch.mask_BT)
 
 
-def rollout_sum(x_BT: Tensor, batch: Batch) -> Tensor:
+def sum_over_rollout(x_BT: Tensor, batch: Batch) -> Tensor:
     """Sum over the trained tokens of a row's whole rollout, that is over all rows of that rollout.
 
     Returns:

@@ -18,7 +18,7 @@ from typing import Any
 from handaxe.records import Author, Message, ParsedTurn, ToolCall, ToolSchema
 from handaxe.slots import Rendered
 
-__all__ = ["ASSISTANT", "CALL", "CALL_END", "END", "PAD", "SYSTEM", "TOOL", "USER", "VOCAB_SIZE", "Compact"]
+__all__ = ["ASSISTANT", "CALL", "CALL_END", "Compact", "END", "PAD", "SYSTEM", "TOOL", "USER", "VOCAB_SIZE"]
 
 PAD, SYSTEM, USER, ASSISTANT, TOOL, END, CALL, CALL_END = range(256, 264)
 VOCAB_SIZE = 264

@@ -23,7 +23,7 @@ from torch.nn import functional as F
 
 from handaxe.errors import CheckpointError, InputError
 
-__all__ = ["Cache", "TinyConfig", "TinyModel", "TinyNet"]
+__all__ = ["Block", "Cache", "TinyConfig", "TinyModel", "TinyNet"]
 
 
 @dataclass(frozen=True)

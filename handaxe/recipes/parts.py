@@ -11,7 +11,7 @@ from handaxe.envs.tool_choice import tool_choice
 from handaxe.evaluation.result import Evaluation
 from handaxe.evaluation.run import evaluate
 from handaxe.models.load import load
-from handaxe.records import Sampling, Task, Turn
+from handaxe.records import Sampling, Task, ToolCall, Turn
 from handaxe.rewards.answer_score import answer_score
 from handaxe.rewards.graded_call import graded_call
 from handaxe.rollouts.linear import linear
@@ -23,13 +23,14 @@ from handaxe.tools.python import python
 
 __all__ = [
     "GYM",
-    "SUMS",
     "HeldOut",
+    "SUMS",
     "ToolName",
     "World",
     "calls_world",
     "gym_world",
     "player",
+    "reference_calls",
     "states_number",
     "toolbox",
 ]
@@ -127,8 +128,13 @@ def calls_world(*, train: int = 4096, held_out: int = 200, seed: int = 0) -> Wor
         train=arithmetic.tasks(count=train, seed=seed, split="train", gold="compute"),
         held_out=arithmetic.tasks(count=held_out, seed=0, split="test", gold="compute"),
         env=tool_choice([compute.schema]),
-        correct=graded_call(grade="coarse", scale=1.0),
+        correct=graded_call(grade="coarse", scale=1.0, gold=reference_calls),
     )
+
+
+def reference_calls(task: Task) -> tuple[ToolCall, ...]:
+    """The calls that the arithmetic world keeps as reference."""
+    return tuple(ToolCall(one["name"], one["arguments"]) for one in task.metadata["gold_calls"])
 
 
 def states_number(turn: Turn) -> bool:

@@ -8,7 +8,7 @@ from handaxe.losses.ratios.token import token
 from handaxe.losses.reductions.rollout_mean import rollout_mean
 from handaxe.losses.surrogates.clip import clip
 from handaxe.recipes.paper import Claim, Paper
-from handaxe.recipes.parts import calls_world, player
+from handaxe.recipes.parts import calls_world, player, reference_calls
 from handaxe.rewards import weighted
 from handaxe.rewards.graded_call import Grade, graded_call
 from handaxe.rewards.well_formed import well_formed
@@ -56,7 +56,12 @@ def toolrl(
     world = calls_world(held_out=held_out, seed=seed)
     return {
         **player(world, model=model, seed=seed, max_turns=max_turns, max_tokens=max_tokens),
-        "reward": weighted({"calls": (1.0, graded_call(grade=grade, scale=scale)), "format": (1.0, well_formed())}),
+        "reward": weighted(
+            {
+                "calls": (1.0, graded_call(grade=grade, scale=scale, gold=reference_calls)),
+                "format": (1.0, well_formed()),
+            }
+        ),
         "credit": group_norm(std="sample"),
         "loss": policy(ratio=token(), surrogate=clip(), reduction=rollout_mean()),
         "steps": steps,

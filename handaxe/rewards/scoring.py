@@ -16,12 +16,12 @@ from handaxe.records import Ending, Group, Scores
 from handaxe.rewards.lift import checked
 from handaxe.slots import Reward, Stateful
 
-__all__ = ["NEVER_SCORED", "score"]
+__all__ = ["NEVER_SCORED", "score_group"]
 
 NEVER_SCORED = frozenset({"infra_error", "verifier_error"})
 
 
-def score(reward: Reward, group: Group, *, unscored: frozenset[str] = NEVER_SCORED) -> tuple[Group, Scores]:
+def score_group(reward: Reward, group: Group, *, unscored: frozenset[str] = NEVER_SCORED) -> tuple[Group, Scores]:
     """Score the siblings that may be scored.
 
     The reward never sees the others. Where it raises VerifierError, the trajectory named ends as verifier_error and

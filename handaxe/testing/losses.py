@@ -19,7 +19,7 @@ from handaxe.slots import Loss
 from handaxe.tensors import Batch, Denominators, PolicyOut, combine_metrics
 from handaxe.testing.batches import random_batch, random_policy
 
-__all__ = ["Evaluated", "check_loss", "evaluate", "join"]
+__all__ = ["Evaluated", "check_loss", "differentiate", "join"]
 
 
 class Evaluated(NamedTuple):
@@ -30,7 +30,7 @@ class Evaluated(NamedTuple):
     metrics: dict[str, float]
 
 
-def evaluate(loss: Loss, out: PolicyOut, batch: Batch) -> Evaluated:
+def differentiate(loss: Loss, out: PolicyOut, batch: Batch) -> Evaluated:
     """Value, gradients and metrics of a loss; a tensor that it does not use has gradient 0."""
     leaves = {"logp": out.logp_BT, "entropy": out.entropy()}
     if out.value_BT is not None:
@@ -74,16 +74,16 @@ def check_loss(loss: Loss, *, together: Callable[[Batch], Tensor] | None = None,
 
 def _check_alone(loss: Loss, out: PolicyOut, batch: Batch) -> Evaluated:
     before = _copied(out, batch)
-    whole = evaluate(loss, out, batch)
+    whole = differentiate(loss, out, batch)
     numbers = {"the value": whole.value} | whole.metrics
     for name, number in numbers.items():
         assert isinstance(number, float), f"{name} is {number!r}, not a float"
         assert np.isfinite(number), f"{name} is {number}"
     for old, new in zip(before, _tensors(out, batch)):
         assert torch.equal(old, new.detach()), "the loss changed a tensor that it was given"
-    _same(evaluate(loss, out, batch), whole, "two calls differ", exact=True)
+    _same(differentiate(loss, out, batch), whole, "two calls differ", exact=True)
     small = batch.map(lambda tensor: tensor.float() if tensor.is_floating_point() else tensor)
-    rough = evaluate(loss, _mapped(out, lambda tensor: tensor.float()), small)
+    rough = differentiate(loss, _mapped(out, lambda tensor: tensor.float()), small)
     _same(rough, whole, "float32 differs from float64", tolerance=2e-4)
     return whole
 
@@ -97,14 +97,14 @@ def _check_mask(loss: Loss, out: PolicyOut, batch: Batch, whole: Evaluated) -> N
             return torch.where(batch.mask_BT, tensor, poison)
 
         told = f"what stands off the mask matters ({poison} there)"
-        _same(evaluate(loss, _mapped(out, poisoned), batch.map(poisoned)), whole, told)
+        _same(differentiate(loss, _mapped(out, poisoned), batch.map(poisoned)), whole, told)
     nothing = replace(
         batch,
         mask_BT=torch.zeros_like(batch.mask_BT),
         rollout_tokens_B=torch.zeros_like(batch.rollout_tokens_B),
     )
     for counts in (batch.denominators, Denominators(0.0, 0.0, 0.0, 0.0)):
-        empty = evaluate(loss, out, replace(nothing, denominators=counts))
+        empty = differentiate(loss, out, replace(nothing, denominators=counts))
         assert empty.value == 0, f"with nothing to train the loss is {empty.value}, not 0"
         assert all(np.isfinite(number) for number in empty.metrics.values()), "with nothing to train a metric is NaN"
         for name, gradient in empty.gradients.items():
@@ -115,7 +115,7 @@ def _check_padding(loss: Loss, out: PolicyOut, batch: Batch, whole: Evaluated) -
     def wide(tensor: Tensor) -> Tensor:
         return torch.nn.functional.pad(tensor, (0, 3)) if tensor.ndim == 2 else tensor
 
-    padded = evaluate(loss, _mapped(out, wide), batch.map(wide))
+    padded = differentiate(loss, _mapped(out, wide), batch.map(wide))
     length = batch.mask_BT.shape[1]
     cut = padded._replace(gradients={name: gradient[:, :length] for name, gradient in padded.gradients.items()})
     _same(cut, whole, "padding matters")
@@ -129,7 +129,7 @@ def _check_padding(loss: Loss, out: PolicyOut, batch: Batch, whole: Evaluated) -
     fresh = int(batch.rollout_B.max()) // 2 * 2 + 2
     rollout_B[len(batch) :] = torch.arange(fresh, fresh + len(more) - len(batch))
     more = replace(more, mask_BT=mask_BT, rollout_tokens_B=tokens_B, rollout_B=rollout_B)
-    added = evaluate(loss, _mapped(out, taller), more)
+    added = differentiate(loss, _mapped(out, taller), more)
     cut = added._replace(gradients={name: gradient[: len(batch)] for name, gradient in added.gradients.items()})
     _same(cut, whole, "rows without a trained token matter")
 
@@ -140,7 +140,7 @@ def _check_split(loss: Loss, out: PolicyOut, batch: Batch, whole: Evaluated, uni
     for parts in (1, 2, len(units)):
         chosen = [torch.isin(units_B, torch.tensor(part)).nonzero()[:, 0] for part in np.array_split(units, parts)]
         chosen = [index[torch.from_numpy(rng.permutation(len(index)))] for index in chosen if len(index)]
-        pieces = [(index, evaluate(loss, *_rows(out, batch, index))) for index in chosen]
+        pieces = [(index, differentiate(loss, *_rows(out, batch, index))) for index in chosen]
         told = "the order of rows matters" if parts == 1 else f"a split into {parts} micro-batches matters"
         _same(join(pieces, whole), whole, told)
 

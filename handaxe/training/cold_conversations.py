@@ -34,7 +34,7 @@ class Conversation(NamedTuple):
     tools: tuple[ToolSchema, ...]
 
 
-class Question(NamedTuple):
+class _Question(NamedTuple):
     """A question, an expression that answers it, and the answer."""
 
     text: str
@@ -62,7 +62,7 @@ def conversations(tools: dict[str, ToolSchema], *, count: int, seed: int, weak: 
         yield Conversation((Message("user", question.text), *turns), tuple(tools[name] for name in offer))
 
 
-def _questions(count: int, seed: int) -> Iterator[Question]:
+def _questions(count: int, seed: int) -> Iterator[_Question]:
     try:
         from reasoning_gym import create_dataset
     except ImportError as error:
@@ -76,7 +76,7 @@ def _questions(count: int, seed: int) -> Iterator[Question]:
             yield _binary(rng)
             continue
         item = sources[name][i]
-        yield Question(item["question"], _expression(name, item["question"]), str(item["answer"]))
+        yield _Question(item["question"], _expression(name, item["question"]), str(item["answer"]))
 
 
 def _expression(name: str, question: str) -> str:
@@ -88,16 +88,16 @@ def _expression(name: str, question: str) -> str:
     return question.split(start, 1)[1].rsplit(stop, 1)[0].strip()
 
 
-def _binary(rng: random.Random) -> Question:
+def _binary(rng: random.Random) -> _Question:
     sizes = rng.choice([(1, 1), (1, 1), (2, 1), (2, 2), (3, 2), (3, 3)])
     left, right = (rng.randrange(10 ** (n - 1) if n > 1 else 0, 10**n) for n in sizes)
     symbol, act = rng.choice([("+", operator.add), ("-", operator.sub), ("*", operator.mul), ("*", operator.mul)])
     shape = rng.choice(["{0}=?", "What is {0}?", "Compute {0}.", "{0} ="])
     expression = f"{left}{symbol}{right}"
-    return Question(shape.format(expression), expression, str(act(left, right)))
+    return _Question(shape.format(expression), expression, str(act(left, right)))
 
 
-def _behaviour(rng: random.Random, question: Question, offer: tuple[str, ...], weak: float) -> list[Message]:
+def _behaviour(rng: random.Random, question: _Question, offer: tuple[str, ...], weak: float) -> list[Message]:
     if not offer:
         return [Message("assistant", _guess(rng, question))]
     draw = rng.random() if rng.random() < weak else 0.0
@@ -123,7 +123,7 @@ def _reply(text: str) -> list[Message]:
     return [Message("tool", text)]
 
 
-def _guess(rng: random.Random, question: Question) -> str:
+def _guess(rng: random.Random, question: _Question) -> str:
     """An answer in the head: right where every number has one digit, mostly; else of about the right length."""
     numbers = [int(n) for n in re.findall(r"\d+", question.expression)]
     if max(numbers) < 10 and len(numbers) == 2 and rng.random() < 0.9:
@@ -132,7 +132,7 @@ def _guess(rng: random.Random, question: Question) -> str:
     return str(rng.randrange(10 ** (digits - 1), 10**digits))
 
 
-def _clumsy(rng: random.Random, question: Question, tool: str) -> list[Message]:
+def _clumsy(rng: random.Random, question: _Question, tool: str) -> list[Message]:
     """A demonstration that goes wrong in one of four ways."""
     kind = rng.choice(["lost digit", "open", "no such tool", "idle"])
     if kind == "idle":
@@ -150,7 +150,7 @@ def _clumsy(rng: random.Random, question: Question, tool: str) -> list[Message]:
     return _lost_digit(rng, question, call)
 
 
-def _lost_digit(rng: random.Random, question: Question, call: ToolCall) -> list[Message]:
+def _lost_digit(rng: random.Random, question: _Question, call: ToolCall) -> list[Message]:
     places = [i for i, c in enumerate(question.expression) if c.isdigit() and _between_digits(question.expression, i)]
     if not places or call.name == "compute":
         return [Message("assistant", _guess(rng, question))]

@@ -11,7 +11,7 @@ import torch
 
 from handaxe.errors import InputError
 from handaxe.records import EndingKind, Group, Rated, Scores, Sequence, Trajectory
-from handaxe.rewards.scoring import score
+from handaxe.rewards.scoring import score_group
 from handaxe.slots import Credit, Engine, Reward, Selector, Stateful
 from handaxe.training.batch import Row, pad, temperature
 from handaxe.training.endings import Treatment
@@ -61,13 +61,15 @@ def _reward(one: Tried, reward: Reward, treatment: Treatment, retries: int) -> S
     shown = _siblings(one.group, one.scorable)
     rewind = rewinder(reward)
     for _ in range(1 + (retries if treatment == "retry" else 0)):
-        judged, scores = score(reward, shown)
+        judged, scores = score_group(reward, shown)
         decided = np.array([trajectory.ending.kind != "verifier_error" for trajectory in judged], bool)
         if decided.all():
             return scores
         rewind()
     if isinstance(reward, Stateful) and decided.any():
-        score(reward, _siblings(judged, decided))  # once more, for its state: what failed must leave no trace there
+        score_group(
+            reward, _siblings(judged, decided)
+        )  # once more, for its state: what failed must leave no trace there
     endings = {trajectory.id: trajectory.ending for trajectory in judged}
     siblings = tuple(replace(t, ending=endings.get(t.id, t.ending)) for t in one.group)
     one.group = replace(one.group, trajectories=siblings)

@@ -11,7 +11,9 @@ def task(tools=None):
     return Task("t", (Message("user", "?"),), tools=tools)
 
 
-@pytest.mark.parametrize("turn", [ParsedTurn("hm"), ParsedTurn("", (ToolCall("add", {}, "c0"),)), ParsedTurn("", (), ("bad",))])
+@pytest.mark.parametrize(
+    "turn", [ParsedTurn("hm"), ParsedTurn("", (ToolCall("add", {}, "c0"),)), ParsedTurn("", (), ("bad",))]
+)
 def test_the_first_turn_is_the_last_and_nothing_runs(turn):
     env = tool_choice(TOOLS)(task())
     reply = env.step(turn, seed=0)

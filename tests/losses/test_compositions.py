@@ -27,7 +27,7 @@ from handaxe.losses.terms.entropy import entropy
 from handaxe.losses.terms.kl import kl
 from handaxe.losses.terms.value import value
 from handaxe.testing.batches import random_batch, random_policy, small_batch, small_policy
-from handaxe.testing.losses import evaluate
+from handaxe.testing.losses import differentiate
 
 
 @dataclass
@@ -246,7 +246,7 @@ def test_against_the_slow_loop(name, seed):
     rollouts = rollouts_of(batch, out)
     held = {x.where: x.logp for tokens in rollouts for x in tokens}
     wanted, slopes = slow(rollouts, held)
-    found = evaluate(loss, out, batch)
+    found = differentiate(loss, out, batch)
     assert found.value == pytest.approx(wanted, abs=1e-6)
     wanted_BT = torch.zeros_like(batch.adv_BT)
     for where, slope in slopes.items():
@@ -276,7 +276,7 @@ def test_values_of_ppo_have_their_gradient():
     loss, _, _ = CASES["PPO"]
     batch = random_batch(2, under_mask=math.nan)
     out = random_policy(batch, 2, under_mask=math.nan)
-    found, count = evaluate(loss, out, batch), batch.denominators.tokens
+    found, count = differentiate(loss, out, batch), batch.denominators.tokens
     for x in [x for tokens in rollouts_of(batch, out) for x in tokens]:
         near = min(max(x.value, x.value_old - 0.5), x.value_old + 0.5)
         inside = (x.value - x.target) ** 2 >= (near - x.target) ** 2
@@ -310,4 +310,4 @@ def test_hand_computed_batch_of_two_sequences():
         (dapo_loss, batch, 0.2828427),
         (dr_loss, half, 0.08),
     ]:
-        assert evaluate(loss, small_policy(one, logp), one).value == pytest.approx(wanted, abs=1e-7)
+        assert differentiate(loss, small_policy(one, logp), one).value == pytest.approx(wanted, abs=1e-7)

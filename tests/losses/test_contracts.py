@@ -21,12 +21,12 @@ from handaxe.losses.reductions.rollout_mean import rollout_mean
 from handaxe.losses.reductions.token_mean import token_mean
 from handaxe.losses.surrogates.clip import clip
 from handaxe.testing.batches import random_batch, random_policy, small_batch, small_policy
-from handaxe.testing.losses import check_loss, evaluate
+from handaxe.testing.losses import check_loss, differentiate
 
 NOT_MECHANISMS = {"pieces", "metrics"}
 
 EXAMPLES = {
-    "corrections.product": {"of": [tis(), geometric_veto(cap=1.5)]},
+    "corrections.stacked": {"of": [tis(), geometric_veto(cap=1.5)]},
     "policy": {"ratio": token(), "surrogate": clip(), "reduction": rollout_mean()},
     "reductions.constant_length": {"length": 8},
     "terms.entropy": {"coefficient": 0.01},
@@ -48,7 +48,7 @@ def pairs(batch):
 
 TOGETHER = {
     "corrections.geometric_veto": rollouts,
-    "corrections.product": rollouts,
+    "corrections.stacked": rollouts,
     "covariance.clip_cov": everything,
     "covariance.kl_cov": everything,
     "dpo": pairs,
@@ -158,7 +158,7 @@ def test_rows_of_a_rollout_weigh_nothing_more(name):
             extras={"ref_logp": rows(ref), "value": rows(adv), "returns": rows(old)},
         )
         out = small_policy(batch, rows(logp), entropy=rows(ref), value=rows(logp))
-        found = evaluate(loss, out, batch)
+        found = differentiate(loss, out, batch)
         return found, {key: gradient[batch.mask_BT] for key, gradient in found.gradients.items()}
 
     (one, one_gradients), (two, two_gradients) = both(False), both(True)
@@ -174,7 +174,7 @@ def test_every_metric_is_finite_on_a_far_policy():
     for name in found():
         if name == "dpo":
             continue
-        result = evaluate(as_loss(name), random_policy(batch, 0, drift=300.0), batch)
+        result = differentiate(as_loss(name), random_policy(batch, 0, drift=300.0), batch)
         assert math.isfinite(result.value), name
         assert all(math.isfinite(number) for number in result.metrics.values()), name
         assert all(gradient.isfinite().all() for gradient in result.gradients.values()), name

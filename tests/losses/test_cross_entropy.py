@@ -3,12 +3,12 @@ import pytest
 from handaxe.losses.cross_entropy import cross_entropy
 from handaxe.losses.reductions.rollout_mean import rollout_mean
 from handaxe.testing.batches import small_batch, small_policy
-from handaxe.testing.losses import evaluate
+from handaxe.testing.losses import differentiate
 
 
 def test_example():
     batch = small_batch([[1.0, None, 1.0]])
-    found = evaluate(cross_entropy(), small_policy(batch, [[-0.5, None, -1.5]]), batch)
+    found = differentiate(cross_entropy(), small_policy(batch, [[-0.5, None, -1.5]]), batch)
     assert found.value == pytest.approx(1.0)
     assert found.metrics == {"loss": pytest.approx(1.0)}
     assert found.gradients["logp"].tolist() == [[0.0, -0.5, 0.0, -0.5]]
@@ -16,12 +16,12 @@ def test_example():
 
 def test_advantages_do_not_enter():
     a, b = small_batch([[1.0, 1.0]]), small_batch([[-3.0, 0.0]])
-    values = [evaluate(cross_entropy(), small_policy(batch, -0.7), batch).value for batch in (a, b)]
+    values = [differentiate(cross_entropy(), small_policy(batch, -0.7), batch).value for batch in (a, b)]
     assert values == [pytest.approx(0.7)] * 2
 
 
 def test_reduction():
     batch = small_batch([[1.0, 1.0, 1.0], [1.0]])
     out = small_policy(batch, [[-1.0, -1.0, -1.0], [-3.0]])
-    assert evaluate(cross_entropy(), out, batch).value == pytest.approx(1.5)
-    assert evaluate(cross_entropy(reduction=rollout_mean()), out, batch).value == pytest.approx(2.0)
+    assert differentiate(cross_entropy(), out, batch).value == pytest.approx(1.5)
+    assert differentiate(cross_entropy(reduction=rollout_mean()), out, batch).value == pytest.approx(2.0)

@@ -6,7 +6,7 @@ import torch
 from handaxe.errors import InputError
 from handaxe.losses.dpo import dpo
 from handaxe.testing.batches import random_batch, random_policy, small_batch, small_policy
-from handaxe.testing.losses import evaluate
+from handaxe.testing.losses import differentiate
 
 
 def example(rollout=None):
@@ -18,7 +18,7 @@ def example(rollout=None):
 
 def test_example():
     out, batch = example()
-    found = evaluate(dpo(), out, batch)
+    found = differentiate(dpo(), out, batch)
     assert found.value == pytest.approx(0.5130153)
     assert found.gradients["logp"][batch.mask_BT].tolist() == pytest.approx([-0.0401312, -0.0401312, 0.0401312])
     assert found.metrics == {
@@ -32,7 +32,7 @@ def test_example():
 
 def test_odd_rollouts_are_rejected():
     out, batch = example(rollout=[1, 0])
-    found = evaluate(dpo(), out, batch)
+    found = differentiate(dpo(), out, batch)
     assert found.value == pytest.approx(-math.log(1 / (1 + math.exp(0.4))))
     assert found.metrics["accuracy"] == 0.0
     assert found.metrics["margin"] == pytest.approx(-0.4)
@@ -40,7 +40,7 @@ def test_odd_rollouts_are_rejected():
 
 def test_a_policy_at_its_reference():
     batch = small_batch([[0.0], [0.0, 0.0]], extras={"ref_logp": -1.0})
-    found = evaluate(dpo(beta=0.5), small_policy(batch, -1.0), batch)
+    found = differentiate(dpo(beta=0.5), small_policy(batch, -1.0), batch)
     assert found.value == pytest.approx(math.log(2))
     assert found.gradients["logp"][batch.mask_BT].tolist() == pytest.approx([-0.25, 0.25, 0.25])
     assert found.metrics["accuracy"] == 0.0
@@ -57,7 +57,7 @@ def test_slow_loop_over_pairs_of_several_rows(seed):
             rewards[rollout] = rewards.get(rollout, 0.0) + beta * apart
     pairs = len(rewards) // 2
     margins = [rewards[2 * k] - rewards[2 * k + 1] for k in range(pairs)]
-    found = evaluate(dpo(beta=beta), out, batch)
+    found = differentiate(dpo(beta=beta), out, batch)
     assert found.value == pytest.approx(sum(math.log1p(math.exp(-m)) for m in margins) / pairs, abs=1e-9)
     assert found.metrics["accuracy"] == pytest.approx(sum(m > 0 for m in margins) / pairs)
     assert found.metrics["margin"] == pytest.approx(sum(margins) / pairs)
@@ -83,7 +83,7 @@ def test_half_a_rollout_is_refused():
 
 def test_a_pair_without_tokens_is_left_out():
     batch = small_batch([[0.0], [0.0], [None], [None]], extras={"ref_logp": -1.0})
-    found = evaluate(dpo(), small_policy(batch, -1.0), batch)
+    found = differentiate(dpo(), small_policy(batch, -1.0), batch)
     assert found.value == pytest.approx(math.log(2))
 
 

@@ -1,7 +1,7 @@
 import pytest
 
 from handaxe.errors import InputError
-from handaxe.losses.pieces import extra, rollout_sum
+from handaxe.losses.pieces import extra, sum_over_rollout
 from handaxe.testing.batches import small_batch
 
 
@@ -15,12 +15,12 @@ def test_extra_names_what_is_missing():
         extra(small_batch([[1.0]]), "ref_logp")
 
 
-def test_rollout_sum_is_over_all_rows():
+def test_sum_over_rollout_is_over_all_rows():
     batch = small_batch([[1.0, 2.0], [4.0], [8.0, None]], rollout=[5, 9, 5])
-    assert rollout_sum(batch.adv_BT, batch).tolist() == [11.0, 4.0, 11.0]
+    assert sum_over_rollout(batch.adv_BT, batch).tolist() == [11.0, 4.0, 11.0]
 
 
-def test_rollout_sum_refuses_part_of_a_rollout():
+def test_sum_over_rollout_refuses_part_of_a_rollout():
     batch = small_batch([[1.0, 2.0], [4.0], [8.0, None]], rollout=[5, 9, 5])
     with pytest.raises(InputError, match=r"rollouts \[5\]"):
-        rollout_sum(batch.rows(slice(0, 2)).adv_BT, batch.rows(slice(0, 2)))
+        sum_over_rollout(batch.rows(slice(0, 2)).adv_BT, batch.rows(slice(0, 2)))

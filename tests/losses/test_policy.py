@@ -19,7 +19,7 @@ from handaxe.losses.terms.entropy import entropy
 from handaxe.losses.terms.kl import kl
 from handaxe.losses.terms.value import value
 from handaxe.testing.batches import small_batch, small_policy
-from handaxe.testing.losses import evaluate
+from handaxe.testing.losses import differentiate
 
 LOG = math.log
 
@@ -33,7 +33,7 @@ def ratios(*rho, adv=1.0):
 
 def test_example():
     out, batch = ratios(1.5, 1.0)
-    found = evaluate(policy(ratio=token(), surrogate=clip(), reduction=token_mean()), out, batch)
+    found = differentiate(policy(ratio=token(), surrogate=clip(), reduction=token_mean()), out, batch)
     assert found.value == pytest.approx(-1.1)
     assert found.gradients["logp"].tolist() == [[0.0, 0.0, 0.0, pytest.approx(-0.5)]]
     approx_kl = (1.5 - 1 - LOG(1.5)) / 2
@@ -63,7 +63,7 @@ def test_example():
 def test_clip_fraction_asks_the_surrogate(surrogate, adv, rho, stopped):
     out, batch = ratios(rho, adv=adv)
     loss = policy(ratio=token(), surrogate=surrogate, reduction=token_mean())
-    assert evaluate(loss, out, batch).metrics["clip_fraction"] == stopped
+    assert differentiate(loss, out, batch).metrics["clip_fraction"] == stopped
     with torch.no_grad():
         assert loss(out, batch).metrics["clip_fraction"] == stopped
 
@@ -72,7 +72,7 @@ def test_terms_are_added_with_their_metrics():
     batch = small_batch([[1.0, 1.0]], extras={"ref_logp": -1.5, "value": 0.0, "returns": 0.2})
     out = small_policy(batch, -1.0, entropy=0.6, value=1.0)
     terms = [kl(coefficient=0.04), entropy(coefficient=0.01), value()]
-    found = evaluate(policy(ratio=token(), surrogate=clip(), reduction=token_mean(), terms=terms), out, batch)
+    found = differentiate(policy(ratio=token(), surrogate=clip(), reduction=token_mean(), terms=terms), out, batch)
     assert found.metrics["policy_loss"] == pytest.approx(-1.0)
     assert found.value == pytest.approx(-1.0 + 0.04 * 0.1065307 - 0.006 + 0.32)
     assert found.metrics["loss"] == pytest.approx(found.value)
@@ -97,7 +97,7 @@ def test_correction_weighs_the_loss_and_reports():
     """rho uses pi / pi_old, the weight pi_old / sampler: decoupled."""
     batch = small_batch([[1.0, 1.0]], old=[[-1.0, -0.5]], behaviour=[[-1.5, -2.0]])
     out = small_policy(batch, [[-1.0, -0.4]])
-    found = evaluate(policy(ratio=token(), surrogate=clip(), reduction=token_mean(), correction=tis()), out, batch)
+    found = differentiate(policy(ratio=token(), surrogate=clip(), reduction=token_mean(), correction=tis()), out, batch)
     w, rho = 1.6487213, math.exp(0.1)
     assert found.value == pytest.approx(-(w + 2 * rho) / 2)
     assert found.gradients["logp"][batch.mask_BT].tolist() == pytest.approx([-w / 2, -rho])
@@ -119,13 +119,13 @@ def test_adjustments_come_in_order():
     def made(*adjustments):
         return policy(ratio=token(), surrogate=clip(), reduction=token_mean(), adjustments=adjustments)
 
-    assert evaluate(made(plus, twice), out, batch).value == pytest.approx(0.0)
-    assert evaluate(made(twice, plus), out, batch).value == pytest.approx(-1.0)
-    assert evaluate(made(plus), out, batch).metrics["adjusted_fraction"] == 1.0
+    assert differentiate(made(plus, twice), out, batch).value == pytest.approx(0.0)
+    assert differentiate(made(twice, plus), out, batch).value == pytest.approx(-1.0)
+    assert differentiate(made(plus), out, batch).metrics["adjusted_fraction"] == 1.0
 
 
 def test_ratio_metrics_follow_the_ratio():
     out, batch = ratios(1.5, 1.0)
-    found = evaluate(policy(ratio=sequence(), surrogate=clip(), reduction=token_mean()), out, batch)
+    found = differentiate(policy(ratio=sequence(), surrogate=clip(), reduction=token_mean()), out, batch)
     assert found.metrics["ratio_mean"] == pytest.approx(math.sqrt(1.5))
     assert found.metrics["approx_kl"] == pytest.approx((0.5 - LOG(1.5)) / 2)

@@ -6,7 +6,7 @@ from handaxe.errors import InfrastructureError, TaskError, VerifierError
 from handaxe.records import Scores
 from handaxe.rewards.exact_match import exact_match
 from handaxe.rewards.fewer_calls import fewer_calls
-from handaxe.rewards.scoring import score
+from handaxe.rewards.scoring import score_group
 from handaxe.testing.records import make_group, make_task, make_trajectory
 
 
@@ -23,7 +23,7 @@ def kinds(group):
 
 
 def test_module_example():
-    group, scores = score(fails_on(2), group_of("completed", "infra_error", "completed"))
+    group, scores = score_group(fails_on(2), group_of("completed", "infra_error", "completed"))
     assert kinds(group) == ["completed", "infra_error", "verifier_error"]
     assert np.array_equal(scores.outcome, [1, np.nan, np.nan], equal_nan=True)
     assert scores.eligible.tolist() == [True, False, False]
@@ -37,7 +37,7 @@ def test_the_reward_never_sees_what_may_not_be_scored():
         seen.extend(kinds(group))
         return Scores(np.zeros(len(group)))
 
-    score(reward, group_of("completed", "infra_error", "verifier_error", "policy_error", "truncated"))
+    score_group(reward, group_of("completed", "infra_error", "verifier_error", "policy_error", "truncated"))
     assert seen == ["completed", "policy_error", "truncated"]
 
 
@@ -51,7 +51,7 @@ def test_group_statistics_are_those_of_the_scored_siblings():
         ]
     )
     reward = fewer_calls(base=exact_match(), smooth=4)
-    _, scores = score(reward, group)
+    _, scores = score_group(reward, group)
     assert scores.outcome[0] == 1 and np.isnan(scores.outcome[1])
     assert reward.least == {"task-0": 2}
     assert scores.channels["efficiency"][0] == 1 and np.isnan(scores.channels["efficiency"][1])
@@ -61,7 +61,7 @@ def test_a_failure_without_a_name_ends_the_whole_rest():
     def reward(group):
         raise InfrastructureError("the judge is gone")
 
-    group, scores = score(reward, group_of("completed", "infra_error", "completed"))
+    group, scores = score_group(reward, group_of("completed", "infra_error", "completed"))
     assert kinds(group) == ["verifier_error", "infra_error", "verifier_error"]
     assert np.all(np.isnan(scores.outcome))
     assert group[0].ending.reason == "InfrastructureError: the judge is gone"
@@ -83,24 +83,24 @@ def test_state_is_put_back_before_every_attempt_that_failed():
         def load_state_dict(self, state):
             self.count = state["count"]
 
-    group, scores = score(Counts(), group_of("completed", "completed", "completed"))
+    group, scores = score_group(Counts(), group_of("completed", "completed", "completed"))
     assert kinds(group) == ["verifier_error", "verifier_error", "completed"]
     assert scores.outcome[2] == 1.0
 
 
 def test_per_turn_values_are_spread_too():
     reward = rewards.per_turn(lambda t: [1.0] * len(t.turns))
-    _, scores = score(reward, group_of("infra_error", "completed"))
+    _, scores = score_group(reward, group_of("infra_error", "completed"))
     assert np.array_equal(scores.turns[0], [np.nan], equal_nan=True)
     assert scores.turns[1].tolist() == [1]
 
 
 def test_bad_data_and_broken_code_stop_the_run():
     with pytest.raises(TaskError):
-        score(exact_match(), group_of("completed"))
+        score_group(exact_match(), group_of("completed"))
 
     def broken(group):
         return group.no_such_field
 
     with pytest.raises(AttributeError):
-        score(broken, group_of("completed"))
+        score_group(broken, group_of("completed"))

@@ -77,7 +77,7 @@ def test_tests_mirror_the_package(module):
 
 
 def _mechanisms():
-    """Files whose factory has the file's name; a helper such as rollouts/track.py is a class that no factory returns."""
+    """Files whose factory has the file's name; helpers such as rollouts/track.py have none."""
     chosen = [m for m in PLAIN if m.parts[1] in source.MECHANISMS]
     return [m for m in chosen if isinstance(source.factory(m), ast.FunctionDef)]
 

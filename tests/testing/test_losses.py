@@ -8,7 +8,7 @@ import torch
 
 from handaxe.tensors import LossOut
 from handaxe.testing.batches import random_batch, random_policy
-from handaxe.testing.losses import check_loss, evaluate
+from handaxe.testing.losses import check_loss, differentiate
 
 
 def kept(out, batch):
@@ -127,13 +127,13 @@ def test_together_keeps_rows_in_one_micro_batch():
         check_loss(whole_rollouts)
 
 
-def test_evaluate_gives_zero_gradient_to_what_is_unused():
+def test_differentiate_gives_zero_gradient_to_what_is_unused():
     batch = random_batch(0)
-    found = evaluate(right, random_policy(batch, 0), batch)
+    found = differentiate(right, random_policy(batch, 0), batch)
     assert set(found.gradients) == {"logp", "entropy", "value"}
     assert not found.gradients["value"].any()
     scale = -batch.adv_BT / batch.denominators.tokens
     torch.testing.assert_close(found.gradients["logp"], torch.where(batch.mask_BT, scale, 0.0))
-    without = evaluate(right, replace(random_policy(batch, 0), value_BT=None), batch)
+    without = differentiate(right, replace(random_policy(batch, 0), value_BT=None), batch)
     assert math.isclose(without.value, found.value)
     assert "value" not in without.gradients

@@ -59,11 +59,11 @@ def rated(trajectories, values, trained=None):
 def example():
     """Three rollouts in two groups; the second rollout has two rows.
 
-        row  authors   turn     rollout  trained tokens of the rollout
-        0    utppTtp   --0000 1    0        3
-        1    tpp       -00         1        3   (this row 2, the next 1)
-        2    utp       --1         1        3
-        3    up        -0          2        1
+    row  authors   turn     rollout  trained tokens of the rollout
+    0    utppTtp   --0000 1    0        3
+    1    tpp       -00         1        3   (this row 2, the next 1)
+    2    utp       --1         1        3
+    3    up        -0          2        1
     """
     first = trajectory(sequence("utppTtp", "--00001"))
     second = trajectory(sequence("tpp", "-00", 2.0), sequence("utp", "--1", 3.0), sample=1)

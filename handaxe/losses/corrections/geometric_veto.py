@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 
 from handaxe.errors import InputError
-from handaxe.losses.pieces import Correction, Weights, rollout_sum
+from handaxe.losses.pieces import Correction, Weights, sum_over_rollout
 from handaxe.ops.masked import masked
 from handaxe.tensors import Batch
 
@@ -19,7 +19,7 @@ def geometric_veto(*, cap: float = 1.001, floor: float | None = None) -> Correct
         w_t = 1 if floor <= g_i <= cap, else 0
 
     Symbols as in `tis`. Unlike the product of the weights, g_i does not drift away from 1 with length. It only masks;
-    combine it with `tis` through `product`. A dropped rollout still counts in the denominators.
+    combine it with `tis` through `stacked`. A dropped rollout still counts in the denominators.
 
     Args:
         cap: >= 1; 1.0002 to 1.001 between two engines that run the same weights.
@@ -44,7 +44,7 @@ def geometric_veto(*, cap: float = 1.001, floor: float | None = None) -> Correct
     def correction(batch: Batch) -> Weights:
         mask_BT = batch.mask_BT
         apart_BT = masked(batch.old_logp_BT, mask_BT) - masked(batch.behaviour_logp_BT, mask_BT)
-        mean_B = (rollout_sum(apart_BT, batch) / batch.rollout_tokens_B.clamp(min=1)).exp()
+        mean_B = (sum_over_rollout(apart_BT, batch) / batch.rollout_tokens_B.clamp(min=1)).exp()
         ones_BT = masked(torch.ones_like(batch.old_logp_BT), mask_BT)
         return Weights(masked(ones_BT, ((mean_B >= low) & (mean_B <= cap))[:, None]), ones_BT)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 
 from handaxe.errors import InputError
-from handaxe.losses.pieces import Correction, Weights, rollout_sum
+from handaxe.losses.pieces import Correction, Weights, sum_over_rollout
 from handaxe.ops.masked import masked
 from handaxe.tensors import Batch
 
@@ -51,7 +51,7 @@ def mis(
         mask_BT = batch.mask_BT
         apart_BT = masked(batch.old_logp_BT, mask_BT) - masked(batch.behaviour_logp_BT, mask_BT)
         if per_rollout:
-            apart_BT = rollout_sum(apart_BT, batch)[:, None].expand_as(apart_BT)
+            apart_BT = sum_over_rollout(apart_BT, batch)[:, None].expand_as(apart_BT)
         value_BT = apart_BT.clamp(-clamp, clamp).exp().detach()
         raw_BT = masked(value_BT if weigh else torch.ones_like(value_BT), mask_BT)
         return Weights(masked(raw_BT, (value_BT >= low) & (value_BT <= cap)), raw_BT)

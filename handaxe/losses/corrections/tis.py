@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from handaxe.errors import InputError
-from handaxe.losses.pieces import Correction, Weights, rollout_sum
+from handaxe.losses.pieces import Correction, Weights, sum_over_rollout
 from handaxe.ops.masked import masked
 from handaxe.tensors import Batch
 
@@ -45,7 +45,7 @@ def tis(*, cap: float = 2.0, per_rollout: bool = False, clamp: float = 20.0) -> 
         mask_BT = batch.mask_BT
         apart_BT = masked(batch.old_logp_BT, mask_BT) - masked(batch.behaviour_logp_BT, mask_BT)
         if per_rollout:
-            apart_BT = rollout_sum(apart_BT, batch)[:, None].expand_as(apart_BT)
+            apart_BT = sum_over_rollout(apart_BT, batch)[:, None].expand_as(apart_BT)
         raw_BT = masked(apart_BT.clamp(-clamp, clamp).exp(), mask_BT).detach()
         return Weights(raw_BT.clamp(max=cap), raw_BT)
 

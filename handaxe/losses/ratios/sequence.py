@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from handaxe.losses.pieces import Ratio, rollout_sum
+from handaxe.losses.pieces import Ratio, sum_over_rollout
 from handaxe.ops.masked import masked
 from handaxe.tensors import Batch, PolicyOut
 
@@ -45,7 +45,7 @@ def sequence(*, per_row: bool = False, clamp: float = 20.0) -> Ratio:
         if per_row:
             total_B, tokens_B = moved_BT.sum(1), mask_BT.sum(1)
         else:
-            total_B, tokens_B = rollout_sum(moved_BT, batch), batch.rollout_tokens_B
+            total_B, tokens_B = sum_over_rollout(moved_BT, batch), batch.rollout_tokens_B
         mean_B = (total_B / tokens_B.clamp(min=1)).clamp(-clamp, clamp)
         return masked(mean_B[:, None].expand_as(moved_BT), mask_BT)
 

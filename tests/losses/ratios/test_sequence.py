@@ -8,7 +8,7 @@ from handaxe.losses.ratios.sequence import sequence
 from handaxe.losses.reductions.rollout_mean import rollout_mean
 from handaxe.losses.surrogates.clip import clip
 from handaxe.testing.batches import small_batch, small_policy
-from handaxe.testing.losses import evaluate
+from handaxe.testing.losses import differentiate
 
 LOG_RATIOS = [[0.1, 0.3, None, -0.1]]
 
@@ -30,11 +30,11 @@ def test_example_is_the_geometric_mean():
 def test_gspo_loss_of_the_example():
     """s = 1.10517 is inside 0.2, so L = -s and each token has a third of its gradient; eps 4e-4 stops it."""
     out, batch = example()
-    wide = evaluate(policy(ratio=sequence(), surrogate=clip(), reduction=rollout_mean()), out, batch)
+    wide = differentiate(policy(ratio=sequence(), surrogate=clip(), reduction=rollout_mean()), out, batch)
     assert wide.value == pytest.approx(-1.1051709)
     assert wide.gradients["logp"][batch.mask_BT].tolist() == pytest.approx([-1.1051709 / 3] * 3)
     tight = policy(ratio=sequence(), surrogate=clip(eps_low=3e-4, eps_high=4e-4), reduction=rollout_mean())
-    stopped = evaluate(tight, out, batch)
+    stopped = differentiate(tight, out, batch)
     assert stopped.value == pytest.approx(-1.0004)
     assert not stopped.gradients["logp"].any()
     assert stopped.metrics["clip_fraction"] == 1.0

@@ -7,7 +7,7 @@ from handaxe.losses.ratios.sequence_token import sequence_token
 from handaxe.losses.reductions.rollout_mean import rollout_mean
 from handaxe.losses.surrogates.clip import clip
 from handaxe.testing.batches import random_batch, random_policy, small_batch, small_policy
-from handaxe.testing.losses import evaluate
+from handaxe.testing.losses import differentiate
 
 
 def loss(ratio):
@@ -26,11 +26,11 @@ def test_example_has_the_sequence_value_and_its_own_gradient():
 def test_tokens_may_have_their_own_advantages():
     """L = mean_t of -A_t s with s = exp(0.1); d L / d logp_t = -A_t s / 3. `sequence` would mix them."""
     batch = small_batch([[1.0, -1.0, 0.5]])
-    found = evaluate(loss(sequence_token()), small_policy(batch, [[-0.9, -0.7, -1.1]]), batch)
+    found = differentiate(loss(sequence_token()), small_policy(batch, [[-0.9, -0.7, -1.1]]), batch)
     s = 1.1051709
     assert found.value == pytest.approx(-0.5 * s / 3)
     assert found.gradients["logp"][batch.mask_BT].tolist() == pytest.approx([-s / 3, s / 3, -0.5 * s / 3])
-    mixed = evaluate(loss(sequence()), small_policy(batch, [[-0.9, -0.7, -1.1]]), batch)
+    mixed = differentiate(loss(sequence()), small_policy(batch, [[-0.9, -0.7, -1.1]]), batch)
     assert mixed.gradients["logp"][batch.mask_BT].tolist() == pytest.approx([-0.5 * s / 9] * 3)
 
 
@@ -41,7 +41,7 @@ def test_equal_advantages_give_the_sequence_loss(seed):
     batch = batch.map(lambda tensor: tensor)
     batch.adv_BT[:] = per_rollout[batch.rollout_B][:, None]
     out = random_policy(batch, seed)
-    a, b = evaluate(loss(sequence()), out, batch), evaluate(loss(sequence_token()), out, batch)
+    a, b = differentiate(loss(sequence()), out, batch), differentiate(loss(sequence_token()), out, batch)
     assert a.value == pytest.approx(b.value, abs=1e-12)
     torch.testing.assert_close(a.gradients["logp"], b.gradients["logp"], atol=1e-12, rtol=0)
 

@@ -7,7 +7,7 @@ from handaxe.losses.reductions.rollout_mean import rollout_mean
 from handaxe.losses.terms.kl import kl
 from handaxe.ops.kl import k1, k2, k3_straight_through
 from handaxe.testing.batches import small_batch, small_policy
-from handaxe.testing.losses import evaluate
+from handaxe.testing.losses import differentiate
 
 
 def example(d=0.5):
@@ -27,7 +27,7 @@ EXAMPLES = [
 @pytest.mark.parametrize(("arguments", "value", "gradient"), EXAMPLES)
 def test_examples(arguments, value, gradient):
     out, batch = example()
-    found = evaluate(kl(coefficient=0.04, **arguments), out, batch)
+    found = differentiate(kl(coefficient=0.04, **arguments), out, batch)
     assert found.metrics == {"kl": pytest.approx(value, abs=1e-7)}
     assert found.value == pytest.approx(0.04 * value, abs=1e-8)
     assert found.gradients["logp"][batch.mask_BT].tolist() == pytest.approx([gradient], abs=1e-7)
@@ -36,20 +36,20 @@ def test_examples(arguments, value, gradient):
 def test_bounds():
     out, batch = example(d=-5.0)
     exact = math.exp(5) - 1 - 5
-    assert evaluate(kl(coefficient=1.0), out, batch).metrics["kl"] == 10.0
-    assert evaluate(kl(coefficient=1.0, ceiling=None), out, batch).metrics["kl"] == pytest.approx(exact)
-    assert evaluate(kl(coefficient=1.0, clamp=1.0), out, batch).metrics["kl"] == pytest.approx(math.e - 2)
-    assert not evaluate(kl(coefficient=1.0), out, batch).gradients["logp"].any(), "a clipped token has no gradient"
+    assert differentiate(kl(coefficient=1.0), out, batch).metrics["kl"] == 10.0
+    assert differentiate(kl(coefficient=1.0, ceiling=None), out, batch).metrics["kl"] == pytest.approx(exact)
+    assert differentiate(kl(coefficient=1.0, clamp=1.0), out, batch).metrics["kl"] == pytest.approx(math.e - 2)
+    assert not differentiate(kl(coefficient=1.0), out, batch).gradients["logp"].any(), "a clipped token has no gradient"
 
 
 def test_reduction():
     batch = small_batch([[1.0, 1.0], [1.0]], extras={"ref_logp": [[-1.5, -1.5], [-2.0]]})
     out = small_policy(batch, -1.0)
-    mean = evaluate(kl(coefficient=1.0, estimator=k1), out, batch)
+    mean = differentiate(kl(coefficient=1.0, estimator=k1), out, batch)
     assert mean.value == pytest.approx(2 / 3)
-    assert evaluate(kl(coefficient=1.0, estimator=k1, reduction=rollout_mean()), out, batch).value == pytest.approx(
-        0.75
-    )
+    assert differentiate(
+        kl(coefficient=1.0, estimator=k1, reduction=rollout_mean()), out, batch
+    ).value == pytest.approx(0.75)
 
 
 def test_a_missing_reference_is_named():

@@ -5,7 +5,7 @@ import pytest
 from handaxe.errors import InputError
 from handaxe.losses.terms.value import value
 from handaxe.testing.batches import small_batch, small_policy
-from handaxe.testing.losses import evaluate
+from handaxe.testing.losses import differentiate
 
 
 def example(now, old, target):
@@ -26,7 +26,7 @@ EXAMPLES = [
 @pytest.mark.parametrize(("now", "old", "target", "eps", "loss", "gradient", "clipped"), EXAMPLES)
 def test_examples(now, old, target, eps, loss, gradient, clipped):
     out, batch = example(now, old, target)
-    found = evaluate(value(eps=eps), out, batch)
+    found = differentiate(value(eps=eps), out, batch)
     assert found.value == pytest.approx(loss)
     assert found.gradients["value"].tolist() == [[0.0, pytest.approx(gradient), 0.0]]
     assert found.metrics == {
@@ -34,7 +34,7 @@ def test_examples(now, old, target, eps, loss, gradient, clipped):
         "value_mean": pytest.approx(now),
         "value_clip_fraction": clipped,
     }
-    assert evaluate(value(eps=eps, coefficient=0.5), out, batch).value == pytest.approx(0.5 * loss)
+    assert differentiate(value(eps=eps, coefficient=0.5), out, batch).value == pytest.approx(0.5 * loss)
 
 
 def test_what_is_missing_is_named():
@@ -46,4 +46,4 @@ def test_what_is_missing_is_named():
     only = replace(batch, extras={"returns": batch.extras["returns"]})
     with pytest.raises(InputError, match="'value'"):
         value()(out, only)
-    assert evaluate(value(eps=None), out, only).value == pytest.approx(0.32)
+    assert differentiate(value(eps=None), out, only).value == pytest.approx(0.32)

@@ -2,7 +2,7 @@ import pytest
 import torch
 
 from handaxe.errors import InputError
-from handaxe.losses.corrections.product import product
+from handaxe.losses.corrections.stacked import stacked
 from handaxe.losses.pieces import Weights
 from handaxe.testing.batches import small_batch
 
@@ -10,11 +10,11 @@ from handaxe.testing.batches import small_batch
 def test_example():
     first = Weights(torch.tensor([1.5, 2.0]), torch.tensor([1.5, 4.0]))
     second = Weights(torch.tensor([1.0, 0.0]), torch.tensor([1.0, 1.0]))
-    weight, raw = product(of=[lambda batch: first, lambda batch: second])(small_batch([[1.0]]))
+    weight, raw = stacked(of=[lambda batch: first, lambda batch: second])(small_batch([[1.0]]))
     assert weight.tolist() == [1.5, 0.0]
     assert raw.tolist() == [1.5, 4.0]
 
 
 def test_nothing_is_refused():
     with pytest.raises(InputError, match="at least one"):
-        product(of=[])
+        stacked(of=[])

@@ -8,10 +8,10 @@ from handaxe.errors import InputError
 from handaxe.losses.pieces import Correction, Weights
 from handaxe.tensors import Batch
 
-__all__ = ["product"]
+__all__ = ["stacked"]
 
 
-def product(*, of: Sequence[Correction]) -> Correction:
+def stacked(*, of: Sequence[Correction]) -> Correction:
     """Multiply the weights of several corrections, such as a truncated weight and a veto.
 
         w_t = w1_t w2_t ...         and likewise the raw weights
@@ -32,7 +32,7 @@ def product(*, of: Sequence[Correction]) -> Correction:
     Differs: nothing.
     """
     if not of:
-        raise InputError("product needs at least one correction; for none, give policy(correction=None)")
+        raise InputError("stacked needs at least one correction; for none, give policy(correction=None)")
     first, *rest = of
 
     def correction(batch: Batch) -> Weights:

@@ -1,0 +1,41 @@
+import pytest
+
+from handaxe.errors import InputError
+from handaxe.models.compact import CALL, CALL_END, END, Compact
+from handaxe.records import Sampling, ToolCall, ToolSchema
+from handaxe.slots import Sample
+from handaxe.testing.scripted import ScriptedEngine, say
+
+ECHO = ToolSchema("echo", "", {"type": "object", "properties": {"text": {"type": "string"}}})
+CALL_X = ToolCall("echo", {"text": "x"})
+
+
+def request(turn=0, max_tokens=64, ids=(1,)):
+    return Sample(list(ids), Sampling(max_tokens=max_tokens), 0, frozenset({END}), turn=turn)
+
+
+def test_say_writes_text_calls_and_both():
+    assert say(Compact(), "ok") == [*b"ok", END]
+    assert say(Compact(), CALL_X, [ECHO]) == [CALL, *b"echo x", CALL_END, END]
+    assert say(Compact(), ("so", CALL_X), [ECHO]) == [*b"so", CALL, *b"echo x", CALL_END, END]
+
+
+def test_a_list_is_said_turn_by_turn_and_a_function_sees_what_was_said():
+    engine = ScriptedEngine(Compact(), ["a", "b"])
+    assert [c.ids for c in engine.sample([request(1), request(0)])] == [[*b"b", END], [*b"a", END]]
+    engine = ScriptedEngine(Compact(), lambda text, turn: f"{text}{turn}")
+    assert engine.sample([request(3, ids=b"hm")])[0].ids == [*b"hm3", END]
+    with pytest.raises(InputError, match="has 2 turns, but turn 2"):
+        ScriptedEngine(Compact(), ["a", "b"]).sample([request(2)])
+
+
+def test_the_length_limit_cuts_a_script_like_a_policy():
+    (cut,) = ScriptedEngine(Compact(), ["abc"]).sample([request(max_tokens=2)])
+    assert cut.ids == [*b"ab"] and cut.finish == "length" and cut.logp == [0.0, 0.0]
+
+
+def test_it_cannot_learn():
+    engine = ScriptedEngine(Compact(), ["a"])
+    for verb in (lambda: engine.forward_backward(None, None), lambda: engine.optim_step(learning_rate=1.0)):
+        with pytest.raises(InputError, match="no weights to train"):
+            verb()
