@@ -2,6 +2,7 @@
 
 from handaxe.errors import Failed, HandaxeError, Retry
 from handaxe.records import Group, Message, Scores, Task, Trajectory
+from handaxe.tools import tool
 
-__all__ = ["Failed", "Group", "HandaxeError", "Message", "Retry", "Scores", "Task", "Trajectory"]
+__all__ = ["Failed", "Group", "HandaxeError", "Message", "Retry", "Scores", "Task", "Trajectory", "tool"]
 __version__ = "0.1.0"

@@ -8,6 +8,7 @@ from handaxe.engines.local import LocalEngine
 from handaxe.envs import arithmetic, reasoning_gym
 from handaxe.envs.tool_chat import tool_chat
 from handaxe.envs.tool_choice import tool_choice
+from handaxe.errors import TaskError
 from handaxe.evaluation.result import Evaluation
 from handaxe.evaluation.run import evaluate
 from handaxe.models.load import load
@@ -24,6 +25,7 @@ from handaxe.tools.python import python
 __all__ = [
     "GYM",
     "HeldOut",
+    "SMALL",
     "SUMS",
     "ToolName",
     "World",
@@ -37,6 +39,12 @@ __all__ = [
 
 GYM = ("chain_sum", "products", "gcd")
 """The reasoning-gym generators that recipes use unless told otherwise: a tool solves them, a tiny head does not."""
+
+SMALL: dict[str, dict[str, int]] = {
+    "chain_sum": {"max_terms": 3, "max_digits": 3},
+    "products": {"max_digits": 4},
+}
+"""Generator settings that keep questions within what a 0.85M-parameter policy can copy; the others are as they come."""
 
 SUMS = "sums"
 """The name of handaxe's own arithmetic among the generators."""
@@ -104,15 +112,26 @@ def gym_world(
         tools: tools offered.
         train, held_out: how many tasks of each.
         seed: of the training tasks; the held-out ones are always the same.
+
+    Raises:
+        TaskError: no name, or no task of either kind.
     """
+    if not names or train < 1 or held_out < 1:
+        raise TaskError(
+            f"the data set is empty: {len(names)} generators named, {train} tasks to train on, {held_out} held out; "
+            "give 1 or more of each"
+        )
     gym = {name: 1.0 for name in names if name != SUMS}
     share = len(gym) / len(names)
+    config = {name: settings for name, settings in SMALL.items() if name in gym}
 
     def draw(count: int, seed: int, split: Literal["train", "test"]) -> list[Task]:
         ours = count - round(count * share)
         own = arithmetic.tasks(count=ours, seed=seed, split=split) if ours else []
         own = [replace(one, metadata={**one.metadata, "generator": SUMS}) for one in own]
-        return own + (reasoning_gym.tasks(gym, count=count - ours, seed=seed, split=split) if gym else [])
+        return own + (
+            reasoning_gym.tasks(gym, count=count - ours, seed=seed, split=split, config=config) if gym else []
+        )
 
     return World(
         train=draw(train, seed, "train"),
@@ -184,5 +203,6 @@ def player(
         "sampling": Sampling(max_tokens=max_tokens),
         "seed": seed,
         "eval_every": eval_every,
+        "micro_batch_rows": 16,
     }
     return {**parts, "evaluate": HeldOut(world, parts, eval_samples, 0)}

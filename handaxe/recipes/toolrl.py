@@ -27,10 +27,10 @@ CLAIM = Claim(
 def toolrl(
     *,
     model: str = "tiny",
-    steps: int = 40,
-    groups: int = 16,
+    steps: int = 30,
+    groups: int = 12,
     group_size: int = 8,
-    learning_rate: float = 1e-3,
+    learning_rate: float = 3e-4,
     grade: Grade = "fine",
     scale: float = 3.0,
     max_turns: int = 1,

@@ -22,7 +22,8 @@ def linear(*, max_turns: int = 4, max_tokens: int | None = None) -> Rollout:
     The policy's turn ends at a stop id (finish "stop"), at the length limit ("length": whatever call it holds is not
     executed and the attempt ends truncated), or where it began somebody else's turn ("header": a policy_error).
     Every turn has its own seed, derived from the attempt's. When the chat format rewrites history, a new sequence
-    begins and holds the rewritten history as context.
+    begins and holds the rewritten history as context. A reply that does not fit into what is left of the context ends
+    the attempt truncated for "length"; it is kept among the messages, and not a token of it in the sequence.
 
     Args:
         max_turns: turns of the policy, >= 1; the last may not be answered. Reaching it with the environment not done
@@ -33,8 +34,8 @@ def linear(*, max_turns: int = 4, max_tokens: int | None = None) -> Rollout:
         A rollout strategy: Attempt -> generator of Sample and Act requests that returns one trajectory.
 
     Raises:
-        InputError: what an environment raises for a task it cannot take. Whatever else it dies of, at any moment, ends
-            its own attempt as infra_error.
+        InputError: a limit below 1, and what an environment raises for a task it cannot take. Whatever else it dies of,
+            at any moment, ends its own attempt as infra_error.
 
     Example:
         plan = linear(max_turns=2)(attempt); request = next(plan); request = plan.send(completion)
@@ -42,7 +43,12 @@ def linear(*, max_turns: int = 4, max_tokens: int | None = None) -> Rollout:
     Idea: the plain loop of every tool-using agent, token in and token out.
     """
 
+    if max_turns < 1 or (max_tokens is not None and max_tokens < 1):
+        raise InputError(f"max_turns is {max_turns} and max_tokens {max_tokens}; give 1 or more, or no max_tokens")
+
     def rollout(attempt: Attempt) -> RolloutPlan:
+        if attempt.sampling.max_tokens < 1:
+            raise InputError(f"the sampling's max_tokens is {attempt.sampling.max_tokens}; give 1 or more")
         try:
             env = attempt.env(attempt.task)
         except InputError:
@@ -93,7 +99,7 @@ class _Play:
         for k in range(self.max_turns):
             limit = self._limit()
             if limit <= 0:
-                return Ending("truncated", "length" if self.tokens_left is None else "budget")
+                return Ending("truncated", "length" if self.tokens_left != 0 else "budget")
             completion: Completion = yield self._request(k, limit)
             turn = self._record(k, completion)
             if completion.finish == "length":
@@ -105,10 +111,10 @@ class _Play:
             if reply.done:
                 self.messages += reply.messages
                 return reply.ending or Ending("completed")
-            if k + 1 < self.max_turns:
-                self._extend(k, completion, reply)
-            else:
-                self.messages += reply.messages
+            fits = k + 1 == self.max_turns or self._extend(k, completion, reply)
+            self.messages += reply.messages
+            if not fits:
+                return Ending("truncated", "length")
         return Ending("truncated", "turns")
 
     def trajectory(self, ending: Ending) -> Trajectory:
@@ -171,10 +177,14 @@ class _Play:
         self.messages.append(Message("assistant", parsed.text, parsed.calls))
         return turn
 
-    def _extend(self, k: int, completion: Completion, reply: EnvReply) -> None:
+    def _extend(self, k: int, completion: Completion, reply: EnvReply) -> bool:
+        """Write the reply to the sequence; False, with nothing written, where a model could not read it all."""
         part = self.attempt.format.extend(self.messages, reply.messages, completion.ids, self.tools)
-        self.messages += reply.messages
+        before = 0 if part.fresh else len(self.tracks[-1].ids)
+        if before + len(part.ids) > self.attempt.context:
+            return False
         if part.fresh:
             self.tracks.append(Track(part))
         else:
             self.tracks[-1].rendered(part, turn=k)
+        return True

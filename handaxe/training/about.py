@@ -24,7 +24,7 @@ def _plain(value: Any) -> Any:
         return value
     if isinstance(value, Mapping):
         return {str(key): _plain(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
+    if type(value) in (list, tuple):  # a named tuple may hold a world with all its tasks: its name is enough
         return [_plain(item) for item in value]
     if is_dataclass(value) and not isinstance(value, type):
         return _plain(vars(value))

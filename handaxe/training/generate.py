@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from handaxe.errors import TaskError
+from handaxe.errors import InputError, TaskError
 from handaxe.ops.seeds import derive_seed
 from handaxe.records import EndingKind, Group, Rated, Sampling, Task, Trajectory
 from handaxe.rewards.scoring import NEVER_SCORED
@@ -43,8 +43,11 @@ def draws(tasks: Curriculum, step: int, *, groups: int, rounds: int) -> Iterator
     in order skips none and repeats none, one that adapts knows what came of the rounds before.
 
     Raises:
+        InputError: when no group or round is asked for.
         TaskError: when there is no task at all.
     """
+    if groups < 1 or rounds < 1:
+        raise InputError(f"groups is {groups} and rounds {rounds}; give 1 or more of each")
     for r in range(rounds):
         drawn = tasks.next(step, groups * (r + 1))[groups * r :]
         if not drawn and r == 0:
@@ -68,6 +71,10 @@ class Player:
     workers: int
     seed: int
     progress: Callable[[int, int], None]
+
+    def __post_init__(self) -> None:
+        if self.group_size < 1:
+            raise InputError(f"group_size is {self.group_size}; give 1 or more attempts a task")
 
     def __call__(self, step: int, tasks: list[Task], before: list[Tried]) -> list[Tried]:
         """One group a task. `before` holds the step's groups so far: a task that is there, or twice in `tasks`, goes

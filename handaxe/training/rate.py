@@ -1,6 +1,6 @@
 """From groups to rated groups: reward, features, credit. What a reward cannot decide is taken out, never scored."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from collections.abc import Sequence as List
 from copy import deepcopy
 from dataclasses import replace
@@ -84,7 +84,8 @@ def annotate(scored: List[Scored], engine: Engine, names: List[str]) -> None:
     """Add features to every sequence that was scored, measured by the engine under the weights of now.
 
     Args:
-        names: of FEATURES; [T] arrays of these names are added to `Sequence.features`, 0 for the first token.
+        names: of FEATURES; [T] arrays of these names are added to `Sequence.features`, 0 for the first token and in
+            a sequence of which the policy wrote nothing, which may be longer than the model reads.
     """
     for reference in (False, True):
         wanted = {name: FEATURES[name][0] for name in names if FEATURES[name][1] == reference}
@@ -93,18 +94,22 @@ def annotate(scored: List[Scored], engine: Engine, names: List[str]) -> None:
             for one, _ in scored
             for trajectory in _siblings(one.group, one.scorable)
             for sequence in trajectory.sequences
+            if sequence.mask.any()
         ]
-        if not wanted or not rows:
+        if not wanted:
             continue
-        batch = pad(rows, pad_id=engine.pad_id)
-        measured = engine.forward(batch, reference=reference, names=sorted(set(wanted.values())))
-        found = {name: _array(measured[source]) for name, source in wanted.items()}
+        found = dict[str, np.ndarray]()
+        if rows:
+            batch = pad(rows, pad_id=engine.pad_id)
+            measured = engine.forward(batch, reference=reference, names=sorted(set(wanted.values())))
+            found = {name: _array(measured[source]) for name, source in wanted.items()}
         features = iter(
             [{name: array[i, : len(row.sequence)] for name, array in found.items()} for i, row in enumerate(rows)]
         )
         for one, _ in scored:
             siblings = [
-                _with_features(t, features) if keep else t for t, keep in zip(one.group, one.scorable, strict=True)
+                _with_features(t, features, wanted) if keep else t
+                for t, keep in zip(one.group, one.scorable, strict=True)
             ]
             one.group = replace(one.group, trajectories=tuple(siblings))
 
@@ -163,12 +168,12 @@ def _narrow(scores: Scores, chosen: np.ndarray) -> Scores:
     )
 
 
-def _with_features(trajectory: Trajectory, features: Any) -> Trajectory:
-    return replace(trajectory, sequences=tuple(_feature(sequence, next(features)) for sequence in trajectory.sequences))
+def _with_features(trajectory: Trajectory, features: Any, names: Iterable[str]) -> Trajectory:
+    def extended(sequence: Sequence) -> Sequence:
+        found = next(features) if sequence.mask.any() else {name: np.zeros(len(sequence)) for name in names}
+        return replace(sequence, features={**sequence.features, **found})
 
-
-def _feature(sequence: Sequence, found: Mapping[str, np.ndarray]) -> Sequence:
-    return replace(sequence, features={**sequence.features, **found})
+    return replace(trajectory, sequences=tuple(extended(sequence) for sequence in trajectory.sequences))
 
 
 def _array(tensor: torch.Tensor) -> np.ndarray:

@@ -1,7 +1,10 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from handaxe import records
+from handaxe.errors import InputError
 from handaxe.models.compact import ASSISTANT, END, USER, Compact
 from handaxe.records import Author, Ending, Message, ParsedTurn, Sampling, Task, ToolCall, ToolReply, ToolSchema
 from handaxe.rollouts.linear import linear
@@ -132,6 +135,29 @@ class Rewriting(Compact):
     def extend(self, history, new, last_ids, tools):
         opening = self.start([m for m in [*history, *new] if m.role != "assistant"], tools)
         return Rendered(opening.ids, opening.authors, fresh=True)
+
+
+class Wordy(DoublingEnv):
+    def step(self, turn, *, seed):
+        (message,), replies, *rest = super().step(turn, seed=seed)
+        return EnvReply((replace(message, content="x" * 500),), replies, *rest)
+
+
+@pytest.mark.parametrize("format", [Compact(), Rewriting()], ids=["appended", "rewritten"])
+def test_a_reply_beyond_the_context_is_kept_as_a_message_and_ends_the_attempt(format):
+    trajectory, requests = play([said(CALL)], linear()(attempt(env=Wordy, format=format, context=100)))
+    assert trajectory.ending == Ending("truncated", "length") and [type(r) for r in requests] == [Sample, Act]
+    (sequence,) = trajectory.sequences
+    assert len(sequence) == 19 + len(CALL) and list(sequence.ids[sequence.mask]) == CALL
+    assert trajectory.messages[-1].content == "x" * 500 and trajectory.replies[0].content == "42"
+
+
+def test_limits_below_one_are_refused():
+    for options in ({"max_turns": 0}, {"max_tokens": 0}):
+        with pytest.raises(InputError, match="give 1 or more"):
+            linear(**options)
+    with pytest.raises(InputError, match="sampling's max_tokens is 0"):
+        play([], linear()(attempt(max_tokens=0)))
 
 
 def test_a_rewritten_history_is_a_new_sequence():

@@ -1,5 +1,11 @@
+from typing import NamedTuple
+
 from handaxe.records import Sampling
 from handaxe.training.about import describe
+
+
+class World(NamedTuple):
+    tasks: list
 
 
 class Thing:
@@ -19,6 +25,7 @@ def test_arguments_become_facts_and_names():
             "sampling": Sampling(temperature=0.7),
             "annotate": ("old_logp",),
             "on_ending": {"truncated": "mask"},
+            "evaluate": World(list(range(4096))),
             "recipe": {"name": "grpo"},
         }
     )
@@ -33,4 +40,5 @@ def test_arguments_become_facts_and_names():
         "sampling": {"temperature": 0.7, "top_p": 1.0, "top_k": 0, "max_tokens": 64},
         "annotate": ["old_logp"],
         "on_ending": {"truncated": "mask"},
+        "evaluate": f"{__name__}.World",
     }

