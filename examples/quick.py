@@ -14,9 +14,9 @@ from handaxe.tools.calculator import calculator
 from handaxe.training.loop import train
 
 model, chat = load("tiny")
-tasks = arithmetic.tasks(count=1000, seed=0)
-result = train(engine=LocalEngine(model), format=chat, env=tool_chat([calculator]), tasks=in_order(tasks), steps=20,
-               rollout=linear(max_turns=3), reward=exact_match(), credit=group_norm(), progress=False,
+tasks = in_order(arithmetic.tasks(count=1000, seed=0))
+result = train(engine=LocalEngine(model), format=chat, env=tool_chat([calculator]), tasks=tasks, reward=exact_match(),
+               rollout=linear(max_turns=3), credit=group_norm(), learning_rate=3e-4, steps=15, progress=False,
                loss=policy(ratio=token(), surrogate=clip(), reduction=token_mean()))  # fmt: skip
-for row in result.metrics[::5] + result.metrics[-1:]:
+for row in result.metrics[::7]:
     print(f"step {row['step'] + 1:2.0f}  reward {row['reward']:.2f}  calls {row['calls']:.2f}")

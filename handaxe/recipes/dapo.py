@@ -29,7 +29,7 @@ def dapo(
     model: str = "tiny",
     names: tuple[str, ...] = GYM,
     tools: tuple[ToolName, ...] = ("calculator",),
-    steps: int = 30,
+    steps: int = 20,
     groups: int = 8,
     group_size: int = 8,
     learning_rate: float = 3e-4,

@@ -26,7 +26,7 @@ def dr_grpo(
     model: str = "tiny",
     names: tuple[str, ...] = GYM,
     tools: tuple[ToolName, ...] = ("calculator",),
-    steps: int = 30,
+    steps: int = 20,
     groups: int = 12,
     group_size: int = 8,
     learning_rate: float = 3e-4,

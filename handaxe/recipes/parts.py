@@ -193,7 +193,7 @@ def player(
         eval_every: steps between evaluations; before the first step and after the last there always is one.
     """
     policy = load(model)
-    engine = LocalEngine(policy.model, critic=critic, reference=reference, weight_decay=weight_decay)
+    engine = LocalEngine(policy.model, critic=critic, reference=reference, weight_decay=weight_decay, max_rows=64)
     parts: dict[str, Any] = {
         "engine": engine,
         "format": policy.format,

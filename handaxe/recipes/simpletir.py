@@ -34,7 +34,7 @@ def simpletir(
     model: str = "tiny",
     names: tuple[str, ...] = GYM,
     tools: tuple[ToolName, ...] = ("python",),
-    steps: int = 30,
+    steps: int = 20,
     groups: int = 12,
     group_size: int = 8,
     learning_rate: float = 3e-4,

@@ -1,0 +1,42 @@
+"""Contracts for parts of your own, and doubles to test them with.
+
+    from handaxe.testing import check_reward, make_group
+
+    check_reward(my_reward, make_group(...))        # raises AssertionError that says what it breaks
+"""
+
+from handaxe.testing.batches import random_batch, random_policy
+from handaxe.testing.credit import check_credit
+from handaxe.testing.engine import check_engine
+from handaxe.testing.formats import check_format
+from handaxe.testing.losses import check_loss
+from handaxe.testing.ragged import random_group, random_scores
+from handaxe.testing.records import make_group, make_rated, make_scores, make_task, make_trajectory
+from handaxe.testing.rewards import check_reward
+from handaxe.testing.scripted import ScriptedEngine
+from handaxe.testing.selection import check_selector
+from handaxe.testing.tasks import check_tasks
+from handaxe.testing.tools import check_env, check_no_leak, check_tool
+
+__all__ = [
+    "ScriptedEngine",
+    "check_credit",
+    "check_engine",
+    "check_env",
+    "check_format",
+    "check_loss",
+    "check_no_leak",
+    "check_reward",
+    "check_selector",
+    "check_tasks",
+    "check_tool",
+    "make_group",
+    "make_rated",
+    "make_scores",
+    "make_task",
+    "make_trajectory",
+    "random_batch",
+    "random_group",
+    "random_policy",
+    "random_scores",
+]
