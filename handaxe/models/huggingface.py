@@ -197,6 +197,8 @@ def load_pretrained(
         module = AutoModelForCausalLM.from_pretrained(source, gguf_file=gguf_file, dtype=DTYPES[dtype])
     except (OSError, ValueError, ImportError) as error:
         raise InputError(f"transformers cannot load a causal language model from {where}: {error}") from error
+    if gguf_file is not None:
+        _forget_quantiser(module)
     if (path / ADAPTER).is_dir():
         if lora is not None:
             raise InputError(f"{where} already has an adapter; leave out lora=, or save_merged() the model first")
@@ -210,6 +212,13 @@ def load_pretrained(
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         return AdaptedModel(get_peft_model(module, config), tokenizer)
+
+
+def _forget_quantiser(module: Any) -> None:
+    """A GGUF file was widened on loading: its weights are plain now, but transformers would refuse to save them."""
+    module.hf_quantizer, module.is_quantized = None, False
+    if hasattr(module.config, "quantization_config"):
+        del module.config.quantization_config
 
 
 def smollm2(*, lora: Mapping[str, Any] | None = None, dtype: str = "float32") -> HuggingFaceModel:

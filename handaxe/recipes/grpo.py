@@ -36,6 +36,7 @@ def grpo(
     group_size: int = 8,
     learning_rate: float = 3e-4,
     kl_coefficient: float = 0.04,
+    last_number: bool = False,
     max_turns: int = 3,
     max_tokens: int = 48,
     held_out: int = 200,
@@ -52,12 +53,13 @@ def grpo(
         group_size: attempts a task.
         learning_rate: of AdamW.
         kl_coefficient: beta of the k3 penalty against the starting policy; 0.04 in the paper.
+        last_number: score the last number of an answer, for models that speak in sentences.
         max_turns: turns of an attempt.
         max_tokens: tokens of a turn.
         held_out: tasks that are evaluated on.
         seed: of everything.
     """
-    world = gym_world(names=names, tools=tools, held_out=held_out, seed=seed)
+    world = gym_world(names=names, tools=tools, held_out=held_out, last_number=last_number, seed=seed)
     return {
         **player(world, model=model, seed=seed, max_turns=max_turns, max_tokens=max_tokens, reference=True),
         "reward": world.correct,

@@ -13,6 +13,7 @@ from handaxe.evaluation.result import Evaluation
 from handaxe.evaluation.run import evaluate
 from handaxe.models.load import load
 from handaxe.records import Sampling, Task, ToolCall, Turn
+from handaxe.rewards import extract
 from handaxe.rewards.answer_score import answer_score
 from handaxe.rewards.graded_call import graded_call
 from handaxe.rollouts.linear import linear
@@ -102,6 +103,7 @@ def gym_world(
     tools: List[ToolName] = ("calculator",),
     train: int = 4096,
     held_out: int = 200,
+    last_number: bool = False,
     seed: int = 0,
 ) -> World:
     """Tasks that tools help with; train and held-out items never overlap.
@@ -111,6 +113,7 @@ def gym_world(
             which needs no tool. Tasks are drawn from all in equal shares.
         tools: tools offered.
         train, held_out: how many tasks of each.
+        last_number: score the last number of an answer instead of its whole text, for models that speak in sentences.
         seed: of the training tasks; the held-out ones are always the same.
 
     Raises:
@@ -137,7 +140,7 @@ def gym_world(
         train=draw(train, seed, "train"),
         held_out=draw(held_out, 0, "test"),
         env=tool_chat(toolbox(tools)),
-        correct=answer_score(scorer=_score),
+        correct=answer_score(scorer=_score, extract=extract.last_number if last_number else extract.final_text),
     )
 
 

@@ -1,9 +1,11 @@
 from pathlib import Path
 
 import pytest
+import torch
 
 import handaxe.models.load
 from handaxe.errors import InputError
+from handaxe.models.chat_template import ChatTemplate
 from handaxe.models.compact import Compact
 from handaxe.models.load import load
 from handaxe.models.tiny import TinyConfig, TinyModel
@@ -29,9 +31,13 @@ def test_nothing_of_that_name_gets_one_clear_error(tmp_path):
 
 
 @pytest.mark.hf
-def test_smollm2_comes_with_its_chat_template():
+def test_smollm2_comes_with_its_chat_template_and_can_be_saved(tmp_path):
+    """A checkpoint of the real model: what was read from a GGUF file is plain weights, saved and read back."""
     pytest.importorskip("transformers")
-    from handaxe.models.chat_template import ChatTemplate
-
     model, format = load("smollm2")
     assert isinstance(format, ChatTemplate) and model.vocab_size == 49152
+    model.save(tmp_path)
+    again = load(str(tmp_path)).model
+    kept = dict(again.module.named_parameters())
+    assert all(torch.equal(parameter, kept[name]) for name, parameter in model.module.named_parameters())
+    assert again.tokenizer.chat_template == model.tokenizer.chat_template
