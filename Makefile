@@ -25,7 +25,7 @@ layers: $(VENV)/.test
 papers: $(VENV)/.test
 	$(VENV)/bin/handaxe papers
 
-# Rebuilds handaxe/models/tiny_checkpoint from nothing, on two cores in about ten minutes.
+# Rebuilds handaxe/models/tiny_checkpoint from nothing; it took 18 minutes on one core that was busy with other work.
 cold-start: $(VENV)/.quickstart
 	$(VENV)/bin/python -m handaxe.recipes.cold_start
 

@@ -1,8 +1,8 @@
 """Contracts for parts of your own, and doubles to test them with.
 
-    from handaxe.testing import check_reward, make_group
+from handaxe.testing import check_reward, make_group
 
-    check_reward(my_reward, make_group(...))        # raises AssertionError that says what it breaks
+check_reward(my_reward, make_group(...))        # raises AssertionError that says what it breaks
 """
 
 from handaxe.testing.batches import random_batch, random_policy
