@@ -9,12 +9,18 @@ import pytest
 import handaxe.selection
 from handaxe.testing.selection import check_selector
 
+
+def speaks_at_length(turn):
+    """An answer for the contract: a turn of more than two tokens."""
+    return turn.stop - turn.start > 2
+
+
 CURRICULA = ("in_order",)
 COMBINATORS = ("pipe",)
 NAMES = sorted(p.stem for p in Path(handaxe.selection.__path__[0]).glob("*.py") if p.stem != "__init__")
 VARIANTS = {
     "drop_equal_groups": [{}, {"tolerance": 0.5, "std": "population"}],
-    "void_turns": [{}, {"answer": lambda turn: turn.stop - turn.start > 2}],
+    "void_turns": [{}, {"answer": speaks_at_length}],
     "mask_overlong": [{}, {"reasons": ("length", "turns")}],
 }
 CASES = [
@@ -26,7 +32,7 @@ def factory(name):
     return getattr(importlib.import_module(f"handaxe.selection.{name}"), name)
 
 
-@pytest.mark.parametrize("name, arguments", CASES, ids=str)
+@pytest.mark.parametrize("name, arguments", CASES, ids=[f"{name}-{','.join(arguments)}" for name, arguments in CASES])
 def test_selector(name, arguments):
     check_selector(factory(name)(**arguments))
 
