@@ -2,14 +2,12 @@
 
 import copy
 import importlib.util
-import json
-import string
+import shutil
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 
-import handaxe
 from handaxe.models.chat_template import ChatTemplate
 from handaxe.models.compact import VOCAB_SIZE, Compact
 from handaxe.models.hermes import Hermes
@@ -41,33 +39,17 @@ def smollm2_tokenizer():
 
 
 @pytest.fixture(scope="session")
-def mistral_tokenizer():
-    """Sentencepiece-like BPE with byte fallback, as Llama 2 and Mistral have it: spaces written as a mark, one put in
-    front of every run of text, BOS added. Learned from this repository's own text."""
+def mistral_tokenizer(tmp_path_factory):
+    """Mistral's own sentencepiece BPE with byte fallback, 32,768 tokens, out of the package mistral-common: spaces
+    written as a mark, one put in front of a text, BOS added."""
     transformers = pytest.importorskip("transformers")
-    from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
-
-    learner = Tokenizer(models.BPE())
-    learner.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.Metaspace(), pre_tokenizers.Digits(True)])
-    text = [Path(handaxe.__file__).with_name(name).read_text() for name in ("records.py", "slots.py", "errors.py")]
-    trainer = trainers.BpeTrainer(vocab_size=1500, show_progress=False, initial_alphabet=list(string.printable))
-    learner.train_from_iterator(text, trainer)
-    learned = json.loads(learner.to_str())["model"]
-    control = ["<unk>", "<s>", "</s>", "[INST]", "[/INST]", "[TOOL_CALLS]", "[TOOL_RESULTS]", "[/TOOL_RESULTS]"]
-    control += [f"[control_{k}]" for k in range(4)]
-    pieces = [*control, *(f"<0x{byte:02X}>" for byte in range(256)), *learned["vocab"]]
-    vocab = {piece: i for i, piece in enumerate(dict.fromkeys(pieces))}
-    merges = [tuple(pair) for pair in learned["merges"]]
-    backend = Tokenizer(models.BPE(vocab, merges, unk_token="<unk>", fuse_unk=True, byte_fallback=True))
-    backend.normalizer = normalizers.Sequence([normalizers.Prepend("\u2581"), normalizers.Replace(" ", "\u2581")])
-    backend.decoder = decoders.Sequence(
-        [decoders.Replace("\u2581", " "), decoders.ByteFallback(), decoders.Fuse(), decoders.Strip(" ", 1, 0)]
-    )
-    backend.add_special_tokens([AddedToken(name, normalized=False, special=True) for name in control])
-    backend.post_processor = processors.TemplateProcessing(single="<s> $A", special_tokens=[("<s>", vocab["<s>"])])
-    return transformers.PreTrainedTokenizerFast(
-        tokenizer_object=backend, bos_token="<s>", eos_token="</s>", unk_token="<unk>"
-    )
+    pytest.importorskip("sentencepiece")
+    folder = tmp_path_factory.mktemp("mistral")
+    file = package_folder("mistral_common") / "data" / "mistral_instruct_tokenizer_240323.model.v3"
+    shutil.copy(file, folder / "tokenizer.model")
+    tokenizer = transformers.LlamaTokenizer.from_pretrained(folder, add_bos_token=True)
+    assert tokenizer.encode("hello")[0] == tokenizer.bos_token_id and len(tokenizer) == 32768
+    return tokenizer
 
 
 @pytest.fixture(scope="session", params=["smollm2", "mistral"])
