@@ -4,7 +4,7 @@ The world: "a b ?" asks for the last digit of 3 a + 7 b. The policy answers with
 reads the tool's reply; it begins knowing neither the sum nor the tool. tests/examples/test_from_scratch.py trains the
 same world with the library and compares the weights, seed for seed.
 
-    python examples/from_scratch.py          about twenty seconds on two cores
+    python examples/from_scratch.py          a few seconds on two cores
 """
 
 import hashlib

@@ -27,9 +27,9 @@ def test_two_steps(name, tmp_path):
     before = [p.detach().clone() for p in parts["engine"].model.module.parameters()]
     result = train(**parts, out=tmp_path / "run", progress=False)
     assert len(result.metrics) == 2
-    steps = sum(row["optimiser_steps"] for row in result.metrics)
+    pushed = any(row.get("grad_norm", 0.0) > 0 for row in result.metrics)
     moved = any(not torch.equal(a, b) for a, b in zip(before, parts["engine"].model.module.parameters()))
-    assert moved == (steps > 0)
+    assert moved == pushed
     assert all(math.isfinite(row["reward"]) for row in result.metrics)
     with RunRecord.open(tmp_path / "run") as record:
         evaluated = record.evaluations()
