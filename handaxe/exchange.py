@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from collections.abc import Sequence as List
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from handaxe.records import Ending, Finish, Message, ParsedTurn, Sampling, Task, ToolReply
 
 if TYPE_CHECKING:
     from handaxe.slots import ChatFormat, Env
 
-__all__ = ["Act", "Attempt", "Completion", "EnvReply", "Rendered", "Sample"]
+__all__ = ["Act", "Attempt", "Completion", "EnvReply", "Partial", "Rendered", "Sample", "Stopped", "Work"]
 
 
 class EnvReply(NamedTuple):
@@ -46,8 +46,22 @@ class Completion(NamedTuple):
     cost: float = 0.0
 
 
+class Partial(NamedTuple):
+    """The first part of a turn whose sampling was interrupted; parallel lists of length n >= 0, as in Completion."""
+
+    ids: list[int]
+    logp: list[float]
+    behaviour_logp: list[float]
+    version: list[int]
+
+
 class Sample(NamedTuple):
-    """A rollout's request: continue these ids. `stop` and `header` ids end the turn; `turn` counts from 0."""
+    """A rollout's request: continue these ids. `stop` and `header` ids end the turn; `turn` counts from 0.
+
+    `begun`: what was sampled of this turn before an interruption. The engine goes on after `ids` + `begun.ids`, its
+    completion holds all of the turn, and `max_tokens` and the draws (token n takes the n-th uniform number of `seed`)
+    count from the turn's first token.
+    """
 
     ids: List[int]
     sampling: Sampling
@@ -55,6 +69,7 @@ class Sample(NamedTuple):
     stop: frozenset[int]
     header: frozenset[int] = frozenset()
     turn: int = 0
+    begun: Partial | None = None
 
 
 class Act(NamedTuple):
@@ -63,6 +78,23 @@ class Act(NamedTuple):
     env: Env
     turn: ParsedTurn
     seed: int
+
+
+class Work(NamedTuple):
+    """A rollout's request: do something that may block, such as making, forking or closing an environment. The answer
+    is what `call()` returned; what it raised is raised in the plan, at the yield."""
+
+    call: Callable[[], Any]
+
+
+class Stopped(Exception):
+    """Raised in a plan, at the yield, when its attempt is no longer wanted. A plan that waits for a Sample finds in
+    `partial` what was sampled of the turn. It returns what it has, ended as truncated for "stopped"; it may yield Work
+    to clean up, nothing else."""
+
+    def __init__(self, partial: Partial | None = None):
+        super().__init__("the attempt is no longer wanted")
+        self.partial = partial
 
 
 @dataclass(frozen=True)

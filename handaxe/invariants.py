@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 __all__ = ["check"]
 
+REASONS = ("length", "turns", "budget", "stopped")
+
 
 def check(trajectory: Trajectory) -> None:
     """Check every invariant of the drawing in `handaxe.records`.
@@ -76,6 +78,6 @@ def _turn_problems(trajectory: Trajectory) -> list[str]:
     for i, sequence in enumerate(trajectory.sequences):
         if np.any(sequence.mask & ~seen[i]):
             problems.append(f"sequence {i}: sampled tokens that belong to no turn")
-    if trajectory.ending.kind == "truncated" and trajectory.ending.reason not in ("length", "turns", "budget"):
-        problems.append(f"truncated for {trajectory.ending.reason!r}; give length, turns or budget")
+    if trajectory.ending.kind == "truncated" and trajectory.ending.reason not in REASONS:
+        problems.append(f"truncated for {trajectory.ending.reason!r}; give {', '.join(REASONS)}")
     return problems

@@ -185,7 +185,7 @@ class Sequence:
 
 @dataclass(frozen=True)
 class Ending:
-    """How a trajectory ended. `reason` is length, turns or budget when truncated, else a sentence or empty."""
+    """How a trajectory ended. `reason` is length, turns, budget or stopped when truncated, else a sentence or empty."""
 
     kind: EndingKind
     reason: str = ""

@@ -13,7 +13,8 @@ from collections.abc import Callable, Generator, Mapping
 from collections.abc import Sequence as List
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
-from handaxe.exchange import Act, Attempt, Completion, EnvReply, Rendered, Sample
+from handaxe.exchange import Act, Attempt, Completion, EnvReply, Partial, Rendered, Sample, Stopped, Work
+from handaxe.networks import AdapterModel, Model
 from handaxe.records import (
     Advantages,
     Group,
@@ -28,7 +29,6 @@ from handaxe.records import (
 from handaxe.tensors import Batch, LossOut, PolicyOut
 
 if TYPE_CHECKING:
-    from contextlib import AbstractContextManager
     from pathlib import Path
 
     import numpy as np
@@ -49,6 +49,7 @@ __all__ = [
     "Judge",
     "Loss",
     "Model",
+    "Partial",
     "Rendered",
     "Reward",
     "Rollout",
@@ -57,6 +58,10 @@ __all__ = [
     "Selector",
     "Shaper",
     "Stateful",
+    "Stopped",
+    "Stream",
+    "Streams",
+    "Work",
 ]
 
 
@@ -161,51 +166,7 @@ class ChatFormat(Protocol):
         ...
 
 
-# --- models and engines ----------------------------------------------------------------------------------------
-
-
-class Model(Protocol):
-    """A causal language model as engines need it. Caches are opaque to the engine."""
-
-    pad_id: int
-    vocab_size: int
-    hidden_size: int
-    max_length: int
-
-    @property
-    def module(self) -> torch.nn.Module:
-        """Holds the parameters."""
-        ...
-
-    def forward(self, ids_BT: torch.Tensor, attend_BT: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """Right-padded ids -> logits [B, T, V] (position t predicts token t + 1) and hidden states [B, T, D]."""
-        ...
-
-    def prefill(self, rows: List[List[int]], room: int) -> tuple[torch.Tensor, Any]:
-        """Logits [B, V] after each row (ragged) and a cache with room for `room` more tokens a row."""
-        ...
-
-    def decode(self, ids_B: torch.Tensor, cache: Any) -> tuple[torch.Tensor, Any]:
-        """Logits [B, V] after one more token a row."""
-        ...
-
-    def keep(self, cache: Any, rows: torch.Tensor) -> Any:
-        """The cache of the chosen rows (int64 index)."""
-        ...
-
-    def save(self, folder: Path) -> None:
-        """Write weights, configuration and tokenizer so that the same class can load them."""
-        ...
-
-
-@runtime_checkable
-class AdapterModel(Protocol):
-    """What a Model offers besides when all that trains is an adapter on frozen weights (LoRA): a reference model
-    that costs no copy."""
-
-    def without_adapter(self) -> AbstractContextManager[None]:
-        """The frozen weights alone, while it lasts."""
-        ...
+# --- engines ----------------------------------------------------------------------------------------
 
 
 class Engine(Protocol):
@@ -246,10 +207,50 @@ class Engine(Protocol):
         ...
 
 
+class Stream(Protocol):
+    """Sampling at work, with requests joining and leaving between two tokens (continuous batching).
+
+    A completion depends on its request and the weights alone, not on what else is in the stream. When the engine's
+    version has changed since the last `poll`, requests go on under the new weights from where they are, and nothing
+    computed under the old ones is used again.
+    """
+
+    def submit(self, request: Sample) -> int:
+        """Add a request; its ticket, counted from 0. Raises InputError for one that cannot be sampled."""
+        ...
+
+    def poll(self, wait: float = 0.0) -> list[tuple[int, Completion]]:
+        """Write one more token for every request that is in, and hand over those that ended, in order of ticket. A
+        stream that samples elsewhere waits up to `wait` seconds for one to end instead."""
+        ...
+
+    def interrupt(self, ticket: int) -> Partial:
+        """Take a request out and hand over what is sampled of it so far."""
+        ...
+
+    def __len__(self) -> int:
+        """How many requests are in, or wait to get in."""
+        ...
+
+    def close(self) -> None:
+        """Forget every request and release the memory."""
+        ...
+
+
+@runtime_checkable
+class Streams(Protocol):
+    """An engine that can sample continuously. The driver makes do without, a batch at a time."""
+
+    def stream(self) -> Stream:
+        """A new stream. It may keep keys and values of ended requests, to go on from when a request begins alike."""
+        ...
+
+
 # --- rollouts --------------------------------------------------------------------------------------------------
 
-RolloutPlan = Generator["Sample | Act", "Completion | EnvReply", list[Trajectory]]
-"""A rollout strategy at work: yields requests, receives their results, returns its trajectories. No I/O."""
+RolloutPlan = Generator["Sample | Act | Work", "Any", list[Trajectory]]
+"""A rollout strategy at work: yields requests, receives a Completion for a Sample, an EnvReply for an Act and what was
+returned for Work, and returns its trajectories. It does no I/O itself; `Stopped` may be raised at any yield."""
 
 
 Rollout = Callable[[Attempt], RolloutPlan]

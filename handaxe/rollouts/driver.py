@@ -5,7 +5,7 @@ from collections.abc import Sequence as List
 from concurrent.futures import ThreadPoolExecutor
 
 from handaxe.records import Ending, Trajectory
-from handaxe.slots import Act, Attempt, Completion, Engine, EnvReply, Rollout, RolloutPlan, Sample
+from handaxe.slots import Act, Attempt, Completion, Engine, EnvReply, Rollout, RolloutPlan, Sample, Work
 
 __all__ = ["run"]
 
@@ -65,7 +65,7 @@ class _Live:
 
     def __init__(self, plan: RolloutPlan):
         self.plan = plan
-        self.request: Sample | Act | None = None
+        self.request: Sample | Act | Work | None = None
         self.result: list[Trajectory] = []
 
     def advance(self, answer: Completion | EnvReply | None) -> None:

@@ -1,0 +1,20 @@
+"""The models that ship offer what an engine needs of one."""
+
+import inspect
+
+import pytest
+
+from handaxe import networks
+from handaxe.models.huggingface import AdaptedModel, HuggingFaceModel
+from handaxe.models.tiny import TinyModel
+
+
+@pytest.mark.parametrize("kind", [TinyModel, HuggingFaceModel, AdaptedModel])
+def test_every_model_has_the_methods_of_the_protocol(kind):
+    wanted = {name for name, value in vars(networks.Model).items() if inspect.isfunction(value)} - {"__init__"}
+    assert {name for name in wanted if not name.startswith("_")} <= set(dir(kind))
+
+
+def test_only_a_model_with_an_adapter_says_so():
+    assert issubclass(AdaptedModel, networks.AdapterModel)
+    assert not issubclass(HuggingFaceModel, networks.AdapterModel)
