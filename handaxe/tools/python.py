@@ -25,6 +25,7 @@ from pydantic_monty import (
 
 from handaxe.errors import InfrastructureError, InputError, Retry
 from handaxe.tools.decorator import Tool, tool
+from handaxe.tools.sandbox.reply import reply_text
 from handaxe.tools.schema import ToolContext
 
 __all__ = ["python"]
@@ -35,6 +36,8 @@ MAX_PRINTED = 16 * 2**20
 """Bytes of the longest output that is kept; printing more is a limit hit, of which the worker learns at the end."""
 EPOCH = datetime(2026, 1, 1)
 """What the clock in the sandbox always says: the same program prints the same in every run."""
+ROOMY = 64
+"""A state of less than this part of the memory limit is taken to fit when it is loaded again."""
 REVERTED = "The session is as it was before this call."
 LOCK = threading.Lock()
 DIRECT = ToolContext(call_id="", seed=0)
@@ -107,7 +110,13 @@ class _Session:
                 if self.state is not None:
                     session.load_session(self.state)
                 text, failed = _feed(session, code)
-                self.state = session.dump()
+                state = session.dump()
+            if len(state) > (self.limits.get("max_memory") or 0) // ROOMY:
+                # A state may need more to load than it had when it was dumped; kept, it would fail every later call.
+                with pool.checkout(limits=self.limits, os_policy=policy) as session:
+                    session.load_session(state)
+                    session.dump()
+            self.state = state
         except _LimitError as limit:
             raise Retry(f"{limit}\n{REVERTED}") from None
         except MontyRuntimeError as broken:
@@ -150,11 +159,11 @@ def _feed(session: MontySession, code: str) -> tuple[str, bool]:
         shown = _show(session, value)
     except (MontySyntaxError, MontyRuntimeError) as error:
         if isinstance(error.exception(), MemoryError | TimeoutError):
-            raise _LimitError(_lines(printed.output, error.display())) from None
-        return _lines(printed.output, error.display()), True
+            raise _LimitError(reply_text(printed.output, error.display())) from None
+        return reply_text(printed.output, error.display()), True
     except (MontyConversionError, ValueError, RecursionError) as error:
-        return _lines(printed.output, f"the value of the last expression cannot be shown: {error}"), True
-    return _lines(printed.output, shown), False
+        return reply_text(printed.output, f"the value of the last expression cannot be shown: {error}"), True
+    return reply_text(printed.output, shown), False
 
 
 def _show(session: MontySession, value: Any) -> str:
@@ -167,13 +176,6 @@ def _show(session: MontySession, value: Any) -> str:
         except MontyRuntimeError:
             return f"<{value.name} object>"  # nothing in the session holds it, so it is gone already
     return repr(value)
-
-
-def _lines(printed: str, rest: str) -> str:
-    """The two after each other, on lines of their own; no newline at the end of what was merely printed."""
-    if not rest:
-        return printed.removesuffix("\n")
-    return printed + ("" if not printed or printed.endswith("\n") else "\n") + rest
 
 
 @functools.cache

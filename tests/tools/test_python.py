@@ -78,6 +78,15 @@ def test_a_state_too_large_to_keep_is_a_memory_limit():
     assert run(session, "x") == ("ok", "1")
 
 
+@pytest.mark.parametrize("code", ["x = []\nfor _ in range(10**5):\n    x = [x]", "x = [0] * 800_000"])
+def test_a_state_that_cannot_be_loaded_again_is_not_kept(code):
+    session = python(memory=2**24, seconds=2)
+    run(session, "y = 1")
+    status, text = run(session, code)
+    assert status == "ok" or (status == "retry" and "MemoryError" in text)
+    assert run(session, "y") == ("ok", "1")
+
+
 def test_ten_megabytes_are_cut():
     session = python(max_chars=200, seconds=0.5)
     status, text = run(session, "print('a' * 10**7)")

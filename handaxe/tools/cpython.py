@@ -1,0 +1,246 @@
+"""A full CPython session in a bubblewrap sandbox, one for each rollout."""
+
+from __future__ import annotations
+
+import base64
+import os
+import stat
+import weakref
+from collections.abc import Mapping, Sequence
+from pathlib import PurePosixPath
+from typing import Annotated, Any, NoReturn
+
+from handaxe.errors import InfrastructureError, InputError, Retry
+from handaxe.tools.decorator import Tool, tool
+from handaxe.tools.sandbox.command import Spec
+from handaxe.tools.sandbox.layout import layout_of
+from handaxe.tools.sandbox.limits import Limits
+from handaxe.tools.sandbox.pool import Pool, pool_of
+from handaxe.tools.sandbox.probe import probe
+from handaxe.tools.sandbox.process import Ended, Worker
+from handaxe.tools.sandbox.reply import reply_text
+from handaxe.tools.schema import ToolContext
+
+__all__ = ["PythonSession", "cpython"]
+
+MAX_CODE = 50_000
+"""Characters of the longest program."""
+MAX_FILE = 2**20
+"""Bytes of the largest file that is read back, unless told otherwise."""
+KEPT = "The session goes on; names set so far are kept."
+EMPTY = "The session starts again: names are gone, and files are as at the beginning."
+SETUP = 30.0
+"""Seconds to write the given files."""
+DIRECT = ToolContext(call_id="", seed=0)
+"""Stands in for the context when the tool is called as a plain function."""
+LIMITS = Limits()
+PACKAGES = ("numpy", "sympy", "pandas")
+
+
+def cpython(
+    *,
+    limits: Limits = LIMITS,
+    files: Mapping[str, str | bytes] | None = None,
+    outputs: Sequence[str] = (),
+    packages: Sequence[str] = PACKAGES,
+    preload: Sequence[str] = (),
+    interpreter: str | os.PathLike[str] | None = None,
+    warm: int = 2,
+    live: int = 200,
+    max_chars: int = 4_000,
+    cost: float = 0.0,
+) -> Tool:
+    """Make a CPython session in a sandbox of its own; pass `cpython` or `lambda: cpython(files=...)` to an environment.
+
+    The code runs as nobody in a bubblewrap sandbox: no network, no other process, nothing of this machine but the
+    interpreter and the named packages, read-only, and a private folder that is gone with the session. A session is one
+    process from a pool of started ones; it begins with the first call, keeps names and files for the next, stands
+    still between calls, and is destroyed by `close`. docs/sandboxes.md says what is promised and what is not.
+
+    The policy reads what was printed, then the value of the last expression as `repr` writes it, unless None. An error
+    is status "retry" and ends with the traceback. At the limit of time or output the code is interrupted, status
+    "retry", and the names stay. Code that cannot be interrupted, or ends its own process (by `os._exit`, a crash, the
+    limit on processor time, too many files), is killed: "retry", and the next call finds a new, empty session with
+    the given files. `random` is seeded by the first call's seed, and so is numpy's when it is preloaded.
+
+    Args:
+        limits: of a session and a call.
+        files: what lies in the folder at the start, by relative path; text is written as UTF-8.
+        outputs: paths of files whose text `report()` shows.
+        packages: distributions that can be imported, with what they require.
+        preload: modules to import before a session is waited for, such as "numpy"; each saves its time in the first
+            call that uses it and costs its memory in every session.
+        interpreter: path of another CPython, with packages of its own; None: this one.
+        warm: sessions of this kind that are kept started ahead in this process, >= 0.
+        live: most sessions of this kind at once, >= 1; one more is an `infra_error`.
+        max_chars: most characters of a reply.
+        cost: of one call.
+
+    Returns:
+        The tool `python(code)`. Its `owner` is a PythonSession.
+
+    Raises:
+        InputError: bubblewrap is missing or cannot run here (found by running it), never an unsandboxed run; a package
+            is not installed; a limit or path out of range.
+
+    Example:
+        run = cpython(); run("import numpy as np\\nx = np.arange(4)"); run("int(x.sum())") is "6"; run.owner.close().
+    """
+    limits.check()
+    if isinstance(packages, str) or isinstance(preload, str) or isinstance(outputs, str):
+        raise InputError("packages, preload and outputs are lists of names, such as ('numpy',)")
+    for name in (*(files or ()), *outputs):
+        _parts(name)
+    contents = {name: text.encode() if isinstance(text, str) else bytes(text) for name, text in (files or {}).items()}
+    if sum(map(len, contents.values())) > limits.disk // 2:
+        raise InputError(f"the files have more than half of the {limits.disk} bytes of the folder; give it more disk")
+    chosen = None if interpreter is None else os.fspath(interpreter)
+    probe(chosen)
+    spec = Spec(layout_of(chosen, tuple(packages)), limits, tuple(preload))
+    pool = pool_of(spec, warm=warm, live=live)
+    return PythonSession(pool, contents, tuple(outputs)).python.but(max_chars=max_chars, cost=cost)
+
+
+class PythonSession:
+    """The session that owns the tool `python`. Made by `cpython`."""
+
+    def __init__(self, pool: Pool, files: dict[str, bytes], outputs: tuple[str, ...]):
+        self._pool, self._files, self._outputs = pool, files, outputs
+        self._worker: Worker | None = None
+        self._finalizer: weakref.finalize | None = None
+        self._restarts = 0
+        self._closed = False
+        self._owner = os.getpid()
+
+    @tool(timeout=None)
+    def python(self, code: Annotated[str, "the program"], context: ToolContext = DIRECT) -> str:
+        """Run Python and read what it prints and the value of its last expression. Names stay for the next call."""
+        if len(code) > MAX_CODE:
+            raise Retry(f"the program has {len(code)} characters, the limit is {MAX_CODE}")
+        worker = self._begun(context.seed)
+        limits = self._pool.spec.limits
+        answer = worker.ask({"op": "run", "code": code}, seconds=limits.seconds)
+        if not answer.alive:
+            self._drop()
+            self._restarts += 1
+        if answer.stop:
+            text = reply_text(answer.printed, answer.text if answer.failed else "")
+            raise Retry(reply_text(text, f"{_why(answer, limits)}\n{KEPT if answer.alive else EMPTY}"))
+        text = reply_text(answer.printed, answer.text)
+        if answer.failed:
+            raise Retry(text)
+        return text
+
+    def read(self, name: str, *, limit: int = MAX_FILE) -> bytes | None:
+        """The content of a file in the session's folder as it is now. No symbolic link is followed on the way.
+
+        Returns:
+            None when there is no such regular file, or no session yet (then the given files count).
+
+        Raises:
+            InputError: the path is absolute, empty or has "..", or the file has more than `limit` bytes.
+        """
+        parts = _parts(name)
+        if self._worker is None or self._worker.folder is None:
+            return self._files.get(name)
+        try:
+            folder = os.dup(self._worker.folder)
+            try:
+                for part in parts[:-1]:
+                    inner = os.open(part, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)
+                    os.close(folder)
+                    folder = inner
+                flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+                descriptor = os.open(parts[-1], flags, dir_fd=folder)
+            finally:
+                os.close(folder)
+        except OSError:
+            return None
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            os.close(descriptor)
+            return None
+        with open(descriptor, "rb") as file:
+            content = file.read(limit + 1)
+        if len(content) > limit:
+            raise InputError(f"the file {name!r} has more than {limit} bytes")
+        return content
+
+    def report(self) -> Mapping[str, Any]:
+        """`restarts`: how often the session was killed; `files`: the text of each of `outputs`, None where there is
+        none or it is too large or no UTF-8."""
+        return {"restarts": self._restarts, "files": {name: self._text(name) for name in self._outputs}}
+
+    def snapshot(self) -> NoReturn:
+        """A running process cannot be copied."""
+        raise InputError(
+            "a CPython session is a process, which cannot be copied, so a rollout with it cannot fork; "
+            "handaxe.tools.python is a Python session that can"
+        )
+
+    def restore(self, state: Any) -> NoReturn:
+        """As `snapshot`."""
+        del state
+        self.snapshot()
+
+    def close(self) -> None:
+        """Destroy the session; later calls fail."""
+        self._closed = True
+        self._drop()
+
+    def _text(self, name: str) -> str | None:
+        try:
+            content = self.read(name)
+            return None if content is None else content.decode()
+        except (InputError, UnicodeDecodeError):
+            return None
+
+    def _begun(self, seed: int) -> Worker:
+        """The session's process, which is started when there is none."""
+        if self._closed:
+            raise InfrastructureError("the Python session is closed")
+        if self._owner != os.getpid():
+            raise InfrastructureError("the Python session belongs to the process that this one was forked from")
+        if self._worker is not None:
+            return self._worker
+        worker = self._pool.take()
+        self._worker = worker
+        # A session that nobody closes is destroyed when nobody holds it any more.
+        self._finalizer = weakref.finalize(self, self._pool.discard, worker)
+        files = {name: base64.b64encode(content).decode() for name, content in self._files.items()}
+        begun = worker.ask({"op": "begin", "seed": seed, "files": files}, seconds=SETUP)
+        if begun.stop:
+            self._drop()
+            raise InfrastructureError(f"the Python sandbox did not begin: {begun.stop} {begun.printed[-500:]}")
+        return worker
+
+    def _drop(self) -> None:
+        if self._finalizer is not None:
+            self._finalizer()
+        self._worker, self._finalizer = None, None
+
+
+def _parts(name: str) -> tuple[str, ...]:
+    """The folders and the name in a relative path that stays where it is."""
+    path = PurePosixPath(name) if isinstance(name, str) else PurePosixPath("/")
+    bad = path.is_absolute() or not path.parts or ".." in path.parts or "\0" in str(path)
+    if bad or str(path) != name or len(name) > 200:
+        raise InputError(
+            f"{name!r} is no path of a file in the session's folder: use a relative one such as 'data.csv'"
+        )
+    return path.parts
+
+
+def _why(answer: Ended, limits: Limits) -> str:
+    """What the policy reads about a call that did not end by itself."""
+    if answer.stop == "time":
+        return f"TimeoutError: the code ran for more than {limits.seconds:g} seconds"
+    if answer.stop == "output":
+        return f"OutputError: the code printed more than {limits.output} bytes"
+    if answer.stop == "files":
+        return "FileError: the code made too many files"
+    if answer.stop == "protocol":
+        return "ProcessError: the code wrote into the sandbox's own channel"
+    signals = {132: "an illegal instruction", 134: "abort", 135: "a bus error", 139: "a segmentation fault"}
+    if answer.status == 137:
+        return f"ProcessError: Python was killed (the limit on processor time is {limits.cpu} seconds in all)"
+    return f"ProcessError: Python ended itself ({signals.get(answer.status, f'exit status {answer.status}')})"

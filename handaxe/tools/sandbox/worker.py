@@ -1,0 +1,210 @@
+"""The program that runs inside the sandbox and carries out one session's code.
+
+It is started as a script there, knows only the standard library, and is given its settings as JSON. It answers frames
+on a socket: four bytes of length, then the body. A request is JSON; an answer is the request's nonce, "0" or "1" for
+failed, and text. Whatever the code does to this program, the host believes none of it: it reads the answer as text of
+bounded length that the session wrote.
+"""
+
+import _socket
+import ast
+import base64
+import gc
+import importlib
+import io
+import json
+import linecache
+import os
+import random
+import resource
+import signal
+import struct
+import sys
+import traceback
+import types
+
+__all__ = ["Session", "main"]
+
+INSIDE = 1
+"""The user that a worker started as root of its namespace becomes; outside it is an unprivileged one."""
+STACK = 8 * 2**20
+MORE = "..."
+
+
+class Session:
+    """One namespace in which programs are run one after another."""
+
+    def __init__(self, longest: int):
+        self.longest = longest
+        self.calls = 0
+        self.running = False
+        self.streams = (sys.stdout, sys.stderr)
+        self.module = types.ModuleType("__main__")
+        self.module.__dict__["__builtins__"] = __builtins__
+
+    def run(self, code: str) -> tuple[str, bool]:
+        """The value of the last expression, or the traceback and True."""
+        self.calls += 1
+        name = f"<call {self.calls}>"
+        linecache.cache[name] = (len(code), None, code.splitlines(keepends=True), name)
+        sys.modules["__main__"] = self.module
+        try:
+            self.running = True
+            try:
+                value = self._execute(code, name)
+                text, failed = self._show(value)
+            finally:
+                self.running = False
+        except BaseException as error:
+            text, failed = _explain(error), True
+        for stream in (sys.stdout, sys.stderr, *self.streams):
+            try:
+                stream.flush()
+            except BaseException:
+                continue  # the code closed or replaced it
+        if len(text) > self.longest:
+            text = text[: self.longest // 2] + MORE + text[-self.longest // 2 :]
+        return text, failed
+
+    def _execute(self, code: str, name: str) -> object:
+        tree = compile(code, name, "exec", ast.PyCF_ONLY_AST)
+        assert isinstance(tree, ast.Module)
+        scope = self.module.__dict__
+        last = tree.body[-1] if tree.body else None
+        if not isinstance(last, ast.Expr):
+            exec(compile(tree, name, "exec"), scope)
+            return None
+        del tree.body[-1]
+        exec(compile(tree, name, "exec"), scope)
+        return eval(compile(ast.Expression(last.value), name, "eval"), scope)
+
+    def _show(self, value: object) -> tuple[str, bool]:
+        if value is None:
+            return "", False
+        try:
+            return repr(value), False
+        except Exception as error:
+            return f"the value of the last expression cannot be shown: {_explain(error)}", True
+
+    def on_interrupt(self, signum: int, frame: object) -> None:
+        """Only code of the session is interrupted, never what stands around it."""
+        if self.running:
+            raise KeyboardInterrupt
+
+
+def _explain(error: BaseException) -> str:
+    """The traceback without this program's own frames."""
+    try:
+        shown = traceback.TracebackException.from_exception(error)
+        frames = [frame for frame in shown.stack if frame.filename != __file__]
+        shown.stack = traceback.StackSummary.from_list(frames)
+        return "".join(shown.format()).rstrip("\n")
+    except BaseException:
+        return f"{type(error).__name__}: (it cannot be shown)"
+
+
+def main() -> None:
+    """Become nobody, load what is to be loaded, accept the limits, then answer until the host hangs up."""
+    settings = json.loads(sys.argv[1])
+    sys.argv = [""]
+    channel = _open_channel()
+    sys.path[0] = ""
+    sys.path.append(settings["packages"])
+    dropped = os.getuid() == 0
+    if dropped:
+        os.setgroups([])
+        os.setresgid(INSIDE, INSIDE, INSIDE)
+        os.setresuid(INSIDE, INSIDE, INSIDE)
+    for name in settings["preload"]:
+        importlib.import_module(name)
+    gc.collect()
+    _accept(settings, own=1 if dropped else 2)
+    _announce(channel)
+    session = Session(settings["output"])
+    signal.signal(signal.SIGINT, session.on_interrupt)
+    while (request := _receive(channel)) is not None:
+        text, failed = "", False
+        if request["op"] == "begin":
+            _begin(request)
+        else:
+            text, failed = session.run(request["code"])
+        _send(channel, f"{request['nonce']}{int(failed)}{text}".encode(errors="backslashreplace"))
+
+
+def _open_channel() -> int:
+    """The socket, away from descriptor 0; what is printed goes to a pipe of its own, as 1 and 2."""
+    channel = os.dup(0)
+    null = os.open("/dev/null", os.O_RDONLY)
+    os.dup2(null, 0)
+    os.close(null)
+    for stream in (sys.stdout, sys.stderr):
+        assert isinstance(stream, io.TextIOWrapper)
+        stream.reconfigure(encoding="utf-8", errors="backslashreplace", line_buffering=True)
+    return channel
+
+
+def _accept(settings: dict, own: int) -> None:
+    """Lower every limit for good. The memory is counted from here, so that the interpreter itself costs nothing."""
+    with open("/proc/self/statm") as file:
+        size = int(file.read().split()[0]) * resource.getpagesize()
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    limits = {
+        resource.RLIMIT_AS: size + settings["memory"],
+        resource.RLIMIT_CPU: int(used.ru_utime + used.ru_stime) + 1 + settings["cpu"],
+        resource.RLIMIT_FSIZE: settings["disk"],
+        resource.RLIMIT_NOFILE: settings["open_files"],
+        resource.RLIMIT_NPROC: own + settings["threads"],
+        resource.RLIMIT_STACK: STACK,
+        # 1, not 0: with 0 the kernel still hands a core to a program that the host registered for them.
+        resource.RLIMIT_CORE: 1,
+        resource.RLIMIT_MEMLOCK: 0,
+        resource.RLIMIT_MSGQUEUE: 0,
+    }
+    for kind, most in limits.items():
+        hard = resource.getrlimit(kind)[1]
+        most = most if hard == resource.RLIM_INFINITY else min(most, hard)
+        resource.setrlimit(kind, (most, most))
+
+
+def _announce(channel: int) -> None:
+    """Say that all is ready, and hand over the private folder, so that the host can measure it and read from it."""
+    folder = os.open(".", os.O_RDONLY | os.O_DIRECTORY)
+    with_socket = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM, 0, os.dup(channel))
+    with_socket.sendmsg([b"ready"], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, struct.pack("i", folder))])
+    with_socket.close()
+    os.close(folder)
+
+
+def _begin(request: dict) -> None:
+    random.seed(request["seed"])
+    if "numpy" in sys.modules:
+        sys.modules["numpy"].random.seed(request["seed"] % 2**32)
+    for name, content in request["files"].items():
+        os.makedirs(os.path.dirname(name) or ".", exist_ok=True)
+        with open(name, "wb") as file:
+            file.write(base64.b64decode(content))
+
+
+def _receive(channel: int) -> "dict | None":
+    header = _exactly(channel, 4)
+    return None if header is None else json.loads(_exactly(channel, struct.unpack(">I", header)[0]) or b"null")
+
+
+def _exactly(channel: int, count: int) -> "bytes | None":
+    data = b""
+    while len(data) < count:
+        piece = os.read(channel, count - len(data))
+        if not piece:
+            return None
+        data += piece
+    return data
+
+
+def _send(channel: int, body: bytes) -> None:
+    left = struct.pack(">I", len(body)) + body
+    while left:
+        left = left[os.write(channel, left) :]
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,34 @@
+"""Reads the hostile programs: `### name | what the reply must hold`, alternatives joined by " or ", then the program.
+
+In a program @CANARY@ is a file of the host, @NONCE@ what is in it, @PORT@ and @ABSTRACT@ are listeners, @PID@ is the
+host's process. A program that gets through prints ESCAPED.
+"""
+
+import platform
+import re
+from pathlib import Path
+from typing import NamedTuple
+
+HERE = Path(__file__).parent
+
+
+class Program(NamedTuple):
+    family: str
+    name: str
+    holds: tuple[str, ...]
+    code: str
+
+    def aimed(self, targets):
+        return re.sub(r"@([A-Z]+)@", lambda found: str(targets[found[1]]), self.code)
+
+
+def programs():
+    found = []
+    for path in sorted(HERE.glob("*.txt")):
+        for part in re.split(r"^### ", path.read_text(encoding="ascii"), flags=re.MULTILINE)[1:]:
+            title, code = part.split("\n", 1)
+            name, holds = title.split(" |")
+            found.append(Program(path.stem, name, tuple(holds.strip().split(" or ")), code))
+    # Numbers of system calls and machine code are those of one machine.
+    native = platform.machine() == "x86_64"
+    return [one for one in found if native or not re.search(r"syscall\(|prot=7|bytes\.fromhex", one.code)]

@@ -1,0 +1,22 @@
+import pytest
+
+from handaxe.errors import InputError
+from handaxe.tools.sandbox.command import Spec
+from handaxe.tools.sandbox.layout import layout_of
+from handaxe.tools.sandbox.limits import Limits
+from handaxe.tools.sandbox.probe import probe
+
+
+@pytest.fixture(scope="session")
+def sandbox():
+    """Skips where bubblewrap cannot run, saying why."""
+    try:
+        probe()
+    except InputError as error:
+        pytest.skip(str(error))
+
+
+@pytest.fixture
+def spec(sandbox):
+    """A bare interpreter with small limits."""
+    return Spec(layout_of(None, ()), Limits(seconds=1.0, disk=2**18, threads=2, output=2**14))

@@ -1,0 +1,76 @@
+import json
+
+import pytest
+
+from handaxe.errors import InputError
+from handaxe.tools.sandbox.command import Spec, command, find_bubblewrap, outside_id
+from handaxe.tools.sandbox.layout import Mounted
+from handaxe.tools.sandbox.limits import Limits
+
+LAYOUT = Mounted(
+    "/opt/py/bin/python3",
+    (("usr/lib", "/lib"),),
+    (("/opt/py/lib", "/opt/py/lib"), ("/a/b", "/packages/b")),
+    ("/opt/py/lib/x",),
+)
+
+
+def words(as_root):
+    spec = Spec(LAYOUT, Limits(disk=12345), ("json",))
+    return command(spec, bubblewrap="/bin/bwrap", descriptors={"info": 5, "seccomp": 6, "block": 7}, as_root=as_root)
+
+
+def after(command, word):
+    return command[command.index(word) + 1]
+
+
+@pytest.mark.parametrize("as_root", [True, False])
+def test_nothing_is_shared(as_root):
+    made = words(as_root)
+    assert {f"--unshare-{kind}" for kind in ("user", "ipc", "pid", "net", "uts", "cgroup")} <= set(made)
+    assert {"--die-with-parent", "--new-session", "--clearenv"} <= set(made)
+    assert (after(made, "--cap-drop"), after(made, "--seccomp"), after(made, "--size")) == ("ALL", "6", "12345")
+    assert "--bind" not in made and "--dev" not in made
+    assert ("--cap-add" in made, "--userns-block-fd" in made) == (as_root, as_root)
+
+
+def test_the_root_becomes_read_only_after_everything_else():
+    made = words(False)
+    mounts = [
+        place for place, word in enumerate(made) if word in ("--ro-bind", "--tmpfs", "--dir", "--symlink", "--proc")
+    ]
+    assert max(mounts) < max(place for place in range(len(made)) if made[place : place + 2] == ["--remount-ro", "/"])
+    covered = made.index("/opt/py/lib/x")
+    assert made[covered - 1 : covered + 3] == ["--tmpfs", "/opt/py/lib/x", "--remount-ro", "/opt/py/lib/x"]
+    assert made.index("/opt/py/lib/x") > made.index("--ro-bind")
+
+
+def test_folders_on_the_way_are_open_to_all():
+    made = words(False)
+    folders = [made[place + 1] for place, word in enumerate(made) if word == "--dir"]
+    assert {"/opt", "/opt/py", "/packages", "/dev"} <= set(folders) and folders == sorted(folders)
+
+
+def test_the_worker_is_told_its_limits():
+    told = json.loads(words(False)[-1])
+    assert (told["disk"], told["preload"], told["packages"]) == (12345, ["json"], "/packages")
+
+
+@pytest.mark.parametrize(
+    ("text", "user", "outside"),
+    [
+        ("0 0 4294967295", 0, 65534),
+        ("0 100000 65536", 0, 65534),
+        ("0 100000 1000", 0, 999),
+        ("0 1000 1", 0, None),
+        ("0 0 4294967295", 1000, None),
+    ],
+)
+def test_who_the_code_is_outside(text, user, outside):
+    assert outside_id(text + "\n", user) == outside
+
+
+def test_without_bubblewrap(monkeypatch, tmp_path):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(InputError, match="apt-get install bubblewrap"):
+        find_bubblewrap()

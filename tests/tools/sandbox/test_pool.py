@@ -1,0 +1,101 @@
+import os
+import threading
+
+import pytest
+
+from handaxe.errors import InfrastructureError, InputError
+from handaxe.tools.sandbox.pool import Pool, pool_of
+
+
+@pytest.fixture
+def pool(spec):
+    made = Pool(spec, warm=1, live=3)
+    yield made
+    made.close()
+
+
+def ask(worker, code):
+    return worker.ask({"op": "run", "code": code}, seconds=5).text
+
+
+def test_no_worker_serves_twice(pool):
+    one = pool.take()
+    assert ask(one, "x = 1\nx") == "1"
+    pool.discard(one)
+    pool.discard(one)
+    two = pool.take()
+    assert two is not one and "NameError" in ask(two, "x")
+    assert not one.alive and two.alive
+
+
+def test_never_more_than_live(pool):
+    workers = [pool.take() for _ in range(3)]
+    with pytest.raises(InfrastructureError, match="live="):
+        pool.take()
+    pool.discard(workers.pop())
+    assert ask(pool.take(), "1") == "1"
+
+
+def test_one_that_died_while_it_waited_is_passed_over(pool):
+    taken = pool.take()
+    with pool.change:
+        pool.change.wait_for(lambda: pool.ready, timeout=60)
+        dead = pool.ready[0]
+    dead.process.kill()
+    dead.process.wait()
+    try:
+        another = pool.take()
+    except InfrastructureError:
+        another = pool.take()  # it had not greeted yet: told apart only by what it says
+    assert another is not dead and ask(another, "1") == "1"
+    pool.discard(taken)
+
+
+def test_many_threads_take_at_once(spec):
+    pool, seen = Pool(spec, warm=0, live=20), []
+
+    def work():
+        worker = pool.take()
+        seen.append((worker, ask(worker, "1 + 1")))
+        pool.discard(worker)
+
+    threads = [threading.Thread(target=work) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert [text for _, text in seen] == ["2"] * 8 and len({id(worker) for worker, _ in seen}) == 8
+    assert not pool.taken
+    pool.close()
+    with pytest.raises(InfrastructureError, match="closed"):
+        pool.take()
+
+
+def test_closing_kills_all(pool):
+    worker = pool.take()
+    pool.close()
+    assert not worker.alive and not pool.ready
+    assert pool.thread.join(timeout=30) is None and not pool.thread.is_alive()
+
+
+def test_a_child_has_a_pool_of_its_own(spec):
+    pool = pool_of(spec, warm=0, live=5)
+    assert pool_of(spec, warm=0, live=5) is pool
+    worker = pool.take()
+    child = os.fork()
+    if child == 0:
+        own = pool_of(spec, warm=0, live=5)
+        fresh = own.take()
+        held = own is not pool and ask(fresh, "40 + 2") == "42"
+        own.close()
+        pool.discard(worker)
+        os._exit(0 if held else 1)
+    assert os.waitpid(child, 0)[1] == 0
+    assert ask(worker, "1") == "1"
+    pool.discard(worker)
+
+
+def test_numbers_out_of_range(spec):
+    for warm, live in ((-1, 1), (0, 0), (10**6, 1)):
+        with pytest.raises(InputError, match="warm"):
+            pool_of(spec, warm=warm, live=live)

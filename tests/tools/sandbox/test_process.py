@@ -1,0 +1,119 @@
+import os
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+from handaxe.tools.sandbox.start import greet, launch
+
+
+@pytest.fixture
+def worker(spec):
+    made = launch(spec)
+    greet(made, seconds=60)
+    yield made
+    made.destroy()
+
+
+def ask(worker, code, seconds=1.0):
+    return worker.ask({"op": "run", "code": code}, seconds=seconds)
+
+
+def states(group):
+    """Of the processes in that group, as /proc shows them."""
+    found = set()
+    for number in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            if os.getpgid(int(number)) == group:
+                found.add(Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()[0])
+        except OSError:
+            continue
+    return found
+
+
+def test_an_answer(worker):
+    answer = ask(worker, "print('a')\n2 + 3")
+    assert answer == ("a\n", "5", False, "", True, 0)
+    assert ask(worker, "1/0").failed
+
+
+def test_what_is_kept_of_the_output_is_bounded(worker):
+    answer = ask(worker, "import os\nwhile True: os.write(1, b'a' * 60000)")
+    assert (answer.stop, answer.alive) == ("output", True)
+    assert answer.printed == "a" * worker.limits.output
+    # Nothing of it is left in the pipe for the next call.
+    assert ask(worker, "print('b')").printed == "b\n"
+
+
+def test_an_answer_that_is_shortened(worker):
+    answer = ask(worker, "'x' * 10**6")
+    assert answer.alive and len(answer.text) <= worker.limits.output + 3 and "..." in answer.text
+
+
+def test_it_is_frozen_between_calls(worker):
+    ask(
+        worker,
+        "import threading, time\nn = [0]\ndef f():\n    while True:\n        n[0] += 1\n        time.sleep(0.001)",
+    )
+    ask(worker, "threading.Thread(target=f, daemon=True).start()\ntime.sleep(0.05)")
+    for _ in range(200):
+        if states(worker.group) == {"T"}:
+            break
+        time.sleep(0.05)
+    assert states(worker.group) == {"T"}
+    before = int(ask(worker, "n[0]").text)
+    time.sleep(0.3)
+    assert int(ask(worker, "n[0]").text) - before < 200
+
+
+def test_a_death_and_its_status(worker):
+    answer = ask(worker, "import os\nos._exit(7)")
+    assert (answer.stop, answer.alive, answer.status) == ("died", False, 7)
+    assert not worker.alive and worker.destroy() == 0
+
+
+def test_one_that_will_not_stop_is_killed(worker):
+    answer = ask(worker, "import signal\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\nwhile True: pass", seconds=0.2)
+    assert (answer.stop, answer.alive) == ("time", False)
+    assert answer.status == 128 + signal.SIGKILL
+    with pytest.raises(ProcessLookupError):
+        os.killpg(worker.group, 0)
+
+
+FORGED = """
+import os, struct, time
+for n in range(3, 9):
+    try:
+        os.write(n, struct.pack(">I", {length}) + b"z" * 16 + b"0lie")
+    except OSError:
+        pass
+time.sleep(60)
+"""
+
+
+@pytest.mark.parametrize("length", [0, 20, 2**31])
+def test_a_forged_answer(worker, length):
+    answer = ask(worker, FORGED.format(length=length), seconds=30)
+    assert (answer.stop, answer.alive, answer.text) == ("protocol", False, "")
+
+
+def test_the_number_of_files(worker):
+    assert not worker.crowded()
+    assert ask(worker, "for i in range(10**6): open(str(i), 'w').close()", seconds=20).stop == "files"
+
+
+def test_a_request_that_nobody_reads(worker):
+    """More than the socket holds, to a worker that sleeps in native code."""
+    ask(worker, "import os, threading, time")
+    assert ask(worker, "time.sleep(60)\n" + "#" * 10**6, seconds=0.1).stop == "time"
+    os.killpg(worker.group, signal.SIGKILL)
+    assert ask(worker, "#" * 10**6).stop == "died"
+
+
+def test_a_child_of_this_process_leaves_it_alone(worker):
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if worker.destroy() == 0 and not worker.alive else 1)
+    assert os.waitpid(child, 0)[1] == 0
+    assert worker.alive and ask(worker, "1").text == "1"

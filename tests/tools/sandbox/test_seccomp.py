@@ -1,0 +1,83 @@
+import struct
+
+import pytest
+
+from handaxe.errors import InputError
+from handaxe.tools.sandbox.seccomp import MACHINES, filter_program
+
+ALLOW, REFUSE, MISSING, KILL = 0x7FFF0000, 0x00050001, 0x00050026, 0x80000000
+X86 = 0xC000003E
+ARM = 0xC00000B7
+
+
+def decide(program, number, *, audit, argument=0):
+    """What the kernel would make of a call: the filter, interpreted."""
+    steps = [struct.unpack_from("=HBBI", program, place) for place in range(0, len(program), 8)]
+    data = {0: number, 4: audit, 16: argument & 0xFFFFFFFF}
+    place, value = 0, 0
+    while True:
+        code, true, false, k = steps[place]
+        place += 1
+        if code == 0x20:
+            value = data[k]
+        elif code == 0x06:
+            return k
+        else:
+            holds = {0x15: value == k, 0x35: value >= k, 0x45: bool(value & k)}[code]
+            place += true if holds else false
+
+
+@pytest.mark.parametrize(
+    ("number", "argument", "outcome"),
+    [
+        (0, 0, ALLOW),  # read
+        (257, 0, ALLOW),  # openat
+        (59, 0, ALLOW),  # execve
+        (56, 0x3D0F00, ALLOW),  # clone as libc makes a thread
+        (56, 17, REFUSE),  # clone as fork does
+        (56, 0x10000 | 0x10000000, REFUSE),  # a thread in a new user namespace
+        (57, 0, REFUSE),  # fork
+        (58, 0, REFUSE),  # vfork
+        (435, 0, MISSING),  # clone3
+        (41, 2, REFUSE),  # socket
+        (53, 1, ALLOW),  # socketpair of unix sockets
+        (53, 30, REFUSE),  # socketpair of TIPC
+        (101, 0, REFUSE),  # ptrace
+        (165, 0, REFUSE),  # mount
+        (272, 0, REFUSE),  # unshare
+        (112, 0, REFUSE),  # setsid
+        (157, 15, ALLOW),  # prctl: name of a thread
+        (157, 1, REFUSE),  # prctl: live on without the parent
+        (425, 0, REFUSE),  # io_uring_setup
+        (9999, 0, REFUSE),  # not invented yet
+        (0x40000000, 0, KILL),  # x32
+    ],
+)
+def test_x86_64(number, argument, outcome):
+    assert decide(filter_program("x86_64"), number, audit=X86, argument=argument) == outcome
+
+
+@pytest.mark.parametrize(
+    ("number", "argument", "outcome"),
+    [(63, 0, ALLOW), (220, 0x3D0F00, ALLOW), (220, 17, REFUSE), (198, 2, REFUSE), (117, 0, REFUSE), (435, 0, MISSING)],
+)
+def test_aarch64(number, argument, outcome):
+    assert decide(filter_program("aarch64"), number, audit=ARM, argument=argument) == outcome
+
+
+def test_another_machine_is_killed_or_refused():
+    assert decide(filter_program("x86_64"), 0, audit=0x40000003) == KILL
+    with pytest.raises(InputError, match="riscv64"):
+        filter_program("riscv64")
+
+
+def test_no_name_and_no_number_is_in_a_table_twice():
+    for machine in MACHINES.values():
+        names, numbers = zip(*(entry.split(":") for entry in machine.allowed.split()))
+        assert len(set(names)) == len(names) and len(set(numbers)) == len(numbers)
+        assert not {"fork", "vfork", "clone", "socket", "ptrace", "mount", "unshare", "setns"} & set(names)
+
+
+def test_it_fits_a_pipe():
+    """The program is handed over through a pipe that nobody reads yet."""
+    assert len(filter_program("x86_64")) < 4096 * 8 and len(filter_program("x86_64")) % 8 == 0
