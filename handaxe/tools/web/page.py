@@ -1,0 +1,142 @@
+"""Turns the body of an HTTP answer into text that a small model can read."""
+
+from __future__ import annotations
+
+import codecs
+import json
+import re
+from collections.abc import Callable
+from html.parser import HTMLParser
+from typing import Any
+
+__all__ = ["html_to_text", "page_text"]
+
+HIDDEN = frozenset({"script", "style", "noscript", "template", "svg", "iframe", "object"})
+BLOCKS = frozenset(
+    {"address", "article", "aside", "blockquote", "br", "dd", "div", "dl", "dt", "figure", "footer", "form", "h1", "h2",
+     "h3", "h4", "h5", "h6", "header", "hr", "li", "main", "nav", "ol", "p", "pre", "section", "table", "title", "tr",
+     "ul"}
+)  # fmt: skip
+MAX_DEPTH = 20
+"""Nesting of JSON that is still laid out; deeper, the indentation would outgrow the content."""
+
+
+def page_text(body: bytes, content_type: str, *, link: Callable[[str], str] = str, cut: bool = False) -> str | None:
+    """The body as text, or None where it is not text.
+
+    HTML is reduced to its words, JSON laid out with an indentation of one, other text taken as it is. Without a content
+    type it is text if it is UTF-8 without control characters.
+
+    Args:
+        body: bytes, at most a few megabytes.
+        content_type: the header, such as "text/html; charset=utf-8", or "".
+        link: makes an absolute URL of what stands in a link.
+        cut: the body is only the beginning, so that its last character may be broken.
+
+    Example:
+        page_text(b'{"a": [1]}', "application/json") is '{\\n "a": [\\n  1\\n ]\\n}'
+    """
+    kind, _, parameters = content_type.partition(";")
+    kind = kind.strip().lower()
+    text = _decode(body, parameters)
+    if kind in ("text/html", "application/xhtml+xml"):
+        return html_to_text(text, link=link)
+    if kind == "application/json" or kind.endswith("+json"):
+        return _layout(text)
+    if kind.startswith("text/") or kind.endswith("+xml") or kind in ("application/xml", "application/javascript"):
+        return text
+    if kind:
+        return None
+    try:
+        plain = codecs.getincrementaldecoder("utf-8")().decode(body, final=not cut)
+    except UnicodeDecodeError:
+        return None
+    return None if re.search(r"[\x00-\x08\x0e-\x1f]", plain) else plain
+
+
+def html_to_text(html: str, *, link: Callable[[str], str] = str) -> str:
+    """The words of a page: blocks on lines of their own, items after "- ", links as [words](address).
+
+    Scripts, styles, forms' fields and everything invisible by its element are left out; styling is not looked at.
+    Whatever is open at the end of the text is closed; a tag that never ends is dropped.
+
+    Example:
+        html_to_text("<title>T</title><p>a <a href='/b'>b</a><script>x</script>") is "T\\na [b](/b)".
+    """
+    reader = _Reader(link)
+    reader.feed(html)
+    # Not close(): at the end of the text the parser looks at every unfinished tag again, in quadratic time.
+    if not reader.rawdata.startswith("<"):
+        reader.handle_data(reader.rawdata)
+    lines = (" ".join(line.split()) for line in "".join(reader.parts).split("\n"))
+    return "\n".join(line for line in lines if line and line != "-")
+
+
+class _Reader(HTMLParser):
+    def __init__(self, link: Callable[[str], str]):
+        super().__init__(convert_charrefs=True)
+        self.parts: list[str] = []
+        self.link, self.hidden, self.href = link, "", ""
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if self.hidden:
+            return
+        if tag in HIDDEN:
+            self.hidden = tag
+        elif tag in BLOCKS:
+            self.parts.append("\n- " if tag == "li" else "\n")
+        elif tag in ("td", "th"):
+            self.parts.append(" | " if self.parts and not self.parts[-1].endswith("\n") else "")
+        elif tag == "a":
+            self._end_link()
+            href = (dict(attrs).get("href") or "").strip()
+            if href and not href.startswith(("#", "javascript:", "data:", "mailto:")):
+                self.href = href
+                self.parts.append("[")
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag == self.hidden:
+            self.hidden = ""
+        elif self.hidden:
+            return
+        elif tag in BLOCKS:
+            self.parts.append("\n")
+        elif tag == "a":
+            self._end_link()
+
+    def handle_data(self, data: str) -> None:
+        if not self.hidden:
+            self.parts.append(data.replace("\n", " "))
+
+    def _end_link(self) -> None:
+        if self.href:
+            try:
+                target = self.link(self.href)
+            except ValueError:  # urljoin refuses some addresses
+                target = self.href
+            self.parts.append(f"]({target})")
+            self.href = ""
+
+
+def _decode(body: bytes, parameters: str) -> str:
+    named = re.search(r"charset\s*=\s*[\"']?([\w.:-]+)", parameters, re.IGNORECASE)
+    try:
+        info = codecs.lookup(named.group(1) if named else "utf-8")
+        return body.decode(info.name, errors="replace")
+    except (LookupError, ValueError):  # unknown, or no encoding of text, such as "hex"
+        return body.decode(errors="replace")
+
+
+def _layout(text: str) -> str:
+    try:
+        value = json.loads(text)
+        return text if _deeper(value, MAX_DEPTH) else json.dumps(value, indent=1, ensure_ascii=False)
+    except (ValueError, RecursionError):
+        return text
+
+
+def _deeper(value: Any, depth: int) -> bool:
+    if depth == 0:
+        return True
+    items = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return any(_deeper(item, depth - 1) for item in items)

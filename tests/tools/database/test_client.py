@@ -1,0 +1,72 @@
+import gc
+import importlib.util
+import os
+from pathlib import Path
+
+import pytest
+
+from handaxe.errors import InfrastructureError, InputError
+from handaxe.tools.database.client import QueryPool
+
+_spec = importlib.util.spec_from_file_location("elements", Path(__file__).with_name("elements.py"))
+elements = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(elements)
+
+
+def pool(path, *, workers=1, seconds=5.0):
+    settings = {"kind": "sqlite", "path": str(path), "memory": 2**28, "rows": 5, "chars": 1000, "seconds": seconds}
+    return QueryPool(settings, workers=workers)
+
+
+@pytest.fixture
+def path(tmp_path):
+    return elements.write_sqlite(tmp_path / "e.db")
+
+
+ONE = {"columns": ["a"], "rows": [[1]], "more": False}
+
+
+def test_a_worker_is_used_again(path):
+    queries = pool(path)
+    pid = queries.idle[0].process.pid
+    assert queries.query("select 1 as a") == ONE and queries.query("select 1 as a") == ONE
+    assert [worker.process.pid for worker in queries.idle] == [pid]
+
+
+def test_a_worker_that_died_is_replaced_and_the_query_asked_again(path):
+    queries = pool(path)
+    first = queries.idle[0].process
+    first.kill()
+    first.wait()
+    assert queries.query("select 1 as a") == ONE
+    assert queries.idle[0].process.pid != first.pid
+
+
+def test_a_query_that_hangs_beyond_interrupts_is_killed(path):
+    """One value is formatted in one step of sqlite, which looks at no interrupt meanwhile."""
+    queries = pool(path, seconds=0.2)
+    pid = queries.idle[0].process.pid
+    assert "took longer than 0.2 seconds" in queries.query("SELECT printf('%.*c', 2000000000, 'x')")["error"]
+    assert queries.idle == []
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
+    assert queries.query("select 1 as a") == ONE
+
+
+def test_workers_end_with_the_pool(path):
+    closed, forgotten = pool(path), pool(path)
+    processes = [closed.idle[0].process, forgotten.idle[0].process]
+    closed.close()
+    del forgotten
+    gc.collect()
+    assert [process.poll() for process in processes] == [-9, -9]
+
+
+def test_a_database_that_goes_away_is_no_fault_of_the_query(path):
+    queries = pool(path)
+    queries.close()
+    path.unlink()
+    with pytest.raises(InfrastructureError, match="cannot be started"):
+        queries.query("select 1 as a")
+    with pytest.raises(InputError, match="cannot be opened"):
+        pool(path)

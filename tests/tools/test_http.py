@@ -1,0 +1,218 @@
+"""Against a real server on loopback; the names that lead elsewhere are told by a resolver of our own."""
+
+import importlib.util
+import socket
+from pathlib import Path
+
+import pytest
+
+from handaxe.envs.tool_chat import tool_chat
+from handaxe.errors import InputError
+from handaxe.records import Message, Task, ToolCall
+from handaxe.testing.tools import check_env, check_tool
+from handaxe.tools.http import http
+
+pytest.importorskip("httpcore")
+_spec = importlib.util.spec_from_file_location("web_server", Path(__file__).parent / "web" / "server.py")
+server_module = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(server_module)
+
+
+@pytest.fixture(scope="module")
+def server():
+    server = server_module.Server()
+    yield server
+    server.end()
+
+
+@pytest.fixture
+def tools(server):
+    return http(
+        [f"{server.origin}/open/"],
+        methods=["GET", "POST"],
+        private=True,
+        seconds=5,
+        max_bytes=20_000,
+        trouble_is="policy",
+    )
+
+
+def get(tool, url):
+    reply = tool.run(ToolCall("http_get", {"url": url}, "c0"))
+    return reply.status, reply.content
+
+
+def post(tool, url, body):
+    reply = tool.run(ToolCall("http_post", {"url": url, "body": body}, "c0"))
+    return reply.status, reply.content
+
+
+def test_pages(server, tools):
+    read, _ = tools
+    base = f"{server.origin}/open"
+    check_tool(read, arguments={"url": f"{base}/hello"})
+    assert get(read, f"{base}/hello") == ("ok", "hello")
+    assert get(read, f" {base}/hello#part ") == ("ok", "hello")
+    assert get(read, f"{base}/page") == ("ok", f"Kemi\nA town on the [arn]({server.origin}/arn).")
+    assert get(read, f"{base}/json") == ("ok", '{\n "a": [\n  1,\n  2\n ]\n}')
+    assert get(read, f"{base}/gzip") == ("ok", "packed " * 10)
+    assert get(read, f"{base}/near") == ("ok", "hello")
+
+
+def test_what_is_no_success(server, tools):
+    read, _ = tools
+    base = f"{server.origin}/open"
+    assert get(read, f"{base}/gone") == ("retry", "404 Not Found: no such town")
+    assert get(read, f"{base}/broken") == ("retry", "500 Oops: ")
+    assert get(read, f"{base}/image") == ("retry", "the page is no text but 'image/png'")
+
+
+def test_what_is_sent(server, tools, monkeypatch):
+    """No proxy, no credential, no cookie; only what the library always sends."""
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
+    monkeypatch.setenv("ALL_PROXY", "http://127.0.0.1:9")
+    monkeypatch.setenv("NETRC", "/nonexistent")
+    read, send = tools
+    server.seen.clear()
+    assert get(read, f"{server.origin}/open/echo?q=%20a")[0] == "ok"
+    line, headers, body = server.seen[-1]
+    assert (line, body) == ("GET /open/echo?q=%20a HTTP/1.1", "")
+    assert set(headers) == {"host", "user-agent", "accept", "accept-encoding"}
+    assert headers["accept-encoding"] == "identity" and headers["host"] == server.origin.removeprefix("http://")
+    assert post(send, f"{server.origin}/open/echo", '{"a": 1}')[0] == "ok"
+    assert server.seen[-1][1]["content-type"] == "application/json" and server.seen[-1][2] == '{"a": 1}'
+    assert post(send, f"{server.origin}/open/echo", "a b")[0] == "ok"
+    assert server.seen[-1][1]["content-type"].startswith("text/plain") and server.seen[-1][2] == "a b"
+    assert post(send, f"{server.origin}/open/echo", "x" * 100_001)[0] == "retry"
+
+
+def test_redirects_of_a_post(server, tools):
+    _, send = tools
+    post(send, f"{server.origin}/open/303", "a")
+    assert server.seen[-1][0].startswith("GET /open/echo") and server.seen[-1][2] == ""
+    post(send, f"{server.origin}/open/307", "a")
+    assert server.seen[-1][0].startswith("POST /open/echo") and server.seen[-1][2] == "a"
+    (only,) = http([f"{server.origin}/open/"], methods=["POST"], private=True)
+    status, content = post(only, f"{server.origin}/open/303", "a")
+    assert status == "retry" and "with GET, which is not allowed" in content
+
+
+@pytest.mark.parametrize("page", ["loop", "metadata", "file", "outside", "user", "odd"])
+def test_redirects_to_forbidden_places(server, tools, page):
+    server.seen.clear()
+    status, content = get(tools[0], f"{server.origin}/open/{page}")
+    assert status == "retry" and "treasure" not in content
+    assert all(line.split(" ")[1] == f"/open/{page}" for line, _, _ in server.seen)
+    assert len(server.seen) == (6 if page == "loop" else 1)
+
+
+FORBIDDEN = [
+    "{o}/", "{o}/secret", "{o}/openly", "{o}/open/../secret", "{o}/open/%2e%2e/secret",
+    "{o}/open/%252e%252e/secret", "{o}/open/..%2fsecret", "{o}/open/..\\secret", "{o}/open/%5c..%5csecret",
+    "http://127.0.0.1/open/", "https{r}/open/", "http://localhost{p}/open/hello", "http://127.1{p}/open/hello",
+    "http://0x7f.0.0.1{p}/open/hello", "http://2130706433{p}/open/hello", "http://0177.0.0.1{p}/open/hello",
+    "http://[::ffff:127.0.0.1]{p}/open/hello", "http://user@127.0.0.1{p}/open/hello", "{o}@example.org/open/",
+    "{o}/open/a b", "{o}/open/\r\nX: y", "{o}/open/\x00", "{o}/open/\u00e9", "file:///etc/passwd",
+    "ftp://127.0.0.1/", "gopher://127.0.0.1/", "javascript:alert(1)", "", "open", "//127.0.0.1{p}/open/hello",
+    "http://", "http:///open", "http://127.0.0.1:99999/open/", "http://127.0.0.1:x/open/",
+    "http://127.0.0.1{p}\\@example.org/open/", "http://127.0.0.1\uff0f{p}/open/hello", "{o}/open/" + "a" * 3000,
+    "http://169.254.169.254/latest/meta-data/", "http://[::1", "{o}?/open/hello", "{o}#/open/hello",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("url", FORBIDDEN, ids=lambda url: ascii(url[:40]))
+def test_forbidden_addresses_are_never_asked(server, tools, url):
+    server.seen.clear()
+    port = server.origin.removeprefix("http://127.0.0.1")
+    url = url.replace("{o}", server.origin).replace("{p}", port).replace("{r}", server.origin.removeprefix("http"))
+    for reply in (get(tools[0], url), post(tools[1], url, "x")):
+        assert reply[0] == "retry" and reply[1]
+    assert server.seen == []
+
+
+def test_answers_without_end_are_cut(server, tools):
+    read, _ = tools
+    for page, letter in (("endless", "y"), ("bomb", "0"), ("long", "x")):
+        status, content = get(read, f"{server.origin}/open/{page}")
+        assert status == "ok" and content.startswith(letter * 1000) and len(content) <= 4000
+        assert content.endswith("]") and "characters cut" in content
+
+
+@pytest.mark.parametrize("page", ["headers", "header", "garbage", "short", "brotli", "notgzip"])
+def test_bad_answers_are_trouble(server, tools, page):
+    assert get(tools[0], f"{server.origin}/open/{page}")[0] == "retry"
+    (strict,) = http([server.origin], private=True, seconds=5)
+    assert get(strict, f"{server.origin}/open/{page}")[0] == "infra_error"
+
+
+@pytest.mark.parametrize("page", ["slow-head", "slow-body", "silence"])
+def test_slow_answers_end_in_time(server, page):
+    (read,) = http([server.origin], private=True, seconds=0.3, trouble_is="policy")
+    status, content = get(read, f"{server.origin}/{page}")
+    assert (status, content) == ("retry", "127.0.0.1 did not answer in time")
+
+
+def test_nobody_there():
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        origin = f"http://127.0.0.1:{free.getsockname()[1]}"
+        (read,) = http([origin], private=True, seconds=5)
+        assert get(read, origin)[0] == "infra_error"
+
+
+def test_private_addresses_need_a_word(server):
+    (read,) = http([server.origin])
+    server.seen.clear()
+    status, content = get(read, server.origin)
+    assert status == "retry" and "no public address" in content and server.seen == []
+
+
+def resolver(monkeypatch, *answers):
+    """Names are resolved to these addresses in turn; the last for ever."""
+    left = list(answers)
+    asked = []
+
+    def look_up(host, port, *rest, **named):
+        if host[0].isdigit():
+            return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (host, port))]
+        asked.append(host)
+        found = left.pop(0) if len(left) > 1 else left[0]
+        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, port)) for address in found]
+
+    monkeypatch.setattr(socket, "getaddrinfo", look_up)
+    return asked
+
+
+def test_a_name_that_leads_inside_is_refused(server, monkeypatch):
+    port = server.origin.rpartition(":")[2]
+    (read,) = http([f"http://rebind.test:{port}"])
+    for answers in (["127.0.0.1"], ["8.8.8.8", "127.0.0.1"], ["10.0.0.1"], ["169.254.169.254"]):
+        asked = resolver(monkeypatch, answers)
+        server.seen.clear()
+        status, content = get(read, f"http://rebind.test:{port}/")
+        assert status == "retry" and "no public address" in content
+        assert asked == ["rebind.test"] and server.seen == []
+
+
+def test_a_name_is_resolved_once_and_that_address_is_used(server, monkeypatch):
+    """A second answer of the resolver, such as one of a rebinding attack, is never asked for."""
+    port = server.origin.rpartition(":")[2]
+    (read,) = http([f"http://rebind.test:{port}"], private=True, seconds=5)
+    asked = resolver(monkeypatch, ["127.0.0.1"], ["192.0.2.1"])
+    assert get(read, f"http://rebind.test:{port}/hello") == ("ok", "hello")
+    assert asked == ["rebind.test"] and server.seen[-1][1]["host"] == f"rebind.test:{port}"
+
+
+def test_in_an_environment(server):
+    check_env(tool_chat(http([server.origin], private=True)), Task("t", (Message("user", "read the news"),)))
+
+
+def test_bad_arguments(server):
+    for allow in ([], ["ftp://a"], ["http://a?b"], ["example.org"]):
+        with pytest.raises(InputError):
+            http(allow)
+    with pytest.raises(InputError, match="methods"):
+        http(["http://a.b"], methods=["PUT"])
+    for name in ("seconds", "max_bytes", "max_chars"):
+        with pytest.raises(InputError, match=name):
+            http(["http://a.b"], **{name: 0})

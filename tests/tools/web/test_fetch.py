@@ -1,0 +1,72 @@
+"""The parts that tests/tools/test_http.py does not see through the tools."""
+
+import gzip
+import importlib.util
+import time
+import zlib
+from pathlib import Path
+
+import pytest
+
+from handaxe.tools.web import fetch
+from handaxe.tools.web.fetch import ExchangeError, ForbiddenAddressError, exchange
+from handaxe.tools.web.origin import parse_address
+
+pytest.importorskip("httpcore")
+_spec = importlib.util.spec_from_file_location("web_server_2", Path(__file__).with_name("server.py"))
+server_module = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(server_module)
+
+
+@pytest.fixture(scope="module")
+def server():
+    server = server_module.Server()
+    yield server
+    server.end()
+
+
+def ask(url, *, seconds=5.0, max_bytes=1000, private=True):
+    end = time.monotonic() + seconds
+    return exchange("GET", parse_address(url), end=end, max_bytes=max_bytes, private=private)
+
+
+def test_an_answer(server):
+    answer = ask(f"{server.origin}/hello")
+    assert (answer.status, answer.reason, answer.body, answer.cut) == (200, "OK", b"hello", False)
+    assert answer.headers == {"content-type": "text/plain", "content-length": "5"}
+    assert ask(f"{server.origin}/near").status == 302
+
+
+def test_the_body_is_cut_exactly(server):
+    assert ask(f"{server.origin}/hello", max_bytes=5).cut is False
+    assert (ask(f"{server.origin}/hello", max_bytes=4).body, ask(f"{server.origin}/hello", max_bytes=4).cut) == (
+        b"hell",
+        True,
+    )
+    bomb = ask(f"{server.origin}/bomb", max_bytes=1000)
+    assert bomb.body == b"0" * 1000 and bomb.cut
+
+
+def test_a_bomb_is_unpacked_no_further_than_wanted():
+    packed = gzip.compress(b"\x00" * 10_000_000)
+    longest = max(map(len, fetch._decompressed([packed], "gzip", 1000)))
+    assert longest <= 1001
+    assert b"".join(fetch._decompressed([zlib.compress(b"abc" * 100)], "deflate", 1000)) == b"abc" * 100
+    pieces = [packed[i : i + 1] for i in range(200)]
+    assert len(b"".join(fetch._decompressed(pieces, "gzip", 10))) < 200_000
+
+
+def test_trouble(server):
+    with pytest.raises(ForbiddenAddressError, match="127.0.0.1"):
+        ask(f"{server.origin}/hello", private=False)
+    with pytest.raises(ExchangeError, match="in time"):
+        ask(f"{server.origin}/hello", seconds=-1)
+    with pytest.raises(ExchangeError, match="packed as 'br'"):
+        ask(f"{server.origin}/brotli")
+    with pytest.raises(ExchangeError):
+        ask("http://no-such-host.invalid/")
+
+
+def test_ipv6():
+    with pytest.raises(ForbiddenAddressError, match="::1"):
+        ask("http://[::1]:9/", private=False)
