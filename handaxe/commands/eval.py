@@ -1,4 +1,4 @@
-"""`handaxe eval RUN [--tasks N --samples K]`: evaluate the last checkpoint of a run on held-out tasks."""
+"""`handaxe eval RUN [--tasks N --samples K]`: evaluate the last checkpoint of a run, or a server, on held-out tasks."""
 
 import json
 from dataclasses import dataclass
@@ -9,21 +9,21 @@ import tyro
 
 from handaxe.commands.output import check_writable, console, note, write_json
 from handaxe.commands.started import started
+from handaxe.engines.openai_compatible import OpenAICompatible
 from handaxe.errors import InputError
 from handaxe.evaluation.result import Evaluation
+from handaxe.models.transcript import Transcript
 from handaxe.recipes.parts import HeldOut
+from handaxe.slots import Engine
 from handaxe.training.checkpoint import Checkpoints
 from handaxe.view.tables import evaluation_table
 
 __all__ = ["EvalOptions", "main"]
 
-SAVED = ("tasks", "env", "rollout", "reward", "credit", "select", "loss", "learning_rate")
-"""The roles whose state a checkpoint of `train` holds."""
-
 
 @dataclass(frozen=True)
 class EvalOptions:
-    """Evaluate the last checkpoint of a run on held-out tasks.
+    """Evaluate the last checkpoint of a run on held-out tasks, or a model behind a chat server on the same ones.
 
     Args:
         run: folder of the run.
@@ -31,6 +31,9 @@ class EvalOptions:
         samples: attempts at each task; with more than one, pass@k and pass^k are estimated for that k too.
         seed: of the attempts. The run's own evaluations use 0.
         json: write the evaluation to this file.
+        server: base address of a chat server, such as http://127.0.0.1:8000/v1, to evaluate in the run's place.
+        server_model: the server's name of the model.
+        server_key_env: name of the environment variable that holds the server's API key.
     """
 
     run: tyro.conf.Positional[Path]
@@ -38,6 +41,9 @@ class EvalOptions:
     samples: int = 1
     seed: int = 0
     json: Path | None = None
+    server: str | None = None
+    server_model: str | None = None
+    server_key_env: str = ""
 
 
 def main(arguments: list[str]) -> int:
@@ -51,10 +57,14 @@ def main(arguments: list[str]) -> int:
             raise InputError(f"recipe {run.recipe.name} has a fixed set of held-out tasks; leave --tasks out")
         chosen["held_out"] = options.tasks
     kwargs = run.recipe.build(**chosen)
-    steps = _load(options.run, kwargs)
-    found = _evaluate(kwargs, options)
     terminal = console()
-    note(terminal, "evaluated", f"{run.recipe.name} in {options.run} after {steps} steps")
+    if options.server is not None:
+        steps, kwargs = 0, _served(kwargs, options)
+        note(terminal, "evaluated", f"{kwargs['engine']!r} on the tasks of {options.run}")
+    else:
+        steps = _load(options.run, kwargs["engine"])
+        note(terminal, "evaluated", f"{run.recipe.name} in {options.run} after {steps} steps")
+    found = _evaluate(kwargs, options)
     title = f"{len(found.tasks)} held-out tasks, {options.samples} attempts each"
     table = evaluation_table(found.metrics, endings=found.endings, breakdown=found.breakdown, title=title)
     terminal.print(table)
@@ -64,12 +74,24 @@ def main(arguments: list[str]) -> int:
     return 0
 
 
-def _load(folder: Path, kwargs: dict[str, Any]) -> int:
+def _load(folder: Path, engine: Engine) -> int:
     """Put the weights of the last checkpoint into the engine; the number of steps they were trained for."""
     checkpoints = Checkpoints(folder / "checkpoints")
     if not checkpoints.found():
         raise InputError(f"there is no checkpoint in {folder} yet; `handaxe resume {folder}` goes on with the run")
-    return checkpoints.load(kwargs["engine"], {name: kwargs[name] for name in SAVED if name in kwargs})
+    return checkpoints.load(engine)
+
+
+def _served(kwargs: dict[str, Any], options: EvalOptions) -> dict[str, Any]:
+    """The arguments with the server's engine and format in place of the run's."""
+    if not options.server or not options.server_model:
+        raise InputError("--server needs --server-model, the server's name of the model")
+    format = Transcript()
+    engine = OpenAICompatible(options.server, model=options.server_model, format=format, key_env=options.server_key_env)
+    held_out = kwargs.get("evaluate")
+    if isinstance(held_out, HeldOut):
+        held_out = held_out._replace(parts={**held_out.parts, "format": format})
+    return {**kwargs, "engine": engine, "evaluate": held_out}
 
 
 def _evaluate(kwargs: dict[str, Any], options: EvalOptions) -> Evaluation:

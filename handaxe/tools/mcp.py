@@ -1,0 +1,239 @@
+"""Makes tools of any MCP server, over stdio or streamable HTTP."""
+
+from __future__ import annotations
+
+import collections
+import json
+import re
+import threading
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from handaxe.errors import InfrastructureError, InputError, ToolDefinitionError
+from handaxe.records import ToolSchema
+from handaxe.tools.declared import declared
+from handaxe.tools.decorator import TimeoutIs, Tool
+from handaxe.tools.mcp_session import McpSession, Server
+from handaxe.tools.schema import ToolContext
+from handaxe.tools.truncate import truncate
+
+__all__ = ["McpTools", "mcp"]
+
+MAX_DESCRIPTION = 2_000
+"""Characters of a description, of a tool or inside its schema, that a policy is shown."""
+MAX_SCHEMA = 50_000
+"""Characters of a tool's schema as JSON."""
+MAX_DEPTH = 40
+"""Levels of a tool's schema."""
+
+
+def mcp(
+    *,
+    command: Sequence[str] = (),
+    url: str = "",
+    env: Mapping[str, str] | None = None,
+    cwd: Path | None = None,
+    headers: Mapping[str, str] | None = None,
+    prefix: str = "",
+    only: Collection[str] | None = None,
+    shared: bool = False,
+    warm: int = 0,
+    timeout: float = 30.0,
+    timeout_is: TimeoutIs = "infra_error",
+    startup: float = 30.0,
+    max_chars: int = 10_000,
+    cost: float = 0.0,
+) -> McpTools:
+    """Make a factory of the tools of an MCP server, for `tool_chat`.
+
+    Every rollout gets a session of its own: its own server process (stdio), or its own session id (HTTP), so nothing
+    that a server remembers leaks from one rollout into another. It ends with the rollout; a process gets a second to
+    go, then its whole process group is killed, also when this program dies. A server that dies is an infra_error of its
+    rollout, and the next rollout gets a new one.
+
+    Whatever a server says is untrusted. Names are made writable (other characters become "_", at most 64), descriptions
+    are cut to 2,000 characters, schemas may have 50,000 characters and 40 levels, messages 64 MiB. Texts of a result
+    are joined; images, sound and resources are named, not inlined; a result without content is its structured content
+    as JSON. A result marked as an error, and arguments that the server refuses, are status "retry". What a server asks
+    of its client (sampling, elicitation, roots) is declined.
+
+    Args:
+        command: program and arguments of a server that speaks over its stdin and stdout. Or
+        url: address of a server's streamable HTTP endpoint.
+        env: variables for the process, besides PATH, HOME, USER, LOGNAME, SHELL, TERM and LANG; no others pass.
+        cwd: its working directory; default an empty folder of its own, deleted afterwards.
+        headers: sent with every HTTP request, for example {"Authorization": ...}.
+        prefix: put before every tool's name, to tell two servers' tools apart.
+        only: the server's own names of the tools wanted; None: all.
+        shared: all rollouts share one session, which is right for a server that remembers nothing.
+        warm: sessions kept started in advance, >= 0. Each is used by one rollout.
+        timeout, timeout_is, max_chars, cost: of each tool, as of `tool`. A timeout cancels the request at the server.
+        startup: seconds until a session must stand.
+
+    Returns:
+        A factory without arguments: each call gives the list of tools of a new session (their `owner`). `close()` ends
+        what is shared or warm; a `with` block does that too.
+
+    Raises:
+        InputError: neither or both of command and url, a limit out of range, `only` that names what is not there.
+        ToolDefinitionError: by the first call, for a tool that cannot be offered; leave it out with `only`.
+        InfrastructureError: by a call, when there is no session; the message ends with the end of the server's stderr.
+
+    Example:
+        env = tool_chat([mcp(command=["npx", "-y", "@modelcontextprotocol/server-everything", "stdio"])])
+    """
+    if isinstance(command, str) or bool(command) == bool(url):
+        raise InputError("give command, a list such as ['npx', '-y', 'some-server'], or url, and not both")
+    if not (timeout > 0 and startup > 0) or warm < 0:
+        raise InputError(f"timeout {timeout} and startup {startup} must be above 0, warm {warm} not below")
+    server = Server(tuple(command), url, dict(env or {}), cwd, dict(headers or {}))
+    look = {"timeout": timeout, "timeout_is": timeout_is, "max_chars": max_chars, "cost": cost}
+    return McpTools(server, prefix, only, shared, 1 if shared else warm, startup, look)
+
+
+class McpTools:
+    """The factory that `mcp` makes."""
+
+    def __init__(
+        self,
+        server: Server,
+        prefix: str,
+        only: Collection[str] | None,
+        shared: bool,
+        warm: int,
+        startup: float,
+        look: dict[str, Any],
+    ):
+        self._server, self._prefix, self._only = server, prefix, only
+        self._shared, self._warm, self._startup, self._look = shared, warm, startup, look
+        self._ready: collections.deque[McpSession] = collections.deque()
+        self._offered: list[str] | None = None
+        self._lock = threading.Lock()
+
+    def __repr__(self) -> str:
+        return f"<tools of {self._server!r}>"
+
+    def __call__(self) -> list[Tool]:
+        """The tools of a session that no other rollout has."""
+        session = self._take()
+        try:
+            tools = self._tools(session.wait())
+        except BaseException:
+            session.close()
+            raise
+        names = [tool.schema.name for tool in tools]
+        with self._lock:
+            if self._offered is None:
+                self._offered = names
+        if names != self._offered:
+            session.close()
+            raise InfrastructureError(f"{self._server!r} offers {names} now; at first it offered {self._offered}")
+        return tools
+
+    def __enter__(self) -> McpTools:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the sessions that are shared, or warm and unused. Those of rollouts end with them."""
+        with self._lock:
+            ending = list(self._ready)
+            self._ready.clear()
+        for session in ending:
+            session.begin_closing()
+        for session in ending:
+            session.close()
+
+    def _take(self) -> McpSession:
+        with self._lock:
+            while self._ready and not self._ready[0].usable:
+                self._ready.popleft()
+            while len(self._ready) < max(self._warm, 1):
+                self._ready.append(McpSession(self._server, startup=self._startup))
+            if self._shared:
+                return self._ready[0]
+            session = self._ready.popleft()
+            while len(self._ready) < self._warm:
+                self._ready.append(McpSession(self._server, startup=self._startup))
+        return session
+
+    def _tools(self, session: McpSession) -> list[Tool]:
+        listed = {tool.name: tool for tool in session.tools}
+        missing = sorted(set(self._only or ()) - set(listed))
+        if missing:
+            raise InputError(f"{self._server!r} has no tools {missing}; it has {sorted(listed)}")
+        chosen = [tool for name, tool in listed.items() if self._only is None or name in self._only]
+        if not chosen:
+            raise ToolDefinitionError(f"{self._server!r} offers no tools")
+        owner = _Shared(session) if self._shared else session
+        made, taken = list[Tool](), set[str]()
+        try:
+            for tool in chosen:
+                name = _writable(self._prefix + tool.name, taken)
+                schema = ToolSchema(name, _described(tool.description or ""), _schema(tool.name, tool.input_schema))
+                made.append(declared(schema, _carry(session, tool.name), owner=owner, **self._look))
+        except ToolDefinitionError as error:
+            if self._offered is None:
+                raise
+            raise InfrastructureError(f"{self._server!r} offers other tools than at first: {error}") from error
+        return made
+
+
+class _Shared:
+    """What owns the tools of a shared session in one rollout: closing it ends nothing."""
+
+    def __init__(self, session: McpSession):
+        self.session = session
+
+    def close(self) -> None:
+        """Others go on using the session."""
+
+
+def _carry(session: McpSession, name: str) -> Any:
+    async def carry(arguments: dict[str, Any], context: ToolContext) -> str:
+        return await session.call(name, arguments, context.call_id)
+
+    return carry
+
+
+def _writable(name: str, taken: set[str]) -> str:
+    """The name as a policy can write it, unlike any in `taken`, to which it is added."""
+    plain = re.sub(r"[^A-Za-z0-9_-]", "_", name)
+    plain = (plain if re.match(r"[A-Za-z_]", plain) else f"_{plain}")[:64]
+    number = 1
+    unlike = plain
+    while unlike in taken:
+        number += 1
+        unlike = f"{plain[:60]}_{number}"
+    taken.add(unlike)
+    return unlike
+
+
+def _described(text: str) -> str:
+    return truncate(text, limit=MAX_DESCRIPTION, drop="tail")
+
+
+def _schema(name: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    """The schema with its descriptions cut, if it is not too large to show."""
+    schema = {"type": "object", "properties": {}, **_cut(name, dict(given), 0)}
+    size = len(json.dumps(schema))
+    if size > MAX_SCHEMA:
+        raise ToolDefinitionError(
+            f"the schema of tool {name[:80]!r} has {size} characters, the limit is {MAX_SCHEMA}; use only="
+        )
+    return schema
+
+
+def _cut(name: str, value: Any, depth: int) -> Any:
+    if depth > MAX_DEPTH:
+        raise ToolDefinitionError(f"the schema of tool {name[:80]!r} has more than {MAX_DEPTH} levels")
+    if isinstance(value, str):
+        return _described(value)
+    if isinstance(value, list):
+        return [_cut(name, item, depth + 1) for item in value]
+    if isinstance(value, dict):
+        return {key: _cut(name, item, depth + 1) for key, item in value.items()}
+    return value

@@ -1,0 +1,62 @@
+"""Talks to an MCP server over streamable HTTP."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from typing import Any
+
+from handaxe.errors import InputError
+
+try:
+    import httpx2
+    from mcp.client.streamable_http import streamable_http_client
+except ImportError as error:
+    raise InputError("MCP needs its SDK: install it with pip install 'handaxe[mcp]'") from error
+
+__all__ = ["MAX_BODY", "over_http"]
+
+MAX_BODY = 64 * 2**20
+"""Bytes of the longest message. A longer one breaks the session."""
+CONNECT = 10.0
+"""Seconds until a connection must stand. How long an answer may take is the caller's business."""
+
+
+@asynccontextmanager
+async def over_http(url: str, headers: Mapping[str, str]) -> AsyncIterator[Any]:
+    """The two streams of an MCP transport. At the end the server is told that the session is over.
+
+    Redirects are followed on the same host and port alone, so headers go to nobody else.
+    """
+    timeout = httpx2.Timeout(CONNECT, read=None)
+    async with (
+        httpx2.AsyncClient(headers=dict(headers), timeout=timeout, transport=_Bounded()) as client,
+        streamable_http_client(url, http_client=client, max_sse_event_size=MAX_BODY) as streams,
+    ):
+        yield streams
+
+
+class _Bounded(httpx2.AsyncHTTPTransport):
+    """Cuts off a response of more than MAX_BODY bytes, unless it is a stream of events, whose reader counts itself."""
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        response = await super().handle_async_request(request)
+        if not response.headers.get("content-type", "").startswith("text/event-stream"):
+            response.stream = _Counted(response.stream)
+        return response
+
+
+class _Counted(httpx2.AsyncByteStream):
+    def __init__(self, stream: Any):
+        self.stream = stream
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        seen = 0
+        async for chunk in self.stream:
+            seen += len(chunk)
+            if seen > MAX_BODY:
+                raise httpx2.ReadError(f"the response has more than {MAX_BODY} bytes")
+            yield chunk
+
+    async def aclose(self) -> None:
+        await self.stream.aclose()

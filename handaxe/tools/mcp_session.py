@@ -1,0 +1,257 @@
+"""One session with an MCP server. All sessions live on one event loop, in a thread of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import concurrent.futures
+import functools
+import json
+import os
+import threading
+import weakref
+from collections.abc import Mapping
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import handaxe
+from handaxe.errors import InfrastructureError, InputError, Retry
+from handaxe.tools.mcp_http import over_http
+from handaxe.tools.mcp_stdio import Process
+
+try:
+    import mcp_types as types
+    from mcp import Client, MCPError
+except ImportError as error:
+    raise InputError("MCP needs its SDK: install it with pip install 'handaxe[mcp]'") from error
+
+__all__ = ["McpSession", "Server", "content_text"]
+
+MAX_PAGES = 50
+"""Pages of the longest list of tools."""
+TOO_NEW = types.UNSUPPORTED_PROTOCOL_VERSION
+US = types.Implementation(name="handaxe", version=handaxe.__version__)
+CLOSING = 10.0
+"""Seconds after which nobody waits for a session to end any more."""
+
+
+class Server(NamedTuple):
+    """Where a server is: a command to start, or a URL. `env`, `cwd` belong to a command, `headers` to a URL."""
+
+    command: tuple[str, ...] = ()
+    url: str = ""
+    env: Mapping[str, str] = {}
+    cwd: Path | None = None
+    headers: Mapping[str, str] = {}
+
+    def __repr__(self) -> str:
+        return f"MCP server {' '.join(self.command) or self.url}"
+
+
+LIVE: weakref.WeakSet[McpSession] = weakref.WeakSet()
+"""Every session that may not have ended, for the end of the program."""
+
+
+class McpSession:
+    """A session with its own server process, or its own session id at a URL. Begins at once; `wait` until it stands.
+
+    Args:
+        server: where.
+        startup: seconds until it must stand.
+
+    Raises:
+        InfrastructureError: by `wait` and `call`, when the server cannot be reached, is gone or breaks the protocol.
+    """
+
+    def __init__(self, server: Server, *, startup: float):
+        self.server, self.startup = server, startup
+        self.tools: list[types.Tool] = []
+        self._process = Process(server.command, env=server.env, cwd=server.cwd) if server.command else None
+        self._client: Client | None = None
+        self._loop = _loop(os.getpid())
+        self._stop = asyncio.Event()
+        self._task: asyncio.Task[Any] | None = None
+        self._closed = self._broken = False
+        self._ready: concurrent.futures.Future[None] = concurrent.futures.Future()
+        self._ended = threading.Event()
+        LIVE.add(self)
+        asyncio.run_coroutine_threadsafe(self._live(), self._loop)
+
+    @property
+    def pid(self) -> int | None:
+        """Of the server's process; None at a URL."""
+        return self._process.pid if self._process else None
+
+    @property
+    def usable(self) -> bool:
+        """Whether it stands or is about to, and nothing has gone wrong yet."""
+        return not (self._closed or self._broken or self._ended.is_set())
+
+    def wait(self) -> McpSession:
+        """Return it once it stands."""
+        try:
+            self._ready.result(self.startup + CLOSING)
+        except TimeoutError:
+            self.close()
+            raise InfrastructureError(f"{self.server!r} did not start within {self.startup:g} seconds") from None
+        return self
+
+    async def call(self, name: str, arguments: dict[str, Any], call_id: str) -> str:
+        """Call a tool; awaited on any event loop. Cancelled, it cancels the request at the server.
+
+        The server finds `call_id` in the request's `_meta` under "handaxe/call_id", so that a call which is sent again
+        can be carried out once.
+
+        Raises:
+            Retry: the tool says it failed, or the server refuses the arguments.
+        """
+        work = asyncio.run_coroutine_threadsafe(self._call(name, arguments, call_id), self._loop)
+        return await asyncio.wrap_future(work)
+
+    def close(self) -> None:
+        """End the session and its process. The second time nothing happens."""
+        self.begin_closing()
+        self._ended.wait(CLOSING)
+
+    def begin_closing(self) -> None:
+        """As `close`, without waiting."""
+        if not self._closed:
+            self._closed = True
+            self._loop.call_soon_threadsafe(self._end)
+
+    def _end(self) -> None:
+        self._stop.set()
+        if self._task and not self._ready.done():
+            self._task.cancel()
+
+    async def _live(self) -> None:
+        """Enter the session, wait for its end, leave it: all in one task, as the SDK wants it."""
+        self._task = asyncio.current_task()
+        try:
+            # Only the handshake of before 2026 gives a session at a URL; a server that is too new for it says so.
+            for mode in ("legacy", "auto"):
+                if self._ready.done() or self._stop.is_set():
+                    return
+                try:
+                    await self._session(mode)
+                except BaseException as error:
+                    too_new = any(isinstance(e, MCPError) and e.code == TOO_NEW for e in _leaves(error))
+                    if mode == "auto" or not too_new or self._ready.done():
+                        raise
+        except BaseException as error:
+            if any(isinstance(e, TimeoutError) for e in _leaves(error)):
+                self._fail(f"it did not start within {self.startup:g} seconds")
+            self._fail("; ".join(str(e) or type(e).__name__ for e in _leaves(error)))
+        finally:
+            self._fail("it was closed")
+            self._broken = True
+            self._ended.set()
+
+    async def _session(self, mode: str) -> None:
+        async with AsyncExitStack() as stack:
+            async with asyncio.timeout(self.startup):
+                if self._process:
+                    transport = self._process.transport()
+                else:
+                    transport = over_http(self.server.url, self.server.headers)
+                client = Client(transport, mode=mode, cache=None, client_info=US)
+                self._client = await stack.enter_async_context(client)
+                self.tools = await self._list(self._client)
+            self._ready.set_result(None)
+            await self._stop.wait()
+
+    def _fail(self, why: str) -> None:
+        if not self._ready.done():
+            words = self._process.last_words() if self._process else ""
+            about = "; ".join(part for part in (why, words) if part)
+            self._ready.set_exception(InfrastructureError(f"{self.server!r} gives no session: {about}"))
+
+    async def _list(self, client: Client) -> list[types.Tool]:
+        """Every tool. Asked for by hand: the SDK's own way keeps output schemas and runs their regular expressions."""
+        tools, cursor = list[types.Tool](), None
+        for _ in range(MAX_PAGES):
+            request = types.ListToolsRequest(params=types.PaginatedRequestParams(cursor=cursor))
+            page = await client.session.send_request(request, types.ListToolsResult)
+            tools += page.tools
+            cursor = page.next_cursor
+            if cursor is None:
+                return tools
+        raise InfrastructureError(f"its list of tools has more than {MAX_PAGES} pages")
+
+    async def _call(self, name: str, arguments: dict[str, Any], call_id: str) -> str:
+        if self._broken or self._client is None:
+            raise InfrastructureError(f"{self.server!r} is gone: {await self._obituary()}")
+        meta: Any = {"handaxe/call_id": call_id}
+        request = types.CallToolRequest(params=types.CallToolRequestParams(name=name, arguments=arguments, _meta=meta))
+        try:
+            result = await self._client.session.send_request(request, types.CallToolResult)
+        except MCPError as error:
+            if error.code == types.INVALID_PARAMS:
+                raise Retry(error.message) from None
+            self._broken = True
+            raise InfrastructureError(
+                f"{self.server!r} says {error.message[:500]!r}; {await self._obituary()}"
+            ) from error
+        except Exception as error:
+            self._broken = True
+            what = f"{type(error).__name__}: {str(error)[:500]}"
+            raise InfrastructureError(f"{self.server!r} broke the protocol: {what}") from error
+        text = content_text(result)
+        if result.is_error:
+            raise Retry(text or f"{name} failed")
+        return text
+
+    async def _obituary(self) -> str:
+        if self._process is None:
+            return "the session is over"
+        await asyncio.sleep(0.05)  # a process that closed its stdout needs a moment to be gone
+        return self._process.last_words() or "its process is still there"
+
+
+def content_text(result: types.CallToolResult) -> str:
+    """What a policy reads of a result: its texts, one below the other. Everything else is named and not inlined: an
+    image, sound or resource by kind, address and size. Without any content, the structured content as JSON."""
+    parts = [_block_text(block) for block in result.content]
+    if not parts and result.structured_content is not None:
+        return json.dumps(result.structured_content, ensure_ascii=False)
+    return "\n".join(parts)
+
+
+def _block_text(block: Any) -> str:
+    match block:
+        case types.TextContent(text=text):
+            return text
+        case types.ImageContent(data=data, mime_type=kind) | types.AudioContent(data=data, mime_type=kind):
+            return f"[{kind[:80]}, {len(data) * 3 // 4} bytes]"
+        case types.ResourceLink(uri=uri):
+            return f"[resource {str(uri)[:300]}]"
+        case types.EmbeddedResource(resource=resource):
+            kind = resource.mime_type or "resource"
+            return f"[{kind[:80]} {str(resource.uri)[:300]}]"
+    return f"[{type(block).__name__}]"
+
+
+def _leaves(error: BaseException) -> list[BaseException]:
+    """The exceptions in groups of groups, each once."""
+    if isinstance(error, BaseExceptionGroup):
+        return [leaf for part in error.exceptions for leaf in _leaves(part)]
+    return [error]
+
+
+@functools.cache
+def _loop(process: int) -> asyncio.AbstractEventLoop:
+    """The event loop of one process (by id: one that was forked off needs its own), running in a daemon thread."""
+    del process
+    loop = asyncio.new_event_loop()
+    threading.Thread(target=loop.run_forever, daemon=True, name="handaxe-mcp").start()
+    atexit.register(_close_all)
+    return loop
+
+
+def _close_all() -> None:
+    sessions = list(LIVE)
+    for session in sessions:
+        session.begin_closing()
+    for session in sessions:
+        session.close()

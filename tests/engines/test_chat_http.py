@@ -1,0 +1,164 @@
+import contextlib
+import importlib.util
+import threading
+from pathlib import Path
+
+import pytest
+
+from handaxe.engines.chat_http import ChatHttp, RefusedError, Said
+from handaxe.errors import InfrastructureError
+
+_spec = importlib.util.spec_from_file_location("chat_server", Path(__file__).with_name("chat_server.py"))
+chat = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(chat)
+KEY = "sk-very-secret-key"
+
+
+@pytest.fixture
+def chat_server():
+    """Starts real servers that answer as told."""
+    with contextlib.ExitStack() as stack:
+        yield lambda *answers: stack.enter_context(chat.ChatServer(*answers))
+
+
+@pytest.fixture
+def serve(chat_server):
+    """Start a server with these answers; the ChatHttp that talks to it, and the server."""
+    made = []
+
+    def start(*answers, attempts=3, timeout=20.0, backoff=0.001):
+        server = chat_server(*answers)
+        url = f"{server.url}/chat/completions"
+        made.append(
+            ChatHttp(url, key=KEY, headers={"X-Team": "a"}, timeout=timeout, attempts=attempts, backoff=backoff)
+        )
+        return made[-1], server
+
+    yield start
+    for http in made:
+        http.close()
+
+
+def test_a_request_and_its_answer(serve):
+    http, server = serve((200, {"a": 1}))
+    assert http.post({"b": "\u00e9"}) == {"a": 1}
+    assert server.bodies == [{"b": "\u00e9"}]
+    sent = server.headers[0]
+    assert sent["authorization"] == f"Bearer {KEY}" and sent["x-team"] == "a"
+    assert sent["path"] == "/v1/chat/completions"
+
+
+@pytest.mark.parametrize(
+    "trouble",
+    [(429, {}), (503, b"busy"), (500, {}), (408, {}), "cut", (200, b"{half"), (200, [1]), (200, b"[" * 100_000)],
+)
+def test_what_may_pass_is_tried_again(serve, trouble):
+    http, server = serve(trouble, trouble, (200, {"a": 1}))
+    assert http.post({}) == {"a": 1} and len(server.bodies) == 3
+
+
+def test_after_the_last_attempt_it_says_what_happened(serve):
+    http, server = serve((503, {"error": "overloaded"}))
+    with pytest.raises(InfrastructureError, match=r"no answer in 3 attempts; the last one: HTTP 503: .*overloaded"):
+        http.post({})
+    assert len(server.bodies) == 3
+
+
+@pytest.mark.parametrize("answer", ["hang", "drip"])
+def test_a_server_that_never_finishes_is_given_up(serve, answer):
+    http, server = serve(answer, timeout=0.3, attempts=2)
+    with pytest.raises(InfrastructureError, match="no answer in 2 attempts"):
+        http.post({})
+    assert len(server.bodies) == 2
+
+
+def test_nobody_there():
+    http = ChatHttp("http://127.0.0.1:9/", key="", headers={}, timeout=2, attempts=2, backoff=0)
+    with pytest.raises(InfrastructureError, match="ConnectError"):
+        http.post({})
+
+
+@pytest.mark.parametrize("status", [400, 401, 403, 404, 422])
+def test_what_is_refused_is_not_tried_again(serve, status):
+    http, server = serve((status, {"error": f"no, and your key is {KEY}"}))
+    with pytest.raises(RefusedError) as refused:
+        http.post({})
+    assert refused.value.status == status and len(server.bodies) == 1
+    assert "no, and your key is ***" in str(refused.value)
+
+
+def test_the_key_is_cut_out_of_every_message(serve):
+    http, _ = serve((503, {"error": KEY}))
+    with pytest.raises(InfrastructureError) as error:
+        http.post({})
+    assert KEY not in str(error.value) and "***" in str(error.value)
+    assert error.value.__cause__ is None
+
+
+def test_a_redirect_is_not_followed(serve, chat_server):
+    elsewhere = chat_server((200, {"a": 1}))
+    http, _ = serve((307, {}, {"location": elsewhere.url}))
+    with pytest.raises(RefusedError, match=f"redirects to '{elsewhere.url}'"):
+        http.post({})
+    assert elsewhere.bodies == []
+
+
+def test_retry_after_counts_more_than_the_backoff(serve):
+    """A pause asked for is made; one that is closed meanwhile ends at once."""
+    http, server = serve((429, {}, {"retry-after": "50"}))
+    failed = []
+
+    def ask():
+        try:
+            http.post({})
+        except InfrastructureError as error:
+            failed.append(str(error))
+
+    thread = threading.Thread(target=ask)
+    thread.start()
+    while not server.bodies:
+        pass
+    thread.join(0.3)
+    assert thread.is_alive() and len(server.bodies) == 1
+    http.close()
+    thread.join(20)
+    assert "was closed" in failed[0]
+
+
+def test_a_date_or_nonsense_as_retry_after(serve):
+    http, _ = serve(
+        (429, {}, {"retry-after": "Wed, 21 Oct 2026 07:28:00 GMT"}), (429, {}, {"retry-after": "nan"}), (200, {})
+    )
+    assert http.post({}) == {}
+
+
+def test_an_answer_without_end_is_cut_off(serve, monkeypatch):
+    monkeypatch.setattr("handaxe.engines.chat_http.MAX_BODY", 1000)
+    http, _ = serve((200, b" " * 5000))
+    with pytest.raises(InfrastructureError, match="more than 1000 bytes"):
+        http.post({})
+
+
+def test_reading_an_answer():
+    call = {"function": {"name": "add", "arguments": "{oops"}}
+    loose = {"function": {"name": "add", "arguments": {"a": 1}}}
+    answer = {"choices": [{"message": {"content": None, "tool_calls": [call, loose]}, "finish_reason": "tool_calls"}]}
+    assert Said.of(answer) == Said("", [("add", "{oops"), ("add", '{"a": 1}')], "stop")
+    assert Said.of({"choices": [{"message": {"content": "a"}, "finish_reason": "length"}]}).finish == "length"
+    assert Said.of({"choices": [{"message": {"content": "a"}}]}) == Said("a", [], "stop")
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        {},
+        {"choices": []},
+        {"choices": [{}]},
+        {"choices": [{"message": None}]},
+        {"choices": [{"message": {"content": [1]}}]},
+        {"choices": [{"message": {"content": "", "tool_calls": [{}]}}]},
+    ],
+)
+def test_what_is_no_chat_completion(answer):
+    with pytest.raises(InfrastructureError, match="server's answer"):
+        Said.of(answer)

@@ -1,0 +1,115 @@
+import asyncio
+
+import pytest
+
+from handaxe.envs.tool_chat import tool_chat
+from handaxe.errors import Failed, Retry, ToolDefinitionError
+from handaxe.records import ToolCall, ToolSchema
+from handaxe.tools.declared import declared
+
+
+def run(tool, arguments):
+    reply = tool.run(ToolCall(tool.schema.name, arguments, "c7"), seed=5)
+    return reply.status, reply.content
+
+
+def made(properties, carry=lambda given, context: str(given), **more):
+    schema = {"type": "object", "properties": properties, **more}
+    return declared(ToolSchema("shout", "Say it loud.", schema), carry)
+
+
+def test_the_example():
+    shout = declared(ToolSchema("shout", "Say it loud.", {"type": "object"}), lambda given, context: "HEY")
+    assert run(shout, {}) == ("ok", "HEY")
+    assert shout.schema == ToolSchema("shout", "Say it loud.", {"type": "object"})
+
+
+def test_functions_and_coroutine_functions_get_arguments_and_context():
+    async def later(given, context):
+        await asyncio.sleep(0)
+        return f"{given} {context.call_id} {context.seed}"
+
+    assert run(made({}, later), {"n": 1}) == ("ok", "{'n': 1} c7 5")
+    assert run(made({}, lambda g, c: f"{g} {c.call_id} {c.seed}"), {"n": 1}) == ("ok", "{'n': 1} c7 5")
+
+
+def test_what_the_callable_raises_is_a_status():
+    def carry(given, context):
+        raise {"again": Retry, "never": Failed, "crash": KeyError}[given["how"]]("why")
+
+    tool = made({"how": {"type": "string"}}, carry)
+    assert run(tool, {"how": "again"}) == ("retry", "why")
+    assert run(tool, {"how": "never"}) == ("failed", "why")
+    assert run(tool, {"how": "crash"})[0] == "infra_error"
+
+
+def test_arguments_are_validated_before_the_callable_runs():
+    seen = []
+    tool = made(
+        {"n": {"type": "integer", "minimum": 2}, "where": {"type": "object", "properties": {"x": {"type": "number"}}}},
+        lambda given, context: seen.append(given) or "ok",
+        required=["n"],
+        additionalProperties=False,
+    )
+    assert run(tool, {}) == ("invalid", "invalid arguments for shout: arguments: 'n' is a required property")
+    assert "n: 1 is less than the minimum of 2" in run(tool, {"n": 1})[1]
+    assert "where.x: 'a' is not of type 'number'" in run(tool, {"n": 2, "where": {"x": "a"}})[1]
+    assert "'m' was unexpected" in run(tool, {"n": 2, "m": {}})[1]
+    assert seen == []
+    assert run(tool, {"n": 2, "where": {"x": 1.5}}) == ("ok", "ok")
+    assert seen == [{"n": 2, "where": {"x": 1.5}}]
+
+
+def test_at_most_five_complaints():
+    tool = made({f"p{k}": {"type": "integer"} for k in range(20)})
+    assert run(tool, {f"p{k}": "x" for k in range(20)})[1].count("is not of type") == 5
+
+
+def test_regular_expressions_of_strangers_are_not_run():
+    bomb = {"a": {"type": "string", "pattern": "^(a+)+$"}, "pattern": {"type": "integer"}}
+    tool = made(bomb, patternProperties={"^(b+)+$": {"type": "integer"}}, additionalProperties=False)
+    assert run(tool, {"a": "a" * 60 + "!", "b" * 60 + "!": 1})[0] == "ok"
+    assert run(tool, {"pattern": "a property of that name is checked"})[0] == "invalid"
+
+
+def test_references_lead_nowhere_outside_and_end():
+    assert run(made({"a": {"$ref": "http://127.0.0.1:9/schema"}}), {"a": 1})[0] == "ok"
+    doubling = {f"d{i}": {"anyOf": [{"$ref": f"#/$defs/d{i + 1}"}] * 2} for i in range(60)}
+    assert (
+        run(made({"a": {"$ref": "#/$defs/d0"}}, **{"$defs": {**doubling, "d60": {"type": "null"}}}), {"a": 1})[0]
+        == "ok"
+    )
+    inside = {"$defs": {"whole": {"type": "integer"}}}
+    assert run(made({"a": {"$ref": "#/$defs/whole"}}, **inside), {"a": "x"})[0] == "invalid"
+
+
+@pytest.mark.parametrize("name", ["a.b", "", "7up", "n" * 65, "<|im_end|>"])
+def test_a_name_no_policy_can_write(name):
+    with pytest.raises(ToolDefinitionError, match="cannot name a tool"):
+        declared(ToolSchema(name, "", {"type": "object"}), lambda given, context: "")
+
+
+@pytest.mark.parametrize("schema", [{"type": "array"}, {"properties": 3}, {"type": "object", "required": "a"}])
+def test_what_is_no_schema(schema):
+    with pytest.raises(ToolDefinitionError, match="no JSON schema"):
+        declared(ToolSchema("a", "", schema), lambda given, context: "")
+
+
+def test_the_owner_is_closed_with_the_environment():
+    class Owner:
+        closed = 0
+
+        def close(self):
+            self.closed += 1
+
+    owners = []
+
+    def factory():
+        owners.append(Owner())
+        schema = ToolSchema("a", "A.", {"type": "object"})
+        return [declared(schema, lambda given, context: "", owner=owners[-1])]
+
+    tool_chat([factory])
+    assert [owner.closed for owner in owners] == [1]
+    with pytest.raises(ToolDefinitionError, match="would leak"):
+        tool_chat(factory())

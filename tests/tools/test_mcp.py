@@ -1,0 +1,409 @@
+import concurrent.futures
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+from handaxe.envs.tool_chat import tool_chat
+from handaxe.errors import InfrastructureError, InputError, ToolDefinitionError
+from handaxe.models.compact import Compact
+from handaxe.records import Message, ParsedTurn, Sampling, Task, ToolCall, check
+from handaxe.rollouts import driver
+from handaxe.rollouts.linear import linear
+from handaxe.slots import Attempt
+from handaxe.testing.scripted import ScriptedEngine
+from handaxe.tools.mcp import MAX_DESCRIPTION, mcp
+
+SERVERS = Path(__file__).with_name("servers")
+EVERYTHING = "@modelcontextprotocol/server-everything"
+
+
+def raw(mode):
+    return [sys.executable, str(SERVERS / "raw.py"), mode]
+
+
+def stateful(*arguments):
+    return [sys.executable, str(SERVERS / "stateful.py"), *arguments]
+
+
+def call(tools, name, _id="c0", **arguments):
+    (tool,) = [tool for tool in tools if tool.schema.name == name]
+    reply = tool.run(ToolCall(name, arguments, _id))
+    return reply.status, reply.content
+
+
+def gone(pid, seconds=10.0):
+    """Whether a process is dead, or dies while we look."""
+    for _ in range(int(seconds / 0.05)):
+        try:
+            if psutil.Process(pid).status() == psutil.STATUS_ZOMBIE:
+                return True
+        except psutil.NoSuchProcess:
+            return True
+        time.sleep(0.05)
+    return False
+
+
+def close(*made):
+    for tools in made:
+        tools[0].owner.close()
+
+
+def listening(port, seconds=60):
+    for _ in range(seconds * 10):
+        with socket.socket() as probe:
+            if probe.connect_ex(("127.0.0.1", port)) == 0:
+                return
+        time.sleep(0.1)
+    raise AssertionError(f"nobody listens on {port}")
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+@pytest.fixture(scope="module")
+def url():
+    """The stateful server over HTTP."""
+    port = free_port()
+    process = subprocess.Popen(stateful(str(port)), stderr=subprocess.DEVNULL)
+    try:
+        listening(port)
+        yield f"http://127.0.0.1:{port}/mcp"
+    finally:
+        process.kill()
+        process.wait()
+
+
+@pytest.fixture(scope="module")
+def tools():
+    """One session over stdio, for tests that leave no trace in it."""
+    made = mcp(command=stateful())()
+    yield made
+    close(made)
+
+
+# --- what a call gives -----------------------------------------------------------------------------------------
+
+
+def test_texts_errors_and_structure(tools):
+    assert call(tools, "shout", count=3) == ("ok", "xxx")
+    status, text = call(tools, "fail", message="caf\u00e9 \U0001f996")
+    assert status == "retry" and "caf\u00e9 \U0001f996" in text
+    status, text = call(tools, "hang", seconds="soon")
+    assert status == "invalid" and "seconds: 'soon' is not of type 'number'" in text
+
+
+def test_a_reply_of_ten_megabytes_is_cut(tools):
+    status, text = call(tools, "shout", count=10_000_000)
+    assert status == "ok" and 9_990 < len(text) <= 10_000 and "characters cut" in text
+
+
+def test_noise_on_stdout_is_passed_over(tools):
+    assert call(tools, "noise") == ("ok", "quiet again")
+
+
+def test_the_server_sees_few_variables_and_a_folder_of_its_own(monkeypatch):
+    monkeypatch.setenv("SECRET_TOKEN", "s3cret")
+    made = mcp(command=stateful(), env={"GIVEN": "1"})()
+    folder, *names = call(made, "surroundings")[1].split("\n")
+    assert "SECRET_TOKEN" not in names and {"GIVEN", "PATH", "TMPDIR"} <= set(names)
+    assert Path(folder).exists() and folder != os.getcwd()
+    close(made)
+    assert not Path(folder).exists()
+
+
+def test_a_call_that_hangs_is_cancelled_at_the_server_and_the_session_goes_on():
+    made = mcp(command=stateful(), timeout=1.0, timeout_is="policy")()
+    assert call(made, "hang", seconds=30)[0] == "timeout"
+    assert call(made, "cancellations") == ("ok", "[30.0]")
+    close(made)
+
+
+def test_a_server_that_refuses_arguments_lets_the_policy_try_again():
+    made = mcp(command=raw("refuses"))()
+    assert call(made, "plain") == ("retry", "no such colour")
+    close(made)
+
+
+def test_the_call_id_travels_along():
+    made = mcp(command=raw("meta"))()
+    assert '"handaxe/call_id": "t3c1"' in call(made, "plain", _id="t3c1")[1]
+    close(made)
+
+
+@pytest.mark.parametrize("mode", ["broken", "internal"])
+def test_a_server_that_breaks_the_protocol_is_an_infra_error_for_good(mode):
+    made = mcp(command=raw(mode))()
+    assert call(made, "plain")[0] == "infra_error"
+    status, text = call(made, "plain")
+    assert status == "infra_error" and "is gone" in text
+    close(made)
+
+
+# --- sessions --------------------------------------------------------------------------------------------------
+
+
+def test_rollouts_at_the_same_time_share_nothing():
+    factory = mcp(command=stateful())
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:
+        sessions = list(pool.map(lambda _: factory(), range(3)))
+        list(pool.map(lambda k: call(sessions[k], "remember", key=f"k{k}", value=str(k)), range(3)))
+        found = list(pool.map(lambda made: call(made, "recall")[1], sessions))
+    assert [eval(text) for text in found] == [{f"k{k}": str(k)} for k in range(3)]
+    assert len({made[0].owner.pid for made in sessions}) == 3
+    close(*sessions)
+
+
+def test_rollouts_at_the_same_time_share_nothing_over_http(url):
+    factory = mcp(url=url)
+    sessions = [factory() for _ in range(3)]
+    for k, made in enumerate(sessions):
+        call(made, "remember", key="k", value=str(k))
+    assert [eval(call(made, "recall")[1]) for made in sessions] == [{"k": str(k)} for k in range(3)]
+    close(*sessions)
+    assert call(sessions[0], "recall")[0] == "infra_error"
+
+
+def test_a_shared_server_is_one_and_replaced_when_it_dies():
+    with mcp(command=stateful(), shared=True) as factory:
+        first, second = factory(), factory()
+        call(first, "remember", key="a", value="1")
+        close(first)
+        assert eval(call(second, "recall")[1]) == {"a": "1"}
+        pid = first[0].owner.session.pid
+        status, text = call(second, "die", status=7)
+        assert status == "infra_error" and "status 7" in text and "goodbye, cruel world" in text
+        assert call(factory(), "recall") == ("ok", "{}")
+    assert gone(pid)
+
+
+def test_warm_sessions_are_each_used_once_and_closed_with_the_factory():
+    factory = mcp(command=raw("plain"), warm=2)
+    first, second = factory(), factory()
+    pids = {first[0].owner.pid, second[0].owner.pid}
+    third = factory()
+    assert len(pids | {third[0].owner.pid}) == 3
+    waiting = [session.wait().pid for session in factory._ready]
+    assert len(waiting) == 2
+    close(first, second, third)
+    factory.close()
+    assert all(gone(pid) for pid in waiting)
+
+
+def test_a_server_that_died_while_it_waited_is_not_handed_out():
+    factory = mcp(command=raw("plain"), warm=1)
+    first = factory()
+    (waiting,) = [session.wait() for session in factory._ready]
+    waiting.close()
+    second = factory()
+    assert second[0].owner is not waiting and second[0].owner.usable
+    close(first, second)
+    factory.close()
+
+
+def test_a_crash_ends_its_own_rollout_and_the_next_one_gets_a_new_server():
+    factory = tool_chat([mcp(command=raw("crash"))])
+    for arguments, kind in [({"die": True}, "infra_error"), ({}, None), ({"die": True}, "infra_error")]:
+        env = factory(Task("t", (Message("user", "?"),)))
+        env.start()
+        reply = env.step(ParsedTurn("", (ToolCall("plain", arguments, "c0"),)), seed=0)
+        assert (reply.ending.kind if reply.ending else None) == kind
+        if kind:
+            assert "status 9" in reply.ending.reason and "so cold" in reply.ending.reason
+        env.close()
+
+
+def test_closing_twice_is_once_and_later_calls_fail():
+    made = mcp(command=raw("plain"))()
+    close(made)
+    close(made)
+    assert call(made, "plain")[0] == "infra_error"
+
+
+# --- nothing is left behind ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mode", ["stubborn", "child"])
+def test_a_server_that_will_not_go_is_killed(mode):
+    made = mcp(command=raw(mode))()
+    pid = made[0].owner.pid
+    close(made)
+    assert gone(pid)
+
+
+def test_the_children_of_a_server_go_with_it():
+    made = mcp(command=raw("child"))()
+    child = int(call(made, "plain")[1])
+    close(made)
+    assert gone(child)
+
+
+@pytest.mark.parametrize("end", ["import os, signal; os.kill(os.getpid(), signal.SIGKILL)", "1/0"])
+def test_servers_go_when_the_program_dies(end):
+    """Killed, and by an error, without anybody having closed anything."""
+    program = f"from handaxe.tools.mcp import mcp\ntools = mcp(command={raw('stubborn')!r}, warm=1)()\n"
+    program += f"print(tools[0].owner.pid, flush=True)\n{end}\n"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)
+    assert gone(int(done.stdout))
+
+
+# --- starting --------------------------------------------------------------------------------------------------
+
+
+def test_a_server_that_cannot_start_says_why():
+    with pytest.raises(InfrastructureError, match=r"status 3(.|\n)*no licence found"):
+        mcp(command=raw("exit"))()
+    with pytest.raises(InfrastructureError, match="a line that is no message: 'starting up ...'"):
+        mcp(command=raw("logs"))()
+    with pytest.raises(InfrastructureError, match="cannot be started"):
+        mcp(command=["/no/such/program"])()
+    with pytest.raises(InfrastructureError, match="gives no session"):
+        mcp(url=f"http://127.0.0.1:{free_port()}/mcp")()
+
+
+def test_a_server_that_never_answers_is_given_up():
+    with pytest.raises(InfrastructureError, match="did not start within 1 seconds"):
+        mcp(command=raw("mute"), startup=1.0)()
+
+
+def test_endless_output_is_cut_off(monkeypatch):
+    monkeypatch.setattr("handaxe.tools.mcp_stdio.MAX_MESSAGE", 2**22)
+    with pytest.raises(InfrastructureError, match="a line of more than 4194304 bytes"):
+        mcp(command=raw("endless"))()
+
+
+def test_bad_arguments():
+    for wrong in ({}, {"command": ["a"], "url": "http://b"}, {"command": "npx server"}):
+        with pytest.raises(InputError, match="give command"):
+            mcp(**wrong)
+    for wrong in ({"timeout": 0}, {"startup": -1}, {"warm": -1}):
+        with pytest.raises(InputError, match="above 0"):
+            mcp(command=["a"], **wrong)
+
+
+# --- what a server says of itself ------------------------------------------------------------------------------
+
+
+def test_names_become_writable_and_differ():
+    made = mcp(command=raw("names"), prefix="x-")()
+    names = [tool.schema.name for tool in made]
+    assert names[:3] == ["x-a_b_c", "x-a_b_c_2", "x-7up"]
+    assert len(set(names)) == 6 and all(len(name) <= 64 and name.isascii() for name in names)
+    assert not any(sign in name for name in names for sign in "<|>\x1b\n")
+    close(made)
+    made = mcp(command=raw("names"), only=["7up"])()
+    assert [tool.schema.name for tool in made] == ["_7up"]
+    close(made)
+
+
+def test_descriptions_are_cut_and_never_make_control_ids():
+    made = mcp(command=raw("descriptions"))()
+    (tool,) = made
+    assert len(tool.schema.description) == MAX_DESCRIPTION
+    assert len(tool.schema.parameters["properties"]["a"]["description"]) == MAX_DESCRIPTION
+    ids = Compact().start([Message("user", "?")], [tool.schema]).ids
+    assert sum(i > 255 for i in ids) == 5, "SYSTEM, END, USER, END, ASSISTANT"
+    close(made)
+
+
+@pytest.mark.parametrize("mode, message", [("schema", "'wide' has"), ("deep", "levels"), ("none", "offers no tools")])
+def test_a_tool_that_cannot_be_shown_is_named(mode, message):
+    with pytest.raises(ToolDefinitionError, match=message):
+        mcp(command=raw(mode))()
+
+
+def test_it_can_be_left_out():
+    made = mcp(command=raw("schema"), only=["plain"])()
+    assert [tool.schema.name for tool in made] == ["plain"]
+    close(made)
+    with pytest.raises(InputError, match=r"no tools \['bare'\]; it has \['plain', 'wide'\]"):
+        mcp(command=raw("schema"), only=["bare"])()
+
+
+def test_a_list_without_end_is_given_up():
+    with pytest.raises(InfrastructureError, match="more than 50 pages"):
+        mcp(command=raw("pages"))()
+
+
+# --- whole rollouts, and a server of others --------------------------------------------------------------------
+
+
+def play(factory, script, samples=1):
+    task = Task("t", (Message("user", "Remember."),))
+    env = tool_chat([factory])
+    one = factory()
+    engine = ScriptedEngine(Compact(), script, tools=[tool.schema for tool in one])
+    close(one)
+    attempts = [Attempt(task, env, Compact(), Sampling(max_tokens=200), f"a{k}", k, k, 1 << 16) for k in range(samples)]
+    played = [trajectories[0] for trajectories in driver.run(attempts, linear(max_turns=4), engine)]
+    for trajectory in played:
+        check(trajectory)
+    return played
+
+
+def test_tool_chat_plays_whole_rollouts():
+    note = ToolCall("remember", {"key": "a", "value": "caf\u00e9"})
+    played = play(mcp(command=stateful()), [note, ToolCall("shout", {"count": 2}), "Done."], samples=2)
+    for trajectory in played:
+        assert trajectory.ending.kind == "completed"
+        assert [reply.content for reply in trajectory.replies] == ["noted", "xx"]
+
+
+@pytest.fixture(scope="session")
+def everything(tmp_path_factory):
+    """The reference server, installed once a machine into the user's cache folder."""
+    if shutil.which("npm") is None or shutil.which("node") is None:
+        pytest.skip("npm and node are missing")
+    folder = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "handaxe-tests" / "mcp-everything"
+    program = folder / "node_modules" / EVERYTHING / "dist" / "index.js"
+    if not program.exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        install = ["npm", "install", "--no-fund", "--no-audit", "--prefix", str(folder), EVERYTHING]
+        done = subprocess.run(install, capture_output=True, text=True, timeout=300)
+        if done.returncode:
+            pytest.skip(f"the reference server cannot be installed: {done.stderr[-300:]}")
+    return program
+
+
+def check_everything(made):
+    assert call(made, "echo", message="caf\u00e9 \U0001f996") == ("ok", "Echo: caf\u00e9 \U0001f996")
+    assert call(made, "get-sum", a=2, b=40) == ("ok", "The sum of 2 and 40 is 42.")
+    assert "[image/png, " in call(made, "get-tiny-image")[1]
+    assert "[resource demo://resource/" in call(made, "get-resource-links", count=2)[1]
+    assert "[text/plain demo://resource/" in call(made, "get-resource-reference", resourceType="Text", resourceId=1)[1]
+    assert '"temperature":' in call(made, "get-structured-content", location="New York")[1]
+    assert call(made, "get-sum", a=2, b="x")[0] == "invalid"
+
+
+def test_the_reference_server_over_stdio(everything):
+    made = mcp(command=["node", str(everything), "stdio"])()
+    check_everything(made)
+    assert "SECRET" not in call(made, "get-env")[1]
+    close(made)
+
+
+def test_the_reference_server_over_http(everything):
+    port = free_port()
+    process = subprocess.Popen(
+        ["node", str(everything), "streamableHttp"], env={**os.environ, "PORT": str(port)}, stderr=subprocess.DEVNULL
+    )
+    try:
+        listening(port)
+        factory = mcp(url=f"http://127.0.0.1:{port}/mcp")
+        first, second = factory(), factory()
+        check_everything(first)
+        check_everything(second)
+        close(first, second)
+    finally:
+        process.send_signal(signal.SIGKILL)
+        process.wait()

@@ -1,0 +1,94 @@
+import asyncio
+import importlib.util
+import threading
+from pathlib import Path
+
+import mcp_types as types
+import pytest
+
+from handaxe.errors import InfrastructureError
+from handaxe.tools.mcp_session import McpSession, Server, content_text
+
+_spec = importlib.util.spec_from_file_location("test_mcp", Path(__file__).with_name("test_mcp.py"))
+helpers = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(helpers)
+
+
+def session(mode, **options):
+    return McpSession(Server(tuple(helpers.raw(mode))), **{"startup": 30.0, **options})
+
+
+def test_what_a_policy_reads_of_a_result():
+    uri = "file:///a/very/long/name" + "x" * 1000
+    blocks = [
+        types.TextContent(type="text", text="one\n"),
+        types.ImageContent(type="image", data="QUJDRA==", mime_type="image/png"),
+        types.AudioContent(type="audio", data="QUJD", mime_type="audio/wav"),
+        types.ResourceLink(type="resource_link", uri=uri, name="n"),
+        types.EmbeddedResource(type="resource", resource=types.TextResourceContents(uri="a://b", text="hidden")),
+        types.TextContent(type="text", text="two"),
+    ]
+    lines = content_text(types.CallToolResult(content=blocks, structured_content={"a": 1})).split("\n")
+    assert lines[:4] == ["one", "", "[image/png, 6 bytes]", "[audio/wav, 3 bytes]"]
+    assert lines[4].startswith("[resource file:///a/very/long/namexx") and len(lines[4]) < 320
+    assert lines[5:] == ["[resource a://b]", "two"]
+    assert content_text(types.CallToolResult(content=[], structured_content={"a": "\u00e9"})) == '{"a": "\u00e9"}'
+    assert content_text(types.CallToolResult(content=[])) == ""
+
+
+def test_a_session_that_is_closed_before_it_stands():
+    waiting = session("mute", startup=60.0)
+    waiting.close()
+    with pytest.raises(InfrastructureError, match="gives no session"):
+        waiting.wait()
+    assert not waiting.usable and (waiting.pid is None or helpers.gone(waiting.pid))
+
+
+def test_closing_from_many_threads_is_closing_once():
+    open_ = session("plain").wait()
+    threads = [threading.Thread(target=open_.close) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(30)
+    assert not any(thread.is_alive() for thread in threads) and helpers.gone(open_.pid)
+
+
+def test_calls_from_several_event_loops_at_the_same_time():
+    open_ = session("meta").wait()
+    heard = []
+
+    def talk(name):
+        heard.append((name, asyncio.run(open_.call("plain", {}, name))))
+
+    threads = [threading.Thread(target=talk, args=(f"t{k}",)) for k in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert len(heard) == 8 and all(f'"{name}"' in said for name, said in heard)
+    open_.close()
+
+
+def test_a_call_ends_when_the_session_is_closed_under_it():
+    open_ = McpSession(Server(tuple(helpers.stateful())), startup=60.0).wait()
+    failed = []
+
+    def talk():
+        try:
+            asyncio.run(open_.call("hang", {"seconds": 600}, "c0"))
+        except InfrastructureError as error:
+            failed.append(error)
+
+    thread = threading.Thread(target=talk)
+    thread.start()
+    thread.join(0.5)
+    open_.close()
+    thread.join(30)
+    assert len(failed) == 1
+
+
+def test_a_server_is_shown_without_what_may_be_secret():
+    server = Server(("run", "me"), env={"KEY": "s3cret"}, headers={"Authorization": "s3cret"})
+    assert repr(server) == "MCP server run me"
+    assert "s3cret" not in repr(Server(url="http://a/mcp", headers={"Authorization": "s3cret"}))

@@ -1,0 +1,77 @@
+import asyncio
+import sys
+
+import pytest
+from mcp.shared.message import SessionMessage
+from mcp_types import JSONRPCRequest, JSONRPCResponse
+
+from handaxe.errors import InfrastructureError
+from handaxe.tools.mcp_stdio import Process
+
+ECHO = """
+import sys
+for line in sys.stdin:
+    sys.stdout.write('{"jsonrpc": "2.0", "id": 1, "result": {"heard": ' + str(len(line)) + '}}\\n')
+    sys.stdout.flush()
+"""
+
+
+def program(text):
+    return Process([sys.executable, "-c", text], env={}, cwd=None)
+
+
+async def lines(process, *requests):
+    """What it says to these requests, and then until the end of its output."""
+    heard = []
+    async with process.transport() as (incoming, outgoing):
+        for request in requests:
+            await outgoing.send(SessionMessage(request))
+            heard.append((await incoming.receive()).message)
+        outgoing.close()
+        async for message in incoming:
+            heard.append(message.message)
+    return heard
+
+
+def test_messages_go_to_and_fro():
+    (said,) = asyncio.run(lines(program(ECHO), JSONRPCRequest(jsonrpc="2.0", id=1, method="caf\u00e9", params={})))
+    assert isinstance(said, JSONRPCResponse) and said.result["heard"] > 20
+
+
+def test_lines_split_and_joined_anyhow():
+    text = r"""
+import sys, time
+message = b'{"jsonrpc": "2.0", "id": 1, "result": {"a": "\xc3\xa9"}}\n'
+for part in (message[:40], message[40:] + b"no message\n\n" + message + message[:45], message[45:]):
+    sys.stdout.buffer.write(part); sys.stdout.buffer.flush(); time.sleep(0.05)
+"""
+    process = program(text)
+    heard = asyncio.run(lines(process))
+    assert [message.result for message in heard] == [{"a": "\u00e9"}] * 3
+    assert process.noise == "no message"
+
+
+def test_the_last_words_are_the_last():
+    process = program("import sys; sys.stderr.write('x' * 100_000 + 'the end'); sys.exit(4)")
+    assert asyncio.run(lines(process)) == []
+    words = process.last_words()
+    assert words.startswith("it exited with status 4") and words.endswith("xthe end") and len(words) < 2_200
+
+
+def test_a_signal_is_told_from_an_exit():
+    process = program("import os; os.kill(os.getpid(), 11)")
+    asyncio.run(lines(process))
+    assert process.last_words().startswith("signal 11 ended it")
+
+
+def test_a_program_that_does_not_exist_or_cannot_be():
+    for command in (["/no/such/program"], ["a\0b"]):
+        with pytest.raises(InfrastructureError, match="cannot be started"):
+            asyncio.run(lines(Process(command, env={}, cwd=None)))
+
+
+def test_a_folder_and_variables_that_were_given(tmp_path):
+    text = "import os, sys; sys.stderr.write(os.getcwd() + ' ' + os.environ['A'])"
+    process = Process([sys.executable, "-c", text], env={"A": "1"}, cwd=tmp_path)
+    asyncio.run(lines(process))
+    assert process.last_words().endswith(f"{tmp_path} 1") and tmp_path.exists()
