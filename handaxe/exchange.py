@@ -7,12 +7,12 @@ from collections.abc import Sequence as List
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from handaxe.records import Ending, Finish, Message, ParsedTurn, Sampling, Task, ToolReply
+from handaxe.records import Ending, Finish, Message, ParsedTurn, Sampling, Task, ToolReply, Trajectory
 
 if TYPE_CHECKING:
-    from handaxe.slots import ChatFormat, Env
+    from handaxe.slots import ChatFormat, Env, RolloutPlan
 
-__all__ = ["Act", "Attempt", "Completion", "EnvReply", "Partial", "Rendered", "Sample", "Stopped", "Work"]
+__all__ = ["Act", "Attempt", "Completion", "EnvReply", "Partial", "Rendered", "Sample", "Spawn", "Stopped", "Work"]
 
 
 class EnvReply(NamedTuple):
@@ -87,14 +87,27 @@ class Work(NamedTuple):
     call: Callable[[], Any]
 
 
+class Spawn(NamedTuple):
+    """A rollout's request: play these plans at the same time, as parts of this attempt: what they sample counts as the
+    attempt's. `ids` names each, unlike any other in the attempt.
+
+    The answer is a list of what each plan returned, in the order of `plans`, once all of them have. A plan may spawn in
+    turn. What a plan raises ends the run, as for any plan. When the attempt is no longer wanted, `Stopped` is raised in
+    the spawned plans, and when these have returned, in the one that spawned them. A driver that is closed closes all.
+    """
+
+    plans: tuple[RolloutPlan, ...]
+    ids: tuple[str, ...]
+
+
 class Stopped(Exception):
     """Raised in a plan, at the yield, when its attempt is no longer wanted. A plan that waits for a Sample finds in
-    `partial` what was sampled of the turn. It returns what it has, ended as truncated for "stopped"; it may yield Work
-    to clean up, nothing else."""
+    `partial` what was sampled of the turn, one that waits for a Spawn in `spawned` what its plans returned. It returns
+    what it has, ended as truncated for "stopped"; it may yield Work to clean up, nothing else."""
 
-    def __init__(self, partial: Partial | None = None):
+    def __init__(self, partial: Partial | None = None, spawned: List[list[Trajectory]] = ()):
         super().__init__("the attempt is no longer wanted")
-        self.partial = partial
+        self.partial, self.spawned = partial, spawned
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,9 @@ import numpy as np
 from handaxe.errors import RecordError
 
 if TYPE_CHECKING:
-    from handaxe.records import Sequence, Trajectory
+    from handaxe.records import Group, Sequence, Trajectory
 
-__all__ = ["check"]
+__all__ = ["check", "check_group"]
 
 REASONS = ("length", "turns", "budget", "stopped")
 
@@ -32,6 +32,39 @@ def check(trajectory: Trajectory) -> None:
         problems = _turn_problems(trajectory)
     if problems:
         raise RecordError(f"trajectory {trajectory.id!r} breaks the record:\n  " + "\n  ".join(problems))
+
+
+def check_group(group: Group) -> None:
+    """Check every trajectory of a group, and what they say of each other: ids that are unlike, and forks that begin as
+    the sibling that they left, where that one is in the group.
+
+    Raises:
+        RecordError: naming a trajectory and every invariant it breaks, one a line.
+    """
+    siblings = {trajectory.id: trajectory for trajectory in group}
+    if len(siblings) != len(group):
+        raise RecordError(f"two trajectories of the group of task {group.task.id!r} have the same id")
+    for trajectory in group:
+        check(trajectory)
+        left = trajectory.branch_of and siblings.get(trajectory.branch_of.trajectory)
+        problems = _branch_problems(trajectory, left) if left else []
+        if problems:
+            raise RecordError(f"trajectory {trajectory.id!r} breaks the record:\n  " + "\n  ".join(problems))
+
+
+def _branch_problems(branch: Trajectory, left: Trajectory) -> list[str]:
+    assert branch.branch_of is not None
+    _, last, token = branch.branch_of
+    if any(last >= len(one.sequences) or token > len(one.sequences[last]) for one in (branch, left)):
+        return [f"{branch.branch_of}: there is no such place in both"]
+    problems = []
+    for s in range(last + 1):
+        stop = token if s == last else None
+        for key in ("ids", "author", "turn", "logp", "behaviour_logp", "version"):
+            mine, theirs = (getattr(one.sequences[s], key)[:stop] for one in (branch, left))
+            if not np.array_equal(mine, theirs):
+                problems.append(f"sequence {s}: {key} of what it shares with {left.id!r} is another there")
+    return problems
 
 
 def _sequence_problems(index: int, sequence: Sequence) -> list[str]:

@@ -92,7 +92,7 @@ class ToolSchema:
 
 @dataclass(frozen=True)
 class Message:
-    """One chat message. `calls` only on assistant messages; `call_id` and `name` only on tool messages."""
+    """One chat message. `calls` only from assistants, `call_id` only from tools; other names mark a rollout's words."""
 
     role: Role
     content: str
@@ -192,7 +192,7 @@ class Ending:
 
 
 class Branch(NamedTuple):
-    """A fork: this trajectory shares the first `token` ids of sequence `sequence` of sibling `trajectory`."""
+    """A fork: the first `token` ids of `sequence` are those of sibling `trajectory`; they train in both, and add up."""
 
     trajectory: str
     sequence: int

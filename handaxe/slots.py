@@ -13,7 +13,7 @@ from collections.abc import Callable, Generator, Mapping
 from collections.abc import Sequence as List
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
-from handaxe.exchange import Act, Attempt, Completion, EnvReply, Partial, Rendered, Sample, Stopped, Work
+from handaxe.exchange import Act, Attempt, Completion, EnvReply, Partial, Rendered, Sample, Spawn, Stopped, Work
 from handaxe.networks import AdapterModel, Model
 from handaxe.records import (
     Advantages,
@@ -34,9 +34,12 @@ if TYPE_CHECKING:
     import numpy as np
     import torch
 
+    from handaxe.tools.deadline import Threads
+
 __all__ = [
     "Act",
     "AdapterModel",
+    "AsyncEnv",
     "Attempt",
     "ChatFormat",
     "Completion",
@@ -57,6 +60,7 @@ __all__ = [
     "Sample",
     "Selector",
     "Shaper",
+    "Spawn",
     "Stateful",
     "Stopped",
     "Stream",
@@ -125,6 +129,15 @@ class Env(Protocol):
 
     def close(self) -> None:
         """Release everything. Called exactly once, whatever happened."""
+        ...
+
+
+@runtime_checkable
+class AsyncEnv(Protocol):
+    """An Env that can wait without holding a thread: the driver then awaits `astep` on its loop instead of `step`."""
+
+    async def astep(self, turn: ParsedTurn, *, seed: int, threads: Threads) -> EnvReply:
+        """As `Env.step`, never blocking; what blocks is done by `await threads.run(work)`. May be cancelled."""
         ...
 
 
@@ -220,8 +233,8 @@ class Stream(Protocol):
         ...
 
     def poll(self, wait: float = 0.0) -> list[tuple[int, Completion]]:
-        """Write one more token for every request that is in, and hand over those that ended, in order of ticket. A
-        stream that samples elsewhere waits up to `wait` seconds for one to end instead."""
+        """Write one more token for every request that is in, and hand over those that ended, in order of ticket. One
+        that samples elsewhere waits up to `wait` seconds for that; a request that fails there ends as the error."""
         ...
 
     def interrupt(self, ticket: int) -> Partial:
@@ -248,9 +261,10 @@ class Streams(Protocol):
 
 # --- rollouts --------------------------------------------------------------------------------------------------
 
-RolloutPlan = Generator["Sample | Act | Work", "Any", list[Trajectory]]
-"""A rollout strategy at work: yields requests, receives a Completion for a Sample, an EnvReply for an Act and what was
-returned for Work, and returns its trajectories. It does no I/O itself; `Stopped` may be raised at any yield."""
+RolloutPlan = Generator["Sample | Act | Work | Spawn", "Any", list[Trajectory]]
+"""A rollout strategy at work: yields requests, receives a Completion for a Sample, an EnvReply for an Act, what was
+returned for Work and for each plan of a Spawn, and returns its trajectories. It does no I/O itself; `Stopped` may be
+raised at any yield."""
 
 
 Rollout = Callable[[Attempt], RolloutPlan]

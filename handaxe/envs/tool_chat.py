@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import difflib
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from typing import Any, Literal
 
 from handaxe.errors import HandaxeError, InfrastructureError, InputError, TaskError, ToolDefinitionError
 from handaxe.ops.seeds import derive_seed
 from handaxe.records import Ending, Message, ParsedTurn, Task, ToolCall, ToolReply, ToolSchema
 from handaxe.slots import EnvFactory, EnvReply
+from handaxe.tools.deadline import Threads
 from handaxe.tools.decorator import Tool
 from handaxe.tools.schema import check_names
 from handaxe.tools.state import Closes, Forks, Reports, tools_of
@@ -43,7 +44,8 @@ def tool_chat(tools: Sequence[Tool | Callable[[], Any]], *, on_malformed: OnMalf
         on_malformed: "reply" tells the policy, "end" ends the trajectory.
 
     Returns:
-        An EnvFactory. `report()` is {"replies": {status: count}, "malformed": count, "state": {class: report}}.
+        An EnvFactory. Its `astep` awaits async tools and runs the others in the driver's threads.
+        `report()` is {"replies": {status: count}, "malformed": count, "state": {class: report}}.
 
     Raises:
         ToolDefinitionError: two tools of one name, nothing that is a tool, or a tool that already belongs to an
@@ -92,6 +94,27 @@ class _ToolChat:
         return self.task.messages, tuple(tool.schema for tool in self.offered.values())
 
     def step(self, turn: ParsedTurn, *, seed: int) -> EnvReply:
+        plan = self._answer(turn, seed)
+        reply: ToolReply | None = None
+        while True:
+            try:
+                tool, call, call_seed = plan.send(reply)
+            except StopIteration as over:
+                return over.value
+            reply = tool.run(call, seed=call_seed)
+
+    async def astep(self, turn: ParsedTurn, *, seed: int, threads: Threads) -> EnvReply:
+        plan = self._answer(turn, seed)
+        reply: ToolReply | None = None
+        while True:
+            try:
+                tool, call, call_seed = plan.send(reply)
+            except StopIteration as over:
+                return over.value
+            reply = await tool.arun(call, seed=call_seed, threads=threads)
+
+    def _answer(self, turn: ParsedTurn, seed: int) -> Generator[tuple[Tool, ToolCall, int], Any, EnvReply]:
+        """Answer one turn; yields what is to be called, one after the other, and receives the replies."""
         self.malformed += len(turn.errors)
         if turn.errors and self.on_malformed == "end":
             return EnvReply(done=True, ending=Ending("policy_error", turn.errors[0]))
@@ -100,7 +123,10 @@ class _ToolChat:
         messages: list[Message] = []
         replies: list[ToolReply] = []
         for number, call in enumerate(turn.calls):
-            reply = self._carry_out(call, derive_seed(seed, number))
+            if call.name in self.offered:
+                reply = yield self.offered[call.name], call, derive_seed(seed, number)
+            else:
+                reply = self._unknown(call)
             self.replies[reply.status] += 1
             replies.append(reply)
             if self._fatal(reply):
@@ -131,9 +157,7 @@ class _ToolChat:
     def close(self) -> None:
         _close(self.owners)
 
-    def _carry_out(self, call: ToolCall, seed: int) -> ToolReply:
-        if call.name in self.offered:
-            return self.offered[call.name].run(call, seed=seed)
+    def _unknown(self, call: ToolCall) -> ToolReply:
         names = ", ".join(self.offered) or "none"
         return ToolReply(call.id, call.name, f"there is no tool {call.name[:80]!r}; the tools are: {names}", "invalid")
 

@@ -5,9 +5,11 @@ from collections.abc import Sequence as List
 import numpy as np
 
 from handaxe.records import Author, Sequence
-from handaxe.slots import Completion, Rendered
+from handaxe.slots import Completion, Partial, Rendered
 
 __all__ = ["Track"]
+
+POLICY = int(Author.POLICY)
 
 
 class Track:
@@ -19,6 +21,7 @@ class Track:
 
     def __init__(self, opening: Rendered):
         self.ids: list[int] = []
+        """All of it so far. It grows: who keeps it, copies it."""
         self._author: list[int] = []
         self._turn: list[int] = []
         self._logp: list[float] = []
@@ -28,17 +31,29 @@ class Track:
 
     def rendered(self, part: Rendered, *, turn: int) -> None:
         """Append what a chat format wrote: glue and the words of users and tools."""
-        if Author.POLICY in part.authors:
+        if POLICY in part.authors:
             raise ValueError("a chat format may not claim that the policy wrote its ids")
         zeros = [0.0] * len(part.ids)
-        self._append(part.ids, part.authors, turn, zeros, zeros, [-1] * len(part.ids))
+        self._append(part.ids, part.authors, [turn] * len(part.ids), zeros, zeros, [-1] * len(part.ids))
 
     def sampled(self, completion: Completion, *, turn: int) -> tuple[int, int]:
         """Append what the policy sampled; returns its span [start, stop)."""
         start, count = len(self.ids), len(completion.ids)
-        authors = [int(Author.POLICY)] * count
-        self._append(completion.ids, authors, turn, completion.logp, completion.behaviour_logp, completion.version)
+        authors = [POLICY] * count
+        turns = [turn] * count
+        self._append(completion.ids, authors, turns, completion.logp, completion.behaviour_logp, completion.version)
         return start, start + count
+
+    def prefix(self, stop: int) -> "Track":
+        """A track of its own that begins with the first `stop` ids of this one."""
+        made = Track(Rendered([], []))
+        made._append(self.ids[:stop], self._author[:stop], self._turn[:stop], *self.part(0, stop)[1:])
+        return made
+
+    def part(self, start: int, stop: int) -> Partial:
+        """What is kept of the ids [start, stop) besides author and turn."""
+        span = slice(start, stop)
+        return Partial(self.ids[span], self._logp[span], self._behaviour_logp[span], self._version[span])
 
     def sequence(self) -> Sequence:
         """The arrays of what was appended so far."""
@@ -55,14 +70,14 @@ class Track:
         self,
         ids: List[int],
         authors: List[int],
-        turn: int,
+        turns: List[int],
         logp: List[float],
         behaviour_logp: List[float],
         version: List[int],
     ) -> None:
         self.ids.extend(ids)
         self._author.extend(authors)
-        self._turn.extend([turn] * len(ids))
+        self._turn.extend(turns)
         self._logp.extend(logp)
         self._behaviour_logp.extend(behaviour_logp)
         self._version.extend(version)

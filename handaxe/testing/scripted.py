@@ -8,7 +8,7 @@ import torch
 
 from handaxe.errors import InputError
 from handaxe.records import Finish, Message, ToolCall
-from handaxe.slots import ChatFormat, Completion, Loss, Sample
+from handaxe.slots import ChatFormat, Completion, Loss, Partial, Sample
 from handaxe.tensors import Batch, LossOut
 
 __all__ = ["ScriptedEngine", "say"]
@@ -49,15 +49,19 @@ class ScriptedEngine:
         self._format, self._script, self._tools = format, script, tools
 
     def sample(self, requests: List[Sample]) -> list[Completion]:
-        """What the script says, cut to each request's max_tokens; every token has probability 1."""
+        """What the script says, cut to each request's max_tokens; every token has probability 1. Of a turn that was
+        begun the rest is said."""
         out = []
         for request in requests:
             ids = say(self._format, self._words(request), self._tools)
             room = request.sampling.max_tokens
             finish: Finish = "stop" if len(ids) <= room else "length"
-            ids = ids[:room]
-            zeros = [0.0] * len(ids)
-            out.append(Completion(ids, zeros, zeros, [self.version] * len(ids), finish))
+            begun = request.begun or Partial([], [], [], [])
+            rest = ids[len(begun.ids) : room]
+            zeros = [0.0] * len(rest)
+            version = [*begun.version, *[self.version] * len(rest)]
+            logp, behaviour = [*begun.logp, *zeros], [*begun.behaviour_logp, *zeros]
+            out.append(Completion([*begun.ids, *rest], logp, behaviour, version, finish))
         return out
 
     def _words(self, request: Sample) -> Words:

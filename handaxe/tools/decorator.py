@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import copy
 import functools
 import inspect
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from typing import Any, Literal, overload
 
 from pydantic import ValidationError
-from pydantic_core import PydanticSerializationError, to_json
 
 from handaxe.errors import Failed, InputError, Retry, ToolDefinitionError
 from handaxe.records import Status, ToolCall, ToolReply, ToolSchema
-from handaxe.tools.deadline import DeadlineError, within, within_async
+from handaxe.tools.deadline import DeadlineError, Threads, within, within_async
 from handaxe.tools.schema import Definition, ToolContext, define
+from handaxe.tools.text import as_text, explain
+from handaxe.tools.threads import Limit
 from handaxe.tools.truncate import Drop, truncate
 
 __all__ = ["Tool", "tool"]
@@ -43,9 +45,13 @@ class Tool:
         max_chars: int,
         drop: Drop,
         method: bool,
+        limit: Limit | None = None,
+        retries: int = 0,
     ):
         self.function, self.definition, self.method = function, definition, method
+        self.limit, self.retries = limit, retries
         self.owner: Any = None
+        self._async = inspect.iscoroutinefunction(function)
         self.timeout, self.timeout_is = timeout, timeout_is
         self.cost, self.max_chars, self.drop = cost, max_chars, drop
         functools.update_wrapper(self, function)
@@ -71,7 +77,7 @@ class Tool:
         return bound
 
     def but(self, *, max_chars: int, cost: float) -> Tool:
-        """The same tool with another limit and cost."""
+        """The same tool with other `max_chars` and cost."""
         changed = copy.copy(self)
         changed.max_chars, changed.cost = max_chars, cost
         return changed
@@ -98,53 +104,102 @@ class Tool:
             seed: handed to such a parameter too.
 
         Returns:
-            content of at most `max_chars` characters without lone surrogates; `seconds` of wall time; `cost` unless
-            invalid.
+            content of at most `max_chars` characters without lone surrogates; `seconds` of wall time and `cost` of all
+            tries, without cost if invalid.
         """
-        if self.unbound:
-            raise ToolDefinitionError(
-                f"tool {self.schema.name!r} is a method: take it from an object, as in notes.write"
-            )
-        begin = time.perf_counter()
-        try:
-            arguments = self._arguments(call, seed)
-        except ValidationError as error:
-            return self._reply(call, "invalid", f"invalid arguments for {self.schema.name}: {_explain(error)}", begin)
-        status: Status = "ok"
-        try:
-            content = _as_text(self._carry_out(arguments))
-        except Retry as error:
-            status, content = "retry", str(error)
-        except Failed as error:
-            status, content = "failed", str(error)
-        except DeadlineError:
-            status, content = "timeout", f"{self.schema.name} gave no reply within {self.timeout:g} seconds"
-        # A tool that calls sys.exit, or whose task is cancelled from inside, must not take the run along.
-        except (Exception, SystemExit, asyncio.CancelledError) as error:
-            status, content = "infra_error", "".join(traceback.format_exception_only(error)).strip()
-        return self._reply(call, status, content, begin)
+        tries = self._tries(call, seed)
+        said: tuple[Status, str] | None = None
+        while True:
+            try:
+                work = tries.send(said)
+            except StopIteration as over:
+                return over.value
+            try:
+                with self.limit or contextlib.nullcontext():
+                    said = "ok", self._carry_out(work)
+            except BaseException as error:
+                said = self._excuse(error)
 
-    def _arguments(self, call: ToolCall, seed: int) -> dict[str, Any]:
+    async def arun(self, call: ToolCall, *, seed: int = 0, threads: Threads) -> ToolReply:
+        """Carry out one call as `run` does, from an event loop and without blocking it: a coroutine function on that
+        loop, any other in one of `threads`. Waiting for a thread or for `limit` takes nothing from the timeout.
+
+        Raises:
+            asyncio.CancelledError: whoever waits for the reply was cancelled; so was the function, or its thread is
+                given up.
+        """
+        tries = self._tries(call, seed)
+        said: tuple[Status, str] | None = None
+        while True:
+            try:
+                work = tries.send(said)
+            except StopIteration as over:
+                return over.value
+            try:
+                if self._async:
+                    said = "ok", as_text(await threads.wait(work, seconds=self.timeout, limit=self.limit))
+                else:
+                    said = "ok", await threads.run(lambda: as_text(work()), seconds=self.timeout, limit=self.limit)  # noqa: B023
+            except BaseException as error:
+                task = asyncio.current_task()
+                if isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling():
+                    raise
+                said = self._excuse(error)
+
+    def _tries(self, call: ToolCall, seed: int) -> Generator[Callable[[], Any], Any, ToolReply]:
+        """Yields every try, receives what came of it and returns the reply."""
+        if self.unbound:
+            raise ToolDefinitionError(f"{self!r} is a method: take it from an object, as in notes.write")
+        begin, tried = time.perf_counter(), 0
+        while True:
+            try:
+                work = self.prepare(call, seed=seed, tried=tried)
+            except ValidationError as error:
+                content = f"invalid arguments for {self.schema.name}: {explain(error)}"
+                return self._reply(call, "invalid", content, begin, tried)
+            (status, content), tried = (yield work), tried + 1
+            died = status == "infra_error" or (status == "timeout" and self.timeout_is == "infra_error")
+            if not died or tried > self.retries:
+                return self._reply(call, status, content, begin, tried)
+
+    def prepare(self, call: ToolCall, *, seed: int, tried: int = 0) -> Callable[[], Any]:
+        """The function with the arguments of a call. Raises pydantic's ValidationError when they do not fit.
+
+        Args:
+            call: what the policy wrote.
+            seed: for a parameter of type ToolContext.
+            tried: how many times this call was tried before; for a subclass that minds.
+        """
+        del tried
         valid = self.definition.arguments.model_validate(dict(call.arguments))
-        values = [value for _, value in valid]
-        arguments = dict(zip(self.definition.parameters, values, strict=True))
+        arguments = dict(zip(self.definition.parameters, (value for _, value in valid), strict=True))
         if self.definition.context is not None:
             arguments[self.definition.context] = ToolContext(call.id, seed)
-        return arguments
+        return functools.partial(self.__call__, **arguments)
 
-    def _carry_out(self, arguments: dict[str, Any]) -> Any:
-        def work() -> Any:
-            return self(**arguments)
+    def _carry_out(self, work: Callable[[], Any]) -> str:
+        if self._async:
+            return as_text(within_async(work, seconds=self.timeout))
+        return as_text(work() if self.timeout is None else within(work, seconds=self.timeout))
 
-        if inspect.iscoroutinefunction(self.function):
-            return within_async(work, seconds=self.timeout)
-        return work() if self.timeout is None else within(work, seconds=self.timeout)
+    def _excuse(self, error: BaseException) -> tuple[Status, str]:
+        """What a call that raised says; raises again what is not the tool's."""
+        if isinstance(error, Retry):
+            return "retry", str(error)
+        if isinstance(error, Failed):
+            return "failed", str(error)
+        if isinstance(error, DeadlineError):
+            time_given = "in time" if self.timeout is None else f"within {self.timeout:g} seconds"
+            return "timeout", f"{self.schema.name} gave no reply {time_given}"
+        # A tool that calls sys.exit, or whose task is cancelled from inside, must not take the run along.
+        if isinstance(error, Exception | SystemExit | asyncio.CancelledError):
+            return "infra_error", "".join(traceback.format_exception_only(error)).strip()
+        raise error
 
-    def _reply(self, call: ToolCall, status: Status, content: str, begin: float) -> ToolReply:
+    def _reply(self, call: ToolCall, status: Status, content: str, begin: float, tried: int) -> ToolReply:
         text = truncate(content, limit=self.max_chars, drop=self.drop)
         text = text.encode(errors="replace").decode()
-        cost = 0.0 if status == "invalid" else self.cost
-        return ToolReply(call.id, call.name, text, status, time.perf_counter() - begin, cost)
+        return ToolReply(call.id, call.name, text, status, time.perf_counter() - begin, self.cost * tried)
 
 
 @overload
@@ -161,6 +216,8 @@ def tool(
     cost: float = 0.0,
     max_chars: int = 10_000,
     drop: Drop = "middle",
+    limit: int | None = None,
+    retries: int = 0,
 ) -> Callable[[Callable[..., Any]], Tool]:
     """As `@tool(...)`."""
 
@@ -175,6 +232,8 @@ def tool(
     cost: float = 0.0,
     max_chars: int = 10_000,
     drop: Drop = "middle",
+    limit: int | None = None,
+    retries: int = 0,
 ) -> Any:
     """Make a tool of a typed function (or method, or coroutine function) with a docstring.
 
@@ -184,20 +243,24 @@ def tool(
 
     Args:
         name: what the policy calls it; default the function's name.
-        timeout: seconds a call may take; None: the call is made in the caller's thread and may take for ever. A
-            function that hangs is left behind in a daemon thread; a coroutine is cancelled. An async tool has a new
-            event loop for each call.
+        timeout: seconds a try may take; None: as long as whoever runs it allows (`run` makes the call in its own
+            thread, without end). A function that hangs is left behind in a daemon thread; a coroutine is cancelled.
+            In a rollout all async tools share an event loop; `run` makes one for each call.
         timeout_is: whose fault a timeout is. "infra_error" ends the trajectory unscored; "policy" tells the policy.
         cost: of one call, in a unit of your choice.
         max_chars: most characters of a reply, >= 0.
         drop: which part of a longer reply is cut: head, middle or tail.
+        limit: most calls at the same time, over all rollouts; None: no limit. It belongs to the decorated function: one
+            that every rollout's factory decorates anew has a limit in each.
+        retries: further tries, with the same call id and seed, when a try died (infra_error, or a timeout that is not
+            the policy's). One that timed out may still be at work beside the next.
 
     Returns:
         A Tool, or a decorator that makes one.
 
     Raises:
         ToolDefinitionError: no docstring, a parameter without a type, a bad name; it says which and how to fix it.
-        InputError: a timeout that is not above 0, a negative cost or max_chars.
+        InputError: a timeout that is not above 0, a limit below 1, a negative cost, max_chars or retries.
 
     Example:
         @tool
@@ -209,8 +272,10 @@ def tool(
     """
     if timeout is not None and not timeout > 0:
         raise InputError(f"a timeout of {timeout} seconds leaves no time; give more than 0, or None for no limit")
-    if cost < 0 or max_chars < 0:
-        raise InputError(f"cost and max_chars cannot be negative, they are {cost} and {max_chars}")
+    if cost < 0 or max_chars < 0 or retries < 0:
+        raise InputError(f"cost, max_chars and retries cannot be negative: they are {cost}, {max_chars}, {retries}")
+    if limit is not None and limit < 1:
+        raise InputError(f"a limit of {limit} calls at a time lets none through; give 1 or more, or None for no limit")
 
     def make(target: Callable[..., Any]) -> Tool:
         if not inspect.isfunction(target):
@@ -226,25 +291,8 @@ def tool(
             max_chars=max_chars,
             drop=drop,
             method=method,
+            limit=None if limit is None else Limit(limit),
+            retries=retries,
         )
 
     return make if function is None else make(function)
-
-
-def _as_text(value: Any) -> str:
-    if isinstance(value, str):
-        return value
-    try:
-        return to_json(value, inf_nan_mode="strings").decode()
-    except PydanticSerializationError as error:
-        raise InputError(f"the tool returned a {type(value).__name__}, which is neither text nor JSON") from error
-
-
-def _explain(error: ValidationError) -> str:
-    """What is wrong with the arguments, at most five complaints."""
-    lines = []
-    for problem in error.errors(include_url=False, include_context=False, include_input=False)[:5]:
-        place = ".".join(str(part) for part in problem["loc"]) or "arguments"
-        what = "there is no such parameter" if problem["type"] == "extra_forbidden" else problem["msg"]
-        lines.append(f"{place}: {what}")
-    return "; ".join(lines)

@@ -1,3 +1,5 @@
+import asyncio
+import dataclasses
 import threading
 
 import pytest
@@ -5,10 +7,13 @@ import pytest
 from handaxe.envs.tool_chat import tool_chat
 from handaxe.errors import InfrastructureError, InputError, Retry, TaskError, ToolDefinitionError
 from handaxe.records import Ending, Message, ParsedTurn, Task, ToolCall
+from handaxe.slots import AsyncEnv
 from handaxe.testing.tools import check_env, check_no_leak
 from handaxe.tools import ToolContext, tool
 from handaxe.tools.calculator import calculator
+from handaxe.tools.deadline import Threads
 from handaxe.tools.python import python
+from handaxe.tools.threads import ThreadPool
 
 TASK = Task("t", (Message("user", "12*34=?"),), "408")
 
@@ -293,3 +298,65 @@ def test_seeds_and_call_ids_reach_the_tools():
     assert [context.call_id for context in seen] == ["c0", "c1"] * 3
     seeds = [context.seed for context in seen]
     assert seeds[:2] == seeds[2:4] and len(set(seeds)) == 4
+
+
+def on_a_loop(env, *turns):
+    """The replies to turns, given one after the other by an event loop with one thread."""
+
+    async def main():
+        post = asyncio.get_running_loop().call_soon_threadsafe
+        return [await env.astep(one, seed=n, threads=Threads(pool, post, longest=30)) for n, one in enumerate(turns)]
+
+    pool = ThreadPool(1)
+    try:
+        return asyncio.run(main())
+    finally:
+        pool.close()
+
+
+def without_seconds(replies):
+    return [r._replace(replies=tuple(dataclasses.replace(x, seconds=0.0) for x in r.replies)) for r in replies]
+
+
+def test_on_a_loop_it_answers_the_same():
+    @tool
+    async def later(text: str) -> str:
+        """Wait."""
+        await asyncio.sleep(0)
+        return text
+
+    turns = [
+        turn(("write", {"text": "a"}), ("later", {"text": "b"}), ("write", {"text": "c"}), ("read", {})),
+        turn(("nothing", {}), errors=("not JSON",)),
+        turn(("read", {}), ("broken", {"what": "bug"}), ("write", {"text": "d"})),
+        turn(text="done"),
+    ]
+    for on_malformed in ("reply", "end"):
+        factory = tool_chat([Notes, later, broken], on_malformed=on_malformed)
+        one, other = factory(TASK), factory(TASK)
+        assert isinstance(one, AsyncEnv)
+        expected = [one.step(each, seed=n) for n, each in enumerate(turns)]
+        assert without_seconds(on_a_loop(other, *turns)) == without_seconds(expected)
+        assert one.report() == other.report()
+
+
+def test_calls_of_a_turn_stay_in_order_on_a_loop():
+    order = []
+
+    @tool
+    async def slow(name: str) -> str:
+        """Take long."""
+        await asyncio.sleep(0.02)
+        order.append(name)
+        return name
+
+    @tool
+    def quick(name: str) -> str:
+        """Take no time."""
+        order.append(name)
+        return name
+
+    (reply,) = on_a_loop(
+        tool_chat([slow, quick])(TASK), turn(("slow", {"name": "a"}), ("quick", {"name": "b"}), ("slow", {"name": "c"}))
+    )
+    assert order == contents(reply) == ["a", "b", "c"]

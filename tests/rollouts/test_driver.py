@@ -1,15 +1,24 @@
+import asyncio
+import dataclasses
 import threading
+import time
 
+import numpy as np
 import pytest
 
 from handaxe import records
+from handaxe.engines.local import LocalEngine
+from handaxe.envs.tool_chat import tool_chat
 from handaxe.errors import InputError
 from handaxe.models.compact import Compact
+from handaxe.models.tiny import TinyConfig, TinyModel
 from handaxe.records import Ending, Message, Sampling, Task, ToolCall, ToolReply, ToolSchema
 from handaxe.rollouts.driver import run
+from handaxe.rollouts.driver_batches import Batches
 from handaxe.rollouts.linear import linear
 from handaxe.slots import Attempt, EnvReply
 from handaxe.testing.scripted import ScriptedEngine
+from handaxe.tools import tool
 
 ECHO = ToolSchema("echo", "Says it again.", {"type": "object", "properties": {"text": {"type": "string"}}})
 
@@ -163,3 +172,216 @@ def test_a_task_that_an_environment_cannot_take_is_the_users_error():
 
     with pytest.raises(InputError):
         run(attempts(1, Picky), linear(), engine())
+
+
+# --- nobody waits for anybody else -------------------------------------------------------------------------------
+
+
+def calls_then_answer(name, **arguments):
+    """Rollout i calls the tool `name` twice, with its number, and then answers."""
+
+    def script(text, turn):
+        number = int(text.split("say ")[1].split("<")[0])
+        which = name(number) if callable(name) else name
+        return ToolCall(which, {"number": number, **arguments}) if turn < 2 else f"done {number}"
+
+    return script
+
+
+def play(tools, script, count, **settings):
+    made = [tool.schema for tool in tools]
+    engine = ScriptedEngine(Compact(), script, tools=made)
+    return run(attempts(count, tool_chat(tools)), linear(), engine, **settings)
+
+
+@pytest.mark.parametrize("lockstep", [False, True])
+@pytest.mark.parametrize("asynchronous", [False, True])
+def test_tools_that_answer_in_any_order_change_nothing(lockstep, asynchronous):
+    """Six rollouts, whose tools are let go in a permuted order that events enforce."""
+
+    def played(order, workers):
+        gates = [threading.Event() for _ in range(7)]
+        follows = dict(zip(order, [*order[1:], 6], strict=True))
+        gates[order[0]].set()
+
+        def finish(number):
+            gates[follows[number]].set()
+            return str(number)
+
+        if asynchronous:
+
+            @tool
+            async def turnstile(number: int) -> str:
+                """Wait for one's turn."""
+                while not gates[number].is_set():
+                    await asyncio.sleep(0.001)
+                return finish(number)
+        else:
+
+            @tool
+            def turnstile(number: int) -> str:
+                """Wait for one's turn."""
+                assert gates[number].wait(20)
+                return finish(number)
+
+        return play([turnstile], calls_then_answer("turnstile"), 6, workers=workers, lockstep=lockstep)
+
+    first = played(range(6), 6)
+    for order in ((5, 4, 3, 2, 1, 0), (3, 0, 5, 1, 4, 2)):
+        for (a,), (b,) in zip(first, played(order, 6), strict=True):
+            same(a, b)
+    if not asynchronous:  # in this order one thread is enough
+        for (a,), (b,) in zip(first, played(range(6), 1), strict=True):
+            same(a, b)
+
+
+def same(a, b):
+    for one, other in zip(a.sequences, b.sequences, strict=True):
+        for name in ("ids", "author", "turn", "logp", "behaviour_logp", "version"):
+            assert np.array_equal(getattr(one, name), getattr(other, name)), name
+    assert (a.id, a.ending, a.messages, [r.content for r in a.replies]) == (
+        b.id,
+        b.ending,
+        b.messages,
+        [r.content for r in b.replies],
+    )
+
+
+def test_a_tool_may_wait_until_another_rollout_has_ended():
+    over = threading.Event()
+
+    @tool(timeout=60)
+    def patient(number: int) -> str:
+        """Wait for the others."""
+        assert over.wait(50)
+        return "at last"
+
+    @tool
+    def quick(number: int) -> str:
+        """Do it."""
+        return "now"
+
+    results = play(
+        [patient, quick],
+        calls_then_answer(lambda number: "quick" if number else "patient"),
+        5,
+        workers=2,
+        progress=lambda done: done == 4 and over.set(),
+    )
+    assert all(trajectory.ending == Ending("completed") for (trajectory,) in results)
+    assert [reply.content for reply in results[0][0].replies] == ["at last"] * 2
+
+
+@pytest.mark.parametrize("asynchronous", [False, True])
+def test_who_waits_for_a_limited_tool_holds_no_thread(asynchronous):
+    """Sixteen rollouts, three threads: fifteen want a tool that one may use at a time, and that answers only when the
+    sixteenth, which wants another tool, has ended."""
+    over, inside, most = threading.Event(), [], []
+
+    def enter():
+        inside.append(1)
+        most.append(len(inside))
+
+    if asynchronous:
+
+        @tool(limit=1, timeout=60)
+        async def scarce(number: int) -> str:
+            """Be used by one at a time."""
+            enter()
+            while not over.is_set():
+                await asyncio.sleep(0.001)
+            inside.pop()
+            return "scarce"
+    else:
+
+        @tool(limit=1, timeout=60)
+        def scarce(number: int) -> str:
+            """Be used by one at a time."""
+            enter()
+            assert over.wait(50)
+            inside.pop()
+            return "scarce"
+
+    @tool
+    def plenty(number: int) -> str:
+        """Be there."""
+        return "plenty"
+
+    script = calls_then_answer(lambda number: "plenty" if number == 15 else "scarce")
+    results = play([scarce, plenty], script, 16, workers=3, progress=lambda done: over.set())
+    assert all(trajectory.ending == Ending("completed") for (trajectory,) in results)
+    assert max(most) == 1 and len(most) == 30
+
+
+def test_a_tool_that_hangs_holds_nobody_up_with_a_single_thread():
+    release = threading.Event()
+
+    @tool(timeout=0.05)
+    def work(number: int) -> str:
+        """Hang, or not."""
+        if number % 2 == 0:
+            release.wait(60)
+        return "done"
+
+    results = play([work], calls_then_answer("work"), 8, workers=1)
+    for number, (trajectory,) in enumerate(results):
+        assert trajectory.ending.kind == ("completed" if number % 2 else "infra_error")
+    release.set()
+
+
+def test_in_lockstep_the_batches_are_those_of_the_rounds():
+    class Counting(ScriptedEngine):
+        def sample(self, requests):
+            batches.append([(request.turn, len(request.ids)) for request in requests])
+            return super().sample(requests)
+
+    found = []
+    for workers in (1, 8):
+        batches = []
+        run(attempts(9), linear(), Counting(Compact(), words, tools=[ECHO]), workers=workers, lockstep=True)
+        found.append(batches)
+    assert found[0] == found[1] and [len(batch) for batch in found[0]] == [9, 5]
+
+
+def test_an_engine_with_a_stream_is_asked_through_it():
+    class Streaming(ScriptedEngine):
+        def stream(self):
+            streams.append(Batches(super()))
+            return streams[-1]
+
+        def sample(self, requests):
+            raise AssertionError("it has a stream")
+
+    streams = []
+    results = run(attempts(6), linear(), Streaming(Compact(), words, tools=[ECHO]))
+    assert len(streams) == 1 and all(t.ending == Ending("completed") for (t,) in results)
+
+
+def tiny():
+    return LocalEngine(TinyModel.new(TinyConfig(layers=1, width=32, heads=2)))
+
+
+@pytest.mark.parametrize("workers", [1, 8])
+def test_a_model_writes_the_same_whoever_acts_and_however_long(workers):
+    """The tiny model, event-driven and in rounds; log-probs within rounding."""
+    engine = tiny()
+    pause = iter([0.0, 0.02, 0.005, 0.0, 0.01] * 100)
+
+    class Slow(EchoEnv):
+        def step(self, turn, *, seed):
+            time.sleep(next(pause))
+            call = turn.calls[0].id if turn.calls else ""
+            return EnvReply((Message("tool", str(seed % 97), call_id=call),))
+
+    def play(**settings):
+        made = [dataclasses.replace(one, sampling=Sampling(max_tokens=12)) for one in attempts(6, Slow)]
+        return run(made, linear(max_turns=3), engine, **settings)
+
+    rounds, events = play(workers=1, lockstep=True), play(workers=workers)
+    for (a,), (b,) in zip(rounds, events, strict=True):
+        assert a.ending == b.ending
+        for one, other in zip(a.sequences, b.sequences, strict=True):
+            assert np.array_equal(one.ids, other.ids)
+            np.testing.assert_allclose(one.logp, other.logp, atol=1e-6)
+    for (a,), (b,) in zip(rounds, play(workers=8, lockstep=True), strict=True):
+        same(a, b)

@@ -7,6 +7,8 @@ from handaxe import records
 from handaxe.errors import InputError
 from handaxe.models.compact import ASSISTANT, END, USER, Compact
 from handaxe.records import Author, Ending, Message, ParsedTurn, Sampling, Task, ToolCall, ToolReply, ToolSchema
+from handaxe.rollouts.alone import alone
+from handaxe.rollouts.budget import Budget
 from handaxe.rollouts.linear import linear
 from handaxe.slots import Act, Attempt, Completion, EnvReply, Rendered, Sample
 
@@ -52,19 +54,19 @@ def said(ids, finish="stop", logp=-0.5):
     return Completion(list(ids), [logp] * n, [logp] * n, [3] * n, finish)
 
 
-def play(words, plan, finish=None):
-    """Drive a plan with a list, no engine and no I/O; returns the trajectory and the requests."""
+def play(words, plan):
+    """Drive a plan with a list, no engine and no I/O; returns the trajectory and the requests besides Work."""
     requests, words = [], list(words)
-    try:
-        request = next(plan)
-        while True:
-            requests.append(request)
-            if isinstance(request, Act):
-                request = plan.send(request.env.step(request.turn, seed=request.seed))
-            else:
-                request = plan.send(words.pop(0))
-    except StopIteration as stop:
-        (trajectory,) = stop.value
+
+    def speak(name, request):
+        requests.append(request)
+        return words.pop(0)
+
+    def act(name, request):
+        requests.append(request)
+        return request.env.step(request.turn, seed=request.seed)
+
+    (trajectory,) = alone(plan, speak=speak, act=act)
     records.check(trajectory)
     return trajectory, requests
 
@@ -115,7 +117,7 @@ def test_turns_run_out():
 
 
 def test_the_budget_shrinks_every_request_and_ends_the_attempt():
-    plan = linear(max_tokens=14)(attempt())
+    plan = linear(budget=Budget(tokens=14))(attempt())
     trajectory, requests = play([said(CALL), said([*b"42"], "length")], plan)
     assert [r.sampling.max_tokens for r in requests if isinstance(r, Sample)] == [14, 2]
     assert trajectory.ending == Ending("truncated", "budget")
@@ -153,9 +155,8 @@ def test_a_reply_beyond_the_context_is_kept_as_a_message_and_ends_the_attempt(fo
 
 
 def test_limits_below_one_are_refused():
-    for options in ({"max_turns": 0}, {"max_tokens": 0}):
-        with pytest.raises(InputError, match="give 1 or more"):
-            linear(**options)
+    with pytest.raises(InputError, match="give 1 or more"):
+        linear(max_turns=0)
     with pytest.raises(InputError, match="sampling's max_tokens is 0"):
         play([], linear()(attempt(max_tokens=0)))
 
@@ -176,7 +177,7 @@ def test_the_environment_is_closed_whatever_happens():
         return made[-1]
 
     plan = linear()(attempt(env=env))
-    next(plan)
+    plan.send(next(plan).call())
     plan.close()
     assert made[0].closed == 1
     play([said([END])], linear()(attempt(env=env)))

@@ -3,7 +3,7 @@ import pytest
 from handaxe.errors import InputError
 from handaxe.models.compact import CALL, CALL_END, END, Compact
 from handaxe.records import Sampling, ToolCall, ToolSchema
-from handaxe.slots import Sample
+from handaxe.slots import Partial, Sample
 from handaxe.testing.scripted import ScriptedEngine, say
 
 ECHO = ToolSchema("echo", "", {"type": "object", "properties": {"text": {"type": "string"}}})
@@ -32,6 +32,13 @@ def test_a_list_is_said_turn_by_turn_and_a_function_sees_what_was_said():
 def test_the_length_limit_cuts_a_script_like_a_policy():
     (cut,) = ScriptedEngine(Compact(), ["abc"]).sample([request(max_tokens=2)])
     assert cut.ids == [*b"ab"] and cut.finish == "length" and cut.logp == [0.0, 0.0]
+
+
+def test_of_a_turn_that_was_begun_the_rest_is_said():
+    begun = Partial([*b"ab"], [-1.0] * 2, [-1.0] * 2, [7] * 2)
+    (whole,) = ScriptedEngine(Compact(), ["abc"]).sample([request()._replace(begun=begun)])
+    assert whole.ids == [*b"abc", END] and whole.finish == "stop"
+    assert whole.logp == [-1.0, -1.0, 0.0, 0.0] and whole.version == [7, 7, 0, 0]
 
 
 def test_it_cannot_learn():

@@ -1,7 +1,9 @@
 import asyncio
+import dataclasses
 import json
 import sys
 import threading
+import time
 from typing import Annotated
 
 import pytest
@@ -9,6 +11,8 @@ import pytest
 from handaxe.errors import Failed, InfrastructureError, InputError, Retry, ToolDefinitionError
 from handaxe.records import ToolCall
 from handaxe.tools import Tool, ToolContext, tool
+from handaxe.tools.deadline import Threads
+from handaxe.tools.threads import ThreadPool
 
 
 @tool
@@ -235,3 +239,152 @@ def test_but_changes_a_copy():
     other = double.but(max_chars=1, cost=3.0)
     assert json.loads(other.run(call("double", number=2)).content) == 4
     assert (double.cost, other.cost, double.max_chars, other.max_chars) == (0.0, 3.0, 10_000, 1)
+
+
+def test_a_call_that_died_is_tried_again_with_the_same_id_and_seed():
+    seen = []
+
+    @tool(retries=2, cost=1.0)
+    def flaky(fail: int, context: ToolContext) -> int:
+        """Fail so many times."""
+        seen.append(context)
+        if len(seen) <= fail:
+            raise OSError("gone")
+        return len(seen)
+
+    reply = flaky.run(call("flaky", "c7", fail=2), seed=5)
+    assert (reply.status, reply.content, reply.cost) == ("ok", "3", 3.0)
+    assert seen == [ToolContext("c7", 5)] * 3
+    seen.clear()
+    reply = flaky.run(call("flaky", fail=9))
+    assert (reply.status, len(seen), reply.cost) == ("infra_error", 3, 3.0)
+    assert flaky.run(call("flaky", fail="x")).cost == 0.0
+
+
+def test_what_the_policy_did_wrong_is_not_tried_again():
+    ran = []
+
+    def failing(error, **settings):
+        @tool(retries=3, **settings)
+        async def fail() -> str:
+            """Fail."""
+            ran.append(1)
+            if error is None:
+                await asyncio.sleep(30)
+            raise error
+
+        ran.clear()
+        return fail.run(call("fail")).status, len(ran)
+
+    assert failing(Retry("no")) == ("retry", 1) and failing(Failed("no")) == ("failed", 1)
+    assert failing(None, timeout=0.02) == ("timeout", 4)
+    assert failing(None, timeout=0.02, timeout_is="policy") == ("timeout", 1)
+
+
+def test_a_retried_call_gets_fresh_arguments():
+    @tool(retries=1)
+    def grow(items: list[int]) -> list[int]:
+        """Grow."""
+        items.append(1)
+        if len(items) == 1 and not died:
+            died.append(1)
+            raise OSError("gone")
+        return items
+
+    died = []
+    assert answer(grow, items=[]) == ("ok", "[1]")
+
+
+def on_a_loop(of, *calls, count=1):
+    """The replies to calls made at the same time, with a pool of `count` threads."""
+
+    async def main():
+        post = asyncio.get_running_loop().call_soon_threadsafe
+        return await asyncio.gather(*(of.arun(one, threads=Threads(pool, post, longest=30)) for one in calls))
+
+    pool = ThreadPool(count)
+    try:
+        return asyncio.run(main())
+    finally:
+        pool.close()
+
+
+def test_a_loop_gets_the_same_replies():
+    @tool(timeout=0.05)
+    async def talk(how: str) -> str:
+        """Talk."""
+        if how == "hang":
+            await asyncio.sleep(30)
+        return {"a": "b"}[how]
+
+    @tool(timeout=0.05)
+    def block(how: str) -> str:
+        """Talk."""
+        if how == "hang":
+            release.wait(30)
+        if how == "exit":
+            sys.exit(1)
+        return {"a": "b"}[how]
+
+    release = threading.Event()
+    for of, hows in ((talk, ("a", "x", "hang", 3)), (block, ("a", "x", "hang", "exit", 3))):
+        calls = [call(of.schema.name, f"c{n}", how=how) for n, how in enumerate(hows)]
+        expected = [of.run(one) for one in calls]
+        for one, other in zip(on_a_loop(of, *calls), expected, strict=True):
+            assert dataclasses.replace(one, seconds=0.0) == dataclasses.replace(other, seconds=0.0)
+    release.set()
+
+
+@pytest.mark.parametrize("asynchronous", [True, False])
+def test_at_most_so_many_calls_at_a_time(asynchronous):
+    inside, most = [], []
+
+    def enter():
+        inside.append(1)
+        most.append(len(inside))
+
+    if asynchronous:
+
+        @tool(limit=2)
+        async def use() -> str:
+            """Use."""
+            enter()
+            await asyncio.sleep(0.001)
+            inside.pop()
+            return ""
+    else:
+
+        @tool(limit=2)
+        def use() -> str:
+            """Use."""
+            enter()
+            time.sleep(0.001)
+            inside.pop()
+            return ""
+
+    replies = on_a_loop(use, *(call("use", f"c{n}") for n in range(12)), count=6)
+    assert [reply.status for reply in replies] == ["ok"] * 12
+    assert max(most) == 2
+    pool = [threading.Thread(target=use.run, args=(call("use"),)) for _ in range(6)]
+    for thread in pool:
+        thread.start()
+    for thread in pool:
+        thread.join(30)
+    assert max(most) == 2 and len(most) == 18
+
+
+def test_a_limit_belongs_to_the_function_and_is_shared_by_every_object():
+    class Notes:
+        @tool(limit=1)
+        def write(self, text: str) -> str:
+            """Write."""
+            return text
+
+    assert Notes().write.limit is Notes().write.limit is Notes.write.limit
+    assert Notes().write.but(max_chars=1, cost=0).limit is Notes.write.limit
+
+
+def test_limits_and_retries_out_of_range():
+    for settings in ({"limit": 0}, {"retries": -1}):
+        with pytest.raises(InputError):
+            tool(**settings)

@@ -1,0 +1,137 @@
+"""`handaxe replay RUN`: play recorded attempts again without a model, and say what comes out otherwise."""
+
+import difflib
+from collections.abc import Sequence as List
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import tyro
+from rich.box import SIMPLE_HEAD
+from rich.table import Table
+
+from handaxe.commands.output import check_writable, console, note, write_json
+from handaxe.commands.started import facts, started
+from handaxe.errors import InputError
+from handaxe.records import Group, Sampling
+from handaxe.training.discrepancies import KINDS, Discrepancy, What
+from handaxe.training.record import RunRecord
+from handaxe.training.replay import Replayed, Stage, attempts_of, replay
+from handaxe.view.escape import plain
+
+__all__ = ["ReplayOptions", "main"]
+
+DIFFERENT = 1
+
+
+@dataclass(frozen=True)
+class ReplayOptions:
+    """Play the recorded attempts of a run again: what the policy said and what tools replied come from the record, the
+    rollout, chat format and environment are the recipe's. Exit code 0 when everything is equal, 1 when not.
+
+    Args:
+        run: folder of the run.
+        step: only those of this step.
+        trajectory: only the attempt of the trajectory of this id, such as 3/chain_sum-17/0.
+        tools: let the tools reply, for real, and compare their replies and what they report at the end.
+        show: most differences to list.
+        room: longest text of a difference, in characters.
+        json: write the result to this file.
+    """
+
+    run: tyro.conf.Positional[Path]
+    step: int | None = None
+    trajectory: str | None = None
+    tools: bool = False
+    show: int = 10
+    room: int = 200
+    json: Path | None = None
+
+
+def main(arguments: list[str]) -> int:
+    """Replay; returns the exit code."""
+    options = tyro.cli(ReplayOptions, args=arguments, prog="handaxe replay")
+    check_writable(options.json)
+    if facts(options.run) is None:
+        raise InputError(
+            f"the run in {options.run} was not made by a recipe, so what it was played with is not known here; in the "
+            "script that made it, handaxe.training.replay plays it again: replay(group, Stage(rollout, format, ...))"
+        )
+    run = started(options.run)
+    groups = _groups(options)
+    kwargs = run.recipe.build(**run.arguments)
+    stage = Stage(
+        kwargs["rollout"],
+        kwargs["format"],
+        kwargs["env"],
+        kwargs.get("sampling", Sampling()),
+        kwargs["engine"].max_length,
+        tools=options.tools,
+    )
+    terminal = console()
+    replayed = [one for group in groups for one in replay(group, stage)]
+    differences = [difference for one in replayed for difference in one.differences]
+    source = "real tools" if options.tools else "replies from the record"
+    note(terminal, "replay", f"{len(replayed)} trajectories of {options.run}, {source}")
+    terminal.print(_table(replayed, tools=options.tools))
+    _print_differences(differences, options)
+    write_json(options.json, _body(replayed, differences, tools=options.tools))
+    return DIFFERENT if differences else 0
+
+
+def _groups(options: ReplayOptions) -> list[Group]:
+    """The groups asked for, less the attempts that were not."""
+    with RunRecord.open(options.run) as record:
+        steps = record.steps()
+        groups = [one.group for one in record.groups(step=options.step)]
+    if not groups:
+        there = f"it has steps {steps[0]} to {steps[-1]}" if steps else "it has none yet"
+        what = "no attempt" if options.step is None else f"no step {options.step}"
+        raise InputError(f"there is {what} in {options.run}; {there}")
+    if options.trajectory is None:
+        return groups
+    for group in groups:
+        for attempt in attempts_of(group):
+            if any(one.id == options.trajectory for one in attempt):
+                return [replace(group, trajectories=tuple(attempt))]
+    close = difflib.get_close_matches(options.trajectory, [one.id for group in groups for one in group], n=3, cutoff=0)
+    names = ", ".join(map(repr, close))
+    raise InputError(f"there is no trajectory {options.trajectory!r} in {options.run}; there are {names} and others")
+
+
+def _counts(replayed: List[Replayed], *, tools: bool) -> dict[What, int]:
+    """How many are equal, by kind. Only real tools leave a state to compare."""
+    kinds = [kind for kind in KINDS if tools or kind != "state"]
+    return {kind: sum(all(d.what != kind for d in one.differences) for one in replayed) for kind in kinds}
+
+
+def _table(replayed: List[Replayed], *, tools: bool) -> Table:
+    table = Table(box=SIMPLE_HEAD)
+    for name in ("", "equal", "of"):
+        table.add_column(name, justify="left" if not name else "right")
+    for kind, equal in _counts(replayed, tools=tools).items():
+        table.add_row(kind, str(equal), str(len(replayed)), style="red" if equal < len(replayed) else "")
+    equal = sum(not one.differences for one in replayed)
+    table.add_row("trajectories", str(equal), str(len(replayed)), style="bold")
+    return table
+
+
+def _print_differences(differences: List[Discrepancy], options: ReplayOptions) -> None:
+    terminal = console()
+    for one in differences[: options.show]:
+        terminal.print(plain(f"{one.what} of {one.trajectory}, {one.place}".rstrip(" ,"), style="red"), soft_wrap=True)
+        for label, text in (("recorded", one.recorded), ("replayed", one.replayed)):
+            if text:
+                terminal.print(plain(f"  {label}  {text}", room=options.room), soft_wrap=True)
+    if len(differences) > options.show:
+        terminal.print(f"and {len(differences) - options.show} more; --show lists as many as you like")
+
+
+def _body(replayed: List[Replayed], differences: List[Discrepancy], *, tools: bool) -> dict[str, Any]:
+    return {
+        "trajectories": len(replayed),
+        "equal": sum(not one.differences for one in replayed),
+        "tools": tools,
+        "kinds": _counts(replayed, tools=tools),
+        "differences": [one._asdict() for one in differences],
+    }

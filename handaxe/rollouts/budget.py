@@ -1,0 +1,106 @@
+"""What an attempt may use up, how much of it is left, and the words that tell a policy so."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from handaxe.errors import InputError
+from handaxe.records import Turn
+
+__all__ = ["Budget", "Left", "SPEAKER", "Spent", "Tell", "left_of", "say_left"]
+
+SPEAKER = "budget"
+"""The name on the user messages that tell what is left: they are the library's words, not the environment's."""
+
+
+@dataclass(frozen=True)
+class Budget:
+    """Bounds on one attempt, over all of its turns; None is no bound.
+
+    tokens   that the policy samples, >= 1. A turn is cut where they end
+    calls    well-formed calls, >= 0. Those of a turn that are beyond it are not carried out, and the attempt is over
+    seconds  of sampling and tools, as the record has them, > 0. Looked at before each turn
+    cost     of sampling and tools, in the unit the tools declare, > 0. Looked at before each turn
+
+    An attempt that needs more ends truncated for "budget". One that ends by itself is completed, whatever it used.
+    """
+
+    tokens: int | None = None
+    calls: int | None = None
+    seconds: float | None = None
+    cost: float | None = None
+
+    def __post_init__(self) -> None:
+        fits = (self.tokens is None or self.tokens >= 1) and (self.calls is None or self.calls >= 0)
+        if not fits or any(x is not None and not x > 0 for x in (self.seconds, self.cost)):
+            raise InputError(f"{self}: give tokens 1 or more, calls 0 or more, seconds and cost above 0, or None")
+
+
+class Spent(NamedTuple):
+    """What an attempt has used up."""
+
+    tokens: int = 0
+    calls: int = 0
+    seconds: float = 0.0
+    cost: float = 0.0
+
+    @classmethod
+    def of(cls, turns: Iterable[Turn]) -> "Spent":
+        """By these turns and their replies."""
+        spent = cls()
+        for turn in turns:
+            spent = spent.plus(turn)
+        return spent
+
+    def plus(self, turn: Turn) -> "Spent":
+        """With one more turn and its replies."""
+        return Spent(
+            self.tokens + turn.stop - turn.start,
+            self.calls + len(turn.parsed.calls),
+            self.seconds + turn.seconds + sum(reply.seconds for reply in turn.replies),
+            self.cost + turn.cost + sum(reply.cost for reply in turn.replies),
+        )
+
+
+class Left(NamedTuple):
+    """What is left; None where there is no bound."""
+
+    turns: int
+    tokens: int | None = None
+    calls: int | None = None
+    seconds: float | None = None
+    cost: float | None = None
+
+    @property
+    def nothing(self) -> bool:
+        """Whether no further turn may be begun for want of tokens, seconds or cost."""
+        return any(x is not None and x <= 0 for x in (self.tokens, self.seconds, self.cost))
+
+
+Tell = Callable[[Left], str]
+
+
+def left_of(budget: Budget, spent: Spent, *, turns: int) -> Left:
+    """What is left of a budget, never below 0, with so many turns to go."""
+    return Left(
+        turns,
+        None if budget.tokens is None else max(0, budget.tokens - spent.tokens),
+        None if budget.calls is None else max(0, budget.calls - spent.calls),
+        None if budget.seconds is None else max(0.0, budget.seconds - spent.seconds),
+        None if budget.cost is None else max(0.0, budget.cost - spent.cost),
+    )
+
+
+def say_left(left: Left) -> str:
+    """What is left, in plain words.
+
+    Example:
+        say_left(Left(turns=1, tokens=40, seconds=2.5)) is "You have left: 1 turn, 40 tokens, 2.5 seconds."
+    """
+    counts = [("turn", left.turns), ("token", left.tokens), ("call", left.calls)]
+    words = [f"{n} {name}{'' if n == 1 else 's'}" for name, n in counts if n is not None]
+    if left.seconds is not None:
+        words.append(f"{left.seconds:.1f} seconds")
+    if left.cost is not None:
+        words.append(f"a cost of {left.cost:.4g}")
+    return f"You have left: {', '.join(words)}."

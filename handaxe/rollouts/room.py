@@ -1,0 +1,144 @@
+"""An attempt's environment from its making to its closing, shared by a plan and the threads that work for it."""
+
+import threading
+import warnings
+from collections.abc import Mapping
+from concurrent.futures import Future
+from typing import Any, NamedTuple
+
+from handaxe.errors import InputError
+from handaxe.records import Ending, Message, Task, ToolSchema
+from handaxe.slots import Env, EnvFactory
+
+__all__ = ["Entered", "Room", "State", "died"]
+
+
+class State(NamedTuple):
+    """What an environment's `snapshot` returned."""
+
+    value: Any
+
+
+class Entered(NamedTuple):
+    """What an environment said when it was started, and its state then, where that was asked for."""
+
+    messages: tuple[Message, ...]
+    tools: tuple[ToolSchema, ...]
+    state: State | None
+
+
+class Room:
+    """Makes an environment, and closes it exactly once, whoever asks first and whether or not it is made by then.
+
+    `enter`, `snapshot` and `finish` may block and are meant for `Work`. `leave` is for a plan that is not going on: it
+    closes at once, or, while `enter` is still at work in some thread, has it close what it made.
+
+    Args:
+        make: the attempt's factory.
+        task: for it.
+        state: where to begin, when not at the start.
+        snapshots: whether `enter` takes a snapshot.
+        name: of the attempt, for messages.
+    """
+
+    def __init__(self, make: EnvFactory, task: Task, *, name: str, state: State | None = None, snapshots: bool = False):
+        self._make, self._task, self._name = make, task, name
+        self._state, self._snapshots = state, snapshots
+        self._lock = threading.Lock()
+        self._env: Env | None = None
+        self._unwanted = False
+        self._facts: Future[dict[str, Any]] = Future()
+
+    @property
+    def env(self) -> Env:
+        """The environment, between `enter` and the closing."""
+        if self._env is None:
+            raise RuntimeError(f"attempt {self._name} has no environment now")
+        return self._env
+
+    def enter(self) -> Entered:
+        """Make and start the environment, and bring it to the state to begin at.
+
+        Raises:
+            InputError: when it cannot be forked. Whatever the environment raises is raised, and what was made closed.
+        """
+        if self._unwanted:
+            raise RuntimeError(f"attempt {self._name} is over")
+        env = self._make(self._task)
+        try:
+            messages, tools = env.start()
+            if self._state is not None:
+                _restore(env, self._state)
+            state = _snapshot(env) if self._snapshots else None
+        except BaseException:
+            self._close(env)
+            raise
+        with self._lock:
+            unwanted = self._unwanted
+            self._env = None if unwanted else env
+        if unwanted:
+            self._close(env)
+        return Entered(tuple(messages), tuple(tools), state)
+
+    def snapshot(self) -> State:
+        """The state now. Raises InputError when the environment cannot be forked."""
+        return _snapshot(self.env)
+
+    def finish(self) -> Mapping[str, Any]:
+        """The environment's report; it is closed then. Called again, it gives the same report, once there is one."""
+        env = self._take()
+        if env is not None:
+            try:
+                facts = dict(env.report())
+            except BaseException as error:
+                self._facts.set_exception(error)
+            else:
+                self._facts.set_result(facts)
+            finally:
+                self._close(env)
+        return self._facts.result()
+
+    def leave(self) -> None:
+        """Close without a report. Nothing happens when that is done already."""
+        env = self._take()
+        if env is not None:
+            self._facts.set_result({})
+            self._close(env)
+
+    def _take(self) -> Env | None:
+        """The environment for the one who closes it, None for everybody after."""
+        with self._lock:
+            env, self._env, self._unwanted = self._env, None, True
+            return env
+
+    def _close(self, env: Env) -> None:
+        try:
+            env.close()
+        except Exception as error:
+            warnings.warn(f"attempt {self._name}: closing its environment failed: {error!r}", stacklevel=3)
+
+
+def died(error: Exception) -> Ending:
+    """How an attempt ends whose environment raised this: it is not the policy's fault."""
+    return Ending("infra_error", f"{type(error).__name__}: {error}")
+
+
+def _snapshot(env: Env) -> State:
+    try:
+        return State(env.snapshot())
+    except (AttributeError, NotImplementedError) as error:
+        raise _unforkable(env, error) from error
+
+
+def _restore(env: Env, state: State) -> None:
+    try:
+        env.restore(state.value)
+    except (AttributeError, NotImplementedError) as error:
+        raise _unforkable(env, error) from error
+
+
+def _unforkable(env: Env, error: Exception) -> InputError:
+    return InputError(
+        f"{type(env).__name__} cannot be forked ({type(error).__name__}: {error}): give it snapshot() and "
+        "restore(state), or choose a rollout that does not fork"
+    )

@@ -1,0 +1,252 @@
+"""Breaks tools and environments on purpose, the same way each time, to see what a run makes of it."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import os
+import signal
+import threading
+from collections import Counter
+from collections.abc import Callable, Mapping
+from typing import Any, Literal
+
+from handaxe.errors import InputError
+from handaxe.ops.seeds import generator
+from handaxe.records import Message, ParsedTurn, Task, ToolCall, ToolReply, ToolSchema
+from handaxe.slots import AsyncEnv, Env, EnvFactory, EnvReply
+from handaxe.tools.deadline import Threads
+from handaxe.tools.decorator import Tool
+from handaxe.tools.state import tools_of
+
+__all__ = ["FaultLog", "faulty", "faulty_env"]
+
+Fault = Literal["crash", "hang", "garbage", "kill"]
+
+Process = Callable[[Any], int | None]
+
+MEGABYTES = 10**7
+TOOL_GARBAGE: tuple[Callable[[], Any], ...] = (
+    lambda: "x" * MEGABYTES,
+    lambda: "".join(map(chr, range(32))) + "\x7f\x9b2J",
+    lambda: "half \ud800 a character",
+    object,
+    lambda: b"\xff\xfe",
+)
+ENV_GARBAGE: tuple[Callable[[], Any], ...] = (
+    lambda: None,
+    lambda: "a text",
+    lambda: EnvReply((Message("tool", "x" * MEGABYTES),)),
+    lambda: EnvReply((Message("tool", "half \ud800 a character"),)),
+    lambda: EnvReply((Message("tool", 7),)),  # type: ignore[arg-type]
+    lambda: EnvReply((), (ToolReply("c0", "t", None),)),  # type: ignore[arg-type]
+    lambda: EnvReply(("a text",)),  # type: ignore[arg-type]
+)
+
+
+def _no_process(owner: Any) -> int | None:
+    del owner
+    return None
+
+
+class FaultLog:
+    """What went wrong on purpose: `counts` of the faults that struck, by kind. Shared by as many tools as you like."""
+
+    def __init__(self) -> None:
+        self.counts: Counter[str] = Counter()
+        self.released = threading.Event()
+        """Ends every hang in a thread when it is set, now and later; one on an event loop ends when it is cancelled."""
+        self._lock = threading.Lock()
+
+    def count(self, fault: Fault) -> None:
+        """Note that it struck."""
+        with self._lock:
+            self.counts[fault] += 1
+
+
+def faulty(
+    made: Tool | Callable[[], Any],
+    *,
+    crash: float = 0.1,
+    hang: float = 0.1,
+    garbage: float = 0.05,
+    kill: float = 0.01,
+    seed: int = 0,
+    process: Process = _no_process,
+    log: FaultLog | None = None,
+) -> Any:
+    """Make a tool's calls fail now and then; all else is as it was.
+
+    Which fault strikes a call depends on `seed`, the call's own seed and the number of its try alone.
+
+    Args:
+        made: the tool, or what makes for each rollout a new tool, an object with tools, or a list of these.
+        crash: probability of raising an OSError; each is in [0, 1], all together are at most 1.
+        hang: of blocking, or awaiting, without end.
+        garbage: of returning ten megabytes, control characters, half a character or a wrong type.
+        kill: of raising SystemExit; or, where `process` finds one, of SIGKILL to the process behind the tool, which is
+            called then.
+        seed: of the draws.
+        process: the id of the process behind a tool, given its owner; None where there is none.
+        log: counts what strikes.
+
+    Returns:
+        Another tool; or a factory that makes lists of tools.
+
+    Raises:
+        InputError: probabilities that are none.
+
+    Example:
+        tool_chat([faulty(calculator, hang=0.0, log=log), faulty(python, crash=0.5, log=log)])
+    """
+    faults = _Faults({"crash": crash, "hang": hang, "garbage": garbage, "kill": kill}, seed, process, log or FaultLog())
+    if isinstance(made, Tool):
+        return _broken(made, faults)
+    return lambda: [_broken(tool, faults) for tool in tools_of(made())]
+
+
+def faulty_env(
+    factory: EnvFactory,
+    *,
+    crash: float = 0.1,
+    hang: float = 0.1,
+    garbage: float = 0.05,
+    kill: float = 0.01,
+    seed: int = 0,
+    process: Process = _no_process,
+    log: FaultLog | None = None,
+) -> EnvFactory:
+    """Make the steps of an environment fail now and then, as `faulty` does a tool's calls.
+
+    `process` is given the environment. One that offers `astep` still does. Garbage is nothing that a driver may
+    take for a reply.
+
+    Example:
+        faulty_env(tool_chat([calculator]), hang=0.0)
+    """
+    faults = _Faults({"crash": crash, "hang": hang, "garbage": garbage, "kill": kill}, seed, process, log or FaultLog())
+
+    def make(task: Task) -> Env:
+        env = factory(task)
+        return _FaultyAsyncEnv(env, faults) if isinstance(env, AsyncEnv) else _FaultyEnv(env, faults)
+
+    return make
+
+
+class _Faults:
+    def __init__(self, odds: dict[Fault, float], seed: int, process: Process, log: FaultLog):
+        if min(odds.values()) < 0 or sum(odds.values()) > 1:
+            raise InputError(f"the probabilities {odds} are not each 0 or more and together 1 or less")
+        self.odds, self.seed, self.process, self.log = odds, seed, process, log
+
+    def draw(self, seed: int, tried: int = 0) -> tuple[Fault | None, float]:
+        """The fault that strikes the call of this seed, None for none; and a number in [0, 1) to choose its form."""
+        at, form = generator(self.seed, "fault", seed, tried).random(2)
+        for fault, odds in self.odds.items():
+            if at < odds:
+                self.log.count(fault)
+                return fault, float(form)
+            at -= odds
+        return None, float(form)
+
+    def strike(self, fault: Fault, owner: Any) -> None:
+        """Do a fault other than garbage, in a thread that may block."""
+        if fault == "hang":
+            self.log.released.wait()
+        self._raise(fault, owner)
+
+    async def astrike(self, fault: Fault, owner: Any) -> None:
+        """Do a fault other than garbage, on an event loop."""
+        if fault == "hang":
+            await asyncio.get_running_loop().create_future()
+        self._raise(fault, owner)
+
+    def _raise(self, fault: Fault, owner: Any) -> None:
+        if fault == "kill":
+            process = self.process(owner)
+            if process is None:
+                raise SystemExit("killed on purpose")
+            os.kill(process, signal.SIGKILL)
+            return
+        raise OSError(f"{fault} on purpose")
+
+
+class _FaultyTool(Tool):
+    faults: _Faults
+
+    def prepare(self, call: ToolCall, *, seed: int, tried: int = 0) -> Callable[[], Any]:
+        work = super().prepare(call, seed=seed, tried=tried)
+        fault, form = self.faults.draw(seed, tried)
+        if fault is None:
+            return work
+        if fault == "garbage":
+            return _returning(TOOL_GARBAGE[int(form * len(TOOL_GARBAGE))], self.function)
+
+        def struck() -> Any:
+            self.faults.strike(fault, self.owner)
+            return work()
+
+        async def astruck() -> Any:
+            await self.faults.astrike(fault, self.owner)
+            return await work()
+
+        return astruck if inspect.iscoroutinefunction(self.function) else struck
+
+
+class _FaultyEnv:
+    """Implements `slots.Env`."""
+
+    def __init__(self, env: Env, faults: _Faults):
+        self.env, self.faults = env, faults
+
+    def start(self) -> tuple[tuple[Message, ...], tuple[ToolSchema, ...]]:
+        return self.env.start()
+
+    def step(self, turn: ParsedTurn, *, seed: int) -> EnvReply:
+        fault, form = self.faults.draw(seed)
+        if fault == "garbage":
+            return self._garbage(form)
+        if fault is not None:
+            self.faults.strike(fault, self.env)
+        return self.env.step(turn, seed=seed)
+
+    def report(self) -> Mapping[str, Any]:
+        return self.env.report()
+
+    def snapshot(self) -> Any:
+        return self.env.snapshot()
+
+    def restore(self, state: Any) -> None:
+        self.env.restore(state)
+
+    def close(self) -> None:
+        self.env.close()
+
+    def _garbage(self, form: float) -> Any:
+        return ENV_GARBAGE[int(form * len(ENV_GARBAGE))]()
+
+
+class _FaultyAsyncEnv(_FaultyEnv):
+    env: Any
+
+    async def astep(self, turn: ParsedTurn, *, seed: int, threads: Threads) -> EnvReply:
+        fault, form = self.faults.draw(seed)
+        if fault == "garbage":
+            return self._garbage(form)
+        if fault is not None:
+            await self.faults.astrike(fault, self.env)
+        return await self.env.astep(turn, seed=seed, threads=threads)
+
+
+def _broken(tool: Tool, faults: _Faults) -> Tool:
+    other = _FaultyTool.__new__(_FaultyTool)
+    vars(other).update(vars(tool))
+    other.faults = faults
+    return other
+
+
+def _returning(make: Callable[[], Any], function: Callable[..., Any]) -> Callable[[], Any]:
+    async def amake() -> Any:
+        return make()
+
+    return amake if inspect.iscoroutinefunction(function) else make

@@ -1,0 +1,56 @@
+import pytest
+
+from handaxe.errors import InputError
+from handaxe.records import ToolReply
+from handaxe.rollouts.budget import Budget, Left, Spent, left_of, say_left
+from handaxe.testing.records import make_trajectory
+
+
+def turns():
+    made = make_trajectory(
+        layouts=["Ut ppp tTt pp"],
+        calls=[["a", "b"], []],
+        replies=[[ToolReply("0-0", "a", "1", seconds=0.5, cost=2.0), ToolReply("0-1", "b", "2", seconds=1.0)], []],
+    )
+    return made.turns
+
+
+def test_what_turns_use_up():
+    first, second = turns()
+    assert Spent().plus(first) == (3, 2, 1.5, 2.0)
+    assert Spent.of(turns()) == Spent().plus(first).plus(second) == (5, 2, 1.5, 2.0)
+    assert Spent.of([]) == (0, 0, 0.0, 0.0)
+
+
+def test_what_is_left_is_never_below_nothing():
+    assert left_of(Budget(), Spent(9, 9, 9, 9), turns=2) == Left(2)
+    assert left_of(Budget(10, 3, 2.0, 5.0), Spent(4, 1, 0.5, 5.5), turns=1) == (1, 6, 2, 1.5, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("left", "nothing"),
+    [
+        (Left(1), False),
+        (Left(1, tokens=1, seconds=0.1, cost=0.1), False),
+        (Left(1, calls=0), False),
+        (Left(1, tokens=0), True),
+        (Left(1, seconds=0.0), True),
+        (Left(1, cost=0.0), True),
+    ],
+)
+def test_no_call_left_is_still_a_turn(left, nothing):
+    assert left.nothing is nothing
+
+
+def test_the_words():
+    assert say_left(Left(turns=1, tokens=40, seconds=2.5)) == "You have left: 1 turn, 40 tokens, 2.5 seconds."
+    assert say_left(Left(2, 1, 0, None, 0.125)) == "You have left: 2 turns, 1 token, 0 calls, a cost of 0.125."
+
+
+@pytest.mark.parametrize(
+    "bounds", [{"tokens": 0}, {"calls": -1}, {"seconds": 0.0}, {"cost": -1.0}, {"cost": float("nan")}]
+)
+def test_bounds_out_of_range(bounds):
+    with pytest.raises(InputError, match="give tokens 1 or more, calls 0 or more"):
+        Budget(**bounds)
+    Budget(calls=0)

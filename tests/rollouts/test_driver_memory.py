@@ -1,0 +1,20 @@
+import gc
+
+import pytest
+
+from handaxe.rollouts.driver_memory import fewer_collections
+
+
+def test_the_thresholds_are_raised_and_put_back_whatever_happens():
+    before = gc.get_threshold()
+    try:
+        gc.set_threshold(700, 10, 30)
+        with pytest.raises(ValueError), fewer_collections():
+            assert gc.get_threshold() == (50_000, 20, 30)
+            raise ValueError
+        assert gc.get_threshold() == (700, 10, 30)
+        gc.set_threshold(0)
+        with fewer_collections():
+            assert gc.get_threshold()[0] == 0, "switched off stays off"
+    finally:
+        gc.set_threshold(*before)

@@ -1,0 +1,113 @@
+import numpy as np
+import pytest
+
+from handaxe import records
+from handaxe.errors import InputError
+from handaxe.records import Branch, Ending
+from handaxe.rollouts.alone import alone
+from handaxe.rollouts.budget import Budget
+from handaxe.rollouts.forking import forking
+from handaxe.rollouts.linear import linear
+from handaxe.slots import Spawn, Stopped
+
+
+def middle(trunk):
+    """The second token of every turn."""
+    return [Branch(trunk.id, turn.sequence, turn.start + 1) for turn in trunk.turns]
+
+
+def long_seed(dice):
+    for seed in range(50):
+        (one,) = alone(linear()(dice.attempt(seed)), speak=dice.roll)
+        if len(one.turns) >= 3:
+            return seed
+    raise AssertionError
+
+
+def test_a_trunk_and_its_branches_in_order(dice):
+    seed = long_seed(dice)
+    trunk, *branches = alone(forking(at=middle)(dice.attempt(seed)), speak=dice.roll)
+    (plain,) = alone(linear()(dice.attempt(seed)), speak=dice.roll)
+    np.testing.assert_array_equal(trunk.sequences[0].ids, plain.sequences[0].ids)
+    assert trunk.branch_of is None and len(branches) == len(trunk.turns)
+    assert [b.id for b in branches] == [f"t/0/branch-{n}" for n in range(len(branches))]
+    assert [b.branch_of for b in branches] == middle(trunk) and all(b.sample == trunk.sample for b in branches)
+    assert len({b.seed for b in branches} | {trunk.seed}) == 1 + len(branches)
+    for branch in branches:
+        records.check(branch)
+        s, t = branch.branch_of[1:]
+        np.testing.assert_array_equal(branch.sequences[s].ids[:t], trunk.sequences[s].ids[:t])
+
+
+def test_all_branches_are_asked_for_at_once(dice):
+    """One Spawn, so that a driver can play them at the same time."""
+    plan, spawned = forking(at=middle)(dice.attempt(long_seed(dice))), []
+    answer = None
+    while not spawned:
+        request = plan.send(answer)
+        if isinstance(request, Spawn):
+            spawned.append(request)
+        else:
+            answer = dice.roll("", request) if hasattr(request, "sampling") else None
+            if answer is None:
+                answer = (
+                    request.call() if hasattr(request, "call") else request.env.step(request.turn, seed=request.seed)
+                )
+    assert len(spawned[0].plans) == len(spawned[0].ids) >= 3
+    plan.close()
+
+
+def test_the_same_place_twice_gives_two_different_branches(dice):
+    rollout = forking(at=lambda trunk: middle(trunk)[:1] * 4)
+    _, *branches = alone(rollout(dice.attempt(long_seed(dice))), speak=dice.roll)
+    assert len({tuple(b.sequences[0].ids) for b in branches}) > 1
+
+
+def test_no_place_is_the_trunk_alone(dice):
+    assert len(alone(forking(at=lambda trunk: [])(dice.attempt(1)), speak=dice.roll)) == 1
+
+
+def test_a_trunk_that_died_or_was_stopped_is_not_forked(dice):
+    class Dying(dice.Counter):
+        def step(self, turn, *, seed):
+            raise AssertionError  # the driver's part is to answer with an ending; alone, the plan gets it raised
+
+        def start(self):
+            raise OSError("no sandbox")
+
+    def never(trunk):
+        raise AssertionError("it is not asked")
+
+    (one,) = alone(forking(at=never)(dice.attempt(1, env=Dying)), speak=dice.roll)
+    assert one.ending == Ending("infra_error", "OSError: no sandbox")
+
+    def stop(name, request):
+        raise Stopped
+
+    (one,) = alone(forking(at=never)(dice.attempt(1)), speak=stop)
+    assert one.ending == Ending("truncated", "stopped")
+
+
+def test_branches_that_are_stopped_are_kept_with_the_trunk(dice):
+    def speak(name, request):
+        if name == "t/0/branch-1":
+            raise Stopped
+        return dice.roll(name, request)
+
+    trunk, *branches = alone(forking(at=middle)(dice.attempt(long_seed(dice))), speak=speak)
+    assert branches[1].ending == Ending("truncated", "stopped") and branches[0].ending != branches[1].ending
+    assert len(branches) == len(trunk.turns)
+
+
+def test_every_environment_is_closed_once(dice):
+    attempt = dice.attempt(long_seed(dice))
+    dice.Counter.made.clear()
+    found = alone(forking(at=middle, budget=Budget(tokens=30))(attempt), speak=dice.roll)
+    assert [env.closed for env in dice.Counter.made] == [1] * len(found) and len(found) > 1
+
+
+def test_a_place_that_is_none_is_told(dice):
+    with pytest.raises(InputError, match="there is no such place"):
+        alone(forking(at=lambda trunk: [Branch(trunk.id, 3, 0)])(dice.attempt(1)), speak=dice.roll)
+    with pytest.raises(InputError, match="max_turns is 0"):
+        forking(at=middle, max_turns=0)

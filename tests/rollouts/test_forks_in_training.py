@@ -1,0 +1,57 @@
+"""What becomes of branches after they are played: credit, batch and record (trap 31)."""
+
+import numpy as np
+import pytest
+
+from handaxe.credit.group_norm import group_norm
+from handaxe.invariants import check_group
+from handaxe.records import Group, Rated, Scores
+from handaxe.rollouts.alone import alone
+from handaxe.rollouts.forking import forking
+from handaxe.rollouts.turn_starts import turn_starts
+from handaxe.training.batch import make_batch
+from handaxe.training.record import GroupRecord, RunRecord
+
+
+@pytest.fixture
+def group(dice):
+    """A trunk of three turns or more and its three branches."""
+    for seed in range(50):
+        attempt = dice.attempt(seed)
+        made = alone(forking(at=turn_starts(count=3))(attempt), speak=dice.roll)
+        if len(made) == 4:
+            return Group(attempt.task, tuple(made))
+    raise AssertionError
+
+
+def rate(group, outcome):
+    scores = Scores(np.array(outcome, float))
+    return Rated(group, scores, group_norm(std=None)(group, scores), np.ones(len(group), bool))
+
+
+def test_a_shared_token_trains_once_for_each_branch_with_that_ones_advantage(group):
+    """Outcomes 1, 0, 3, 0 have advantages 0, -1, 2, -1. All but the first branch share turn 0 with the trunk."""
+    check_group(group)
+    rated = rate(group, [1, 0, 3, 0])
+    batch = make_batch([rated], pad_id=0)
+    first = group[0].turns[0]
+    for row, shares in enumerate([True, False, True, True]):
+        alike = list(group[row].sequences[0].ids[: first.stop]) == list(group[0].sequences[0].ids[: first.stop])
+        assert alike or not shares
+        assert batch.mask_BT[row, first.start] and batch.adv_BT[row, first.start] == [0, -1, 2, -1][row]
+    sharing = [0, 2, 3]
+    assert batch.adv_BT[sharing, first.start].sum() == 1, "the gradient of what three rows share: 0 + 2 - 1"
+    assert batch.denominators.tokens == sum(t.num_tokens for t in group), "and it is counted in each of them"
+    assert batch.denominators.rollouts == 4
+
+
+def test_the_record_keeps_where_a_branch_left(group, tmp_path):
+    rated, everything = rate(group, [1, 0, 3, 0]), np.ones(4, bool)
+    with RunRecord(tmp_path) as record:
+        record.write_step(0, [GroupRecord(group, everything, everything, rated.scores, rated.advantages)], {})
+    with RunRecord.open(tmp_path) as record:
+        (found,) = record.groups()
+    check_group(found.group)
+    assert [t.branch_of for t in found.group] == [t.branch_of for t in group]
+    for one, other in zip(found.group, group):
+        np.testing.assert_array_equal(one.sequences[0].mask, other.sequences[0].mask)

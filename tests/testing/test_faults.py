@@ -1,0 +1,249 @@
+import collections
+import subprocess
+import sys
+import threading
+
+import numpy as np
+import pytest
+
+from handaxe.credit.group_norm import group_norm
+from handaxe.engines.local import LocalEngine
+from handaxe.envs import arithmetic
+from handaxe.envs.tool_chat import tool_chat
+from handaxe.errors import InfrastructureError, InputError
+from handaxe.losses.policy import policy
+from handaxe.losses.ratios.token import token
+from handaxe.losses.reductions.token_mean import token_mean
+from handaxe.losses.surrogates.clip import clip
+from handaxe.models.load import load
+from handaxe.ops.seeds import derive_seed
+from handaxe.records import Message, ParsedTurn, Sampling, Task, ToolCall
+from handaxe.rewards.exact_match import exact_match
+from handaxe.rollouts.driver import run
+from handaxe.rollouts.linear import linear
+from handaxe.rollouts.workers import Workers
+from handaxe.selection.in_order import in_order
+from handaxe.slots import Act, AsyncEnv, Attempt
+from handaxe.testing.faults import FaultLog, faulty, faulty_env
+from handaxe.testing.tools import check_tool
+from handaxe.tools import tool
+from handaxe.tools.calculator import calculator as real_calculator
+from handaxe.training.loop import train
+
+NEVER = {"crash": 0.0, "hang": 0.0, "garbage": 0.0, "kill": 0.0}
+
+
+@tool(timeout=0.05)
+def echo(text: str) -> str:
+    """Say it again."""
+    return text
+
+
+@tool(timeout=0.05)
+async def aecho(text: str) -> str:
+    """Say it again."""
+    return text
+
+
+@tool(timeout=2.0)
+def calculator(expression: str) -> str:
+    """Work out an expression."""
+    return real_calculator(expression)
+
+
+def call(of, seed=0):
+    return of.run(ToolCall(of.schema.name, {"text": "hi"}, "c0"), seed=seed)
+
+
+def always(kind, made=echo, **settings):
+    return faulty(made, **(NEVER | {kind: 1.0}), **settings)
+
+
+@pytest.mark.parametrize("made", [echo, aecho])
+def test_every_kind_of_fault(made):
+    log = FaultLog()
+    assert call(always("crash", made, log=log)).content == "OSError: crash on purpose"
+    assert call(always("kill", made, log=log)).content == "SystemExit: killed on purpose"
+    assert call(always("hang", made, log=log)).status == "timeout"
+    replies = [call(always("garbage", made, log=log), seed) for seed in range(30)]
+    assert {reply.status for reply in replies} == {"ok", "infra_error"}
+    assert len({reply.content for reply in replies}) == 5 and all(reply.content.encode() for reply in replies)
+    assert log.counts == {"crash": 1, "kill": 1, "hang": 1, "garbage": 30}
+    log.released.set()
+
+
+def test_a_tool_without_faults_is_as_it_was():
+    other = faulty(echo, **NEVER)
+    assert other.schema == echo.schema and other("x") == "x" and check_tool(other, arguments={"text": "a"})
+
+
+def test_faults_follow_from_the_seed_of_the_call_and_the_try():
+    def struck(seed):
+        log = FaultLog()
+        of = faulty(echo, crash=0.3, hang=0.0, garbage=0.3, kill=0.1, seed=seed, log=log)
+        return [call(of, n).content[:20] for n in range(60)], log.counts
+
+    assert struck(0) == struck(0) and struck(0)[0] != struck(1)[0]
+    counts = struck(0)[1]
+    assert set(counts) == {"crash", "garbage", "kill"}
+    assert 9 < counts["crash"] < 29 and 9 < counts["garbage"] < 29, "18 of each are expected, give or take 3.5"
+
+    @tool(retries=20)
+    def again(text: str) -> str:
+        """Say it again."""
+        return text
+
+    of = faulty(again, **(NEVER | {"crash": 0.5}))
+    assert {call(of, n).status for n in range(30)} == {"ok"}, "a further try has a draw of its own"
+
+
+def test_the_process_behind_a_tool_is_killed():
+    class Shell:
+        def __init__(self):
+            self.process = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
+
+        @tool
+        def ask(self, text: str) -> str:
+            """Ask the process."""
+            if self.process.poll() is None and self.process.wait(20):
+                raise InfrastructureError("the process is dead")
+            return text
+
+    (of,) = always("kill", Shell, process=lambda owner: owner.process.pid)()
+    reply = of.run(ToolCall("ask", {"text": "hi"}, "c0"))
+    assert (reply.status, of.owner.process.returncode) == ("infra_error", -9)
+
+
+@pytest.mark.parametrize("made", [echo, aecho])
+def test_an_environment_that_fails(made):
+    task = Task("t", (Message("user", "go"),))
+    turn = ParsedTurn("", (ToolCall(made.schema.name, {"text": "hi"}, "c0"),))
+
+    def answer(factory, seed=0, **settings):
+        env = factory(task)
+        workers = Workers(1, **settings)
+        workers.submit(0, Act(env, turn, seed))
+        ((_, answer),) = workers.ready(None)
+        env.close()
+        workers.close()
+        return answer
+
+    inner, log = tool_chat([made]), FaultLog()
+    assert isinstance(faulty_env(inner)(task), AsyncEnv) and not isinstance(faulty_env(OnlyStep)(task), AsyncEnv)
+    assert answer(faulty_env(inner, **NEVER)).value.messages == answer(inner).value.messages
+    for factory in (inner, OnlyStep):
+        assert type(answer(faulty_env(factory, **(NEVER | {"crash": 1}), log=log)).error) is OSError
+        assert type(answer(faulty_env(factory, **(NEVER | {"kill": 1}), log=log)).error) is SystemExit
+        hung = answer(faulty_env(factory, **(NEVER | {"hang": 1}), log=log), seconds=0.1)
+        assert type(hung.error) is InfrastructureError
+        kinds = {repr(answer(faulty_env(factory, **(NEVER | {"garbage": 1})), seed).value)[:60] for seed in range(40)}
+        assert len(kinds) == 7
+    assert log.counts == {"crash": 2, "kill": 2, "hang": 2}
+    log.released.set()
+
+
+class OnlyStep:
+    def __init__(self, task):
+        self.task = task
+
+    def close(self):
+        pass
+
+
+def test_odds_that_are_none():
+    for odds in ({"crash": -0.1}, {"crash": 0.9, "hang": 0.2}):
+        with pytest.raises(InputError, match="together 1 or less"):
+            faulty(echo, **odds)
+
+
+# --- what a run makes of it ----------------------------------------------------------------------------------------
+
+
+def play(env, count, engine, chat, workers):
+    tasks = in_order(arithmetic.tasks(count=count, seed=0)).next(0, count)
+    attempts = [
+        Attempt(task, env, chat, Sampling(max_tokens=32), f"{task.id}/0", 0, derive_seed(5, task.id), engine.max_length)
+        for task in tasks
+    ]
+    return [one for (one,) in run(attempts, linear(max_turns=3), engine, workers=workers)]
+
+
+def kinds_of(trajectories):
+    """Faults by what the endings say."""
+    signs = {
+        "crash on purpose": "crash",
+        "gave no reply": "hang",
+        "SystemExit": "kill",
+        "neither text nor JSON": "garbage",
+        "invalid utf-8": "garbage",
+    }
+    reasons = [one.ending.reason for one in trajectories if one.ending.kind == "infra_error"]
+    return collections.Counter(next(kind for sign, kind in signs.items() if sign in reason) for reason in reasons)
+
+
+def test_healthy_attempts_are_as_without_faults_and_everything_is_counted():
+    model, chat = load("tiny")
+    engine, log, before = LocalEngine(model), FaultLog(), set(threading.enumerate())
+    clean = play(tool_chat([calculator]), 60, engine, chat, Workers(4))
+    workers = Workers(4)
+    odds = {"crash": 0.1, "hang": 0.1, "garbage": 0.05, "kill": 0.05}
+    struck = play(tool_chat([faulty(calculator, **odds, seed=1, log=log)]), 60, engine, chat, workers)
+
+    assert min(log.counts[kind] for kind in odds) > 0, "every kind of fault struck"
+    found = kinds_of(struck)
+    for kind in ("crash", "hang", "kill"):
+        assert found[kind] == log.counts[kind]
+    assert found["garbage"] <= log.counts["garbage"], "some garbage is text, which the policy reads"
+    mirror = FaultLog()
+    oracle = faulty(calculator, **odds, seed=1, log=mirror)
+    healthy = 0
+    for a, b in zip(clean, struck, strict=True):
+        seeds = [derive_seed(t.seed, n) for t in a.turns for n, _ in enumerate(t.parsed.calls)]
+        if any(oracle.faults.draw(seed)[0] for seed in seeds):
+            continue
+        healthy += 1
+        assert np.array_equal(a.sequences[0].ids, b.sequences[0].ids) and a.ending == b.ending
+        np.testing.assert_allclose(a.sequences[0].logp, b.sequences[0].logp, atol=1e-6)
+    assert 20 < healthy < 60
+
+    hung = [thread for thread in threading.enumerate() if thread not in before and thread.is_alive()]
+    assert len(hung) == workers.abandoned == log.counts["hang"], "only what hangs is left, and it is counted"
+    log.released.set()
+    for thread in hung:
+        thread.join(30)
+        assert not thread.is_alive()
+    assert workers.abandoned == 0
+
+
+@pytest.mark.parametrize("broken", ["tool", "environment"])
+def test_training_goes_on_and_scores_nothing_that_infrastructure_did(broken):
+    seen, log = collections.Counter(), FaultLog()
+    exact = exact_match()
+
+    def reward(group):
+        seen.update(trajectory.ending.kind for trajectory in group)
+        return exact(group)
+
+    odds = {"crash": 0.1, "hang": 0.1, "garbage": 0.05, "kill": 0.05, "log": log}
+    env = tool_chat([faulty(calculator, **odds)]) if broken == "tool" else faulty_env(tool_chat([calculator]), **odds)
+    model, chat = load("tiny")
+    result = train(
+        engine=LocalEngine(model),
+        format=chat,
+        env=env,
+        tasks=in_order(arithmetic.tasks(count=100, seed=0)),
+        reward=reward,
+        rollout=linear(max_turns=3),
+        credit=group_norm(),
+        learning_rate=3e-4,
+        sampling=Sampling(max_tokens=32),
+        steps=2,
+        groups=4,
+        group_size=4,
+        progress=False,
+        workers=Workers(4, seconds=2.0),
+        loss=policy(ratio=token(), surrogate=clip(), reduction=token_mean()),
+    )
+    log.released.set()
+    assert len(result.metrics) == 2 and all(np.isfinite(row["loss"]) for row in result.metrics)
+    assert seen["completed"] > 0 and "infra_error" not in seen and sum(log.counts.values()) > 0
