@@ -27,6 +27,8 @@ COMMANDS = {
     "resume": "RUN: go on with a run that was stopped, or make it longer",
     "eval": "RUN: evaluate its last checkpoint on held-out tasks",
     "show": "RUN: its metrics, and one attempt token by token",
+    "replay": "RUN: play its recorded attempts again without a model, and say what comes out otherwise",
+    "serve": "MODULE:ATTRIBUTE ...: serve tools over MCP",
     "papers": "write PAPERS.md; --check fails when it is stale",
 }
 FAILED, WRONG_INPUT, INTERRUPTED = 1, 2, 130

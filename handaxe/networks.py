@@ -6,7 +6,7 @@ Legend: B rows, T tokens, V vocabulary, D hidden width.
 from __future__ import annotations
 
 from collections.abc import Sequence as List
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
@@ -14,11 +14,24 @@ if TYPE_CHECKING:
 
     import torch
 
-__all__ = ["AdapterModel", "Model"]
+    from handaxe.ops.trees import Pack
+
+__all__ = [
+    "AdapterModel",
+    "CachedModel",
+    "Copying",
+    "LinearHeadModel",
+    "Model",
+    "PaddedModel",
+    "Reading",
+    "RecomputingModel",
+    "SlotCache",
+    "TreeModel",
+]
 
 
 class Model(Protocol):
-    """A causal language model as engines need it. Caches are opaque to the engine."""
+    """A causal language model as engines need it, to be measured and trained."""
 
     pad_id: int
     vocab_size: int
@@ -30,9 +43,25 @@ class Model(Protocol):
         """Holds the parameters."""
         ...
 
-    def forward(self, ids_BT: torch.Tensor, attend_BT: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """Right-padded ids -> logits [B, T, V] (position t predicts token t + 1) and hidden states [B, T, D]."""
+    def hidden(self, ids_BT: torch.Tensor, attend_BT: torch.Tensor) -> torch.Tensor:
+        """Right-padded ids -> hidden states [B, T, D], what the head reads."""
         ...
+
+    def head(self, hidden: torch.Tensor) -> torch.Tensor:
+        """Hidden states [..., D] -> logits [..., V]; those of position t predict token t + 1."""
+        ...
+
+    def save(self, folder: Path) -> None:
+        """Write weights, configuration and tokenizer so that the same class can load them."""
+        ...
+
+
+@runtime_checkable
+class PaddedModel(Protocol):
+    """What a Model offers besides to be sampled from in rounds: prompts together, token by token, until the last has
+    ended. Caches are opaque to the engine."""
+
+    max_length: int
 
     def prefill(self, rows: List[List[int]], room: int) -> tuple[torch.Tensor, Any]:
         """Logits [B, V] after each row (ragged) and a cache with room for `room` more tokens a row."""
@@ -46,8 +75,66 @@ class Model(Protocol):
         """The cache of the chosen rows (int64 index)."""
         ...
 
-    def save(self, folder: Path) -> None:
-        """Write weights, configuration and tokenizer so that the same class can load them."""
+
+class Reading(NamedTuple):
+    """A row to be read into a slot: `ids` from position 0 on, of which those from `start` on (one at least) are new."""
+
+    slot: int
+    ids: List[int]
+    start: int
+
+
+class Copying(NamedTuple):
+    """Positions [start, stop) of a slot that another slot is to have too, both of them being written to right now."""
+
+    source: int
+    target: int
+    start: int
+    stop: int
+
+
+class SlotCache(Protocol):
+    """Keys and values of rows of unequal length, each in a slot of its own, written at the row's own positions. What a
+    slot holds beyond the tokens of its row is never attended to.
+
+    Keys and values of one stretch of tokens are handed around as a list of tensors, tokens in the last but one axis.
+    """
+
+    multiple: int
+    """The number of slots is best a multiple of this."""
+    token_bytes: int
+    """Memory of one token's keys and values."""
+    exact: bool
+    """Rounding depends on a row alone, not on what is computed beside it: logits are the same to the bit."""
+
+    def reserve(self, slots: int, length: int) -> None:
+        """Make room for this many slots and tokens each, and keep what is there."""
+        ...
+
+    def read(self, rows: List[Reading], copies: List[Copying]) -> torch.Tensor:
+        """Logits [R, V] after each row, all of them read at once. The copies are carried out in their order."""
+        ...
+
+    def write(self, ids: List[int], before: List[int], positions: List[int]) -> torch.Tensor:
+        """Logits [S, V] after one more token in each of the first S slots: its id, the id before it, and where it
+        goes. A position of -1 leaves a slot alone; its logits mean nothing."""
+        ...
+
+    def take(self, slot: int, start: int, stop: int) -> list[torch.Tensor]:
+        """A copy of the keys and values at [start, stop)."""
+        ...
+
+    def put(self, slot: int, start: int, parts: List[torch.Tensor]) -> None:
+        """Lay down what `take` gave."""
+        ...
+
+
+@runtime_checkable
+class CachedModel(Protocol):
+    """What a Model offers besides to be sampled from continuously, rows joining and leaving between two tokens."""
+
+    def slots(self) -> SlotCache | None:
+        """An empty cache; None when this model's attention cannot do with one."""
         ...
 
 
@@ -59,3 +146,34 @@ class AdapterModel(Protocol):
     def without_adapter(self) -> AbstractContextManager[None]:
         """The frozen weights alone, while it lasts."""
         ...
+
+
+@runtime_checkable
+class LinearHeadModel(Protocol):
+    """What a Model offers besides when its head may be a matrix product: the vocabulary can be read in pieces."""
+
+    def linear_head(self) -> tuple[torch.Tensor, torch.Tensor | None] | None:
+        """Weight [V, D] and bias [V] or None, with which `head` is exactly hidden @ weight.T + bias; None if it is
+        something else."""
+        ...
+
+
+@runtime_checkable
+class TreeModel(Protocol):
+    """What a Model offers besides when it can attend along the branches of a tree: shared prefixes are read once."""
+
+    def reads_trees(self) -> bool:
+        """Whether this model, as it is configured, does so exactly."""
+        ...
+
+    def hidden_tree(self, pack: Pack) -> torch.Tensor:
+        """Hidden states [N, D]; a token's are those it has at the end of the row from its root to itself."""
+        ...
+
+
+@runtime_checkable
+class RecomputingModel(Protocol):
+    """What a Model offers besides when its layers can be computed again for the gradient instead of being kept."""
+
+    checkpointing: bool
+    """Set it to do so."""

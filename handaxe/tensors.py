@@ -83,6 +83,8 @@ class Batch:
 class PolicyOut:
     """What the model says of a batch, with gradient.
 
+    Everything is measured at the tokens that train (`Batch.mask_BT`) and may be 0 elsewhere.
+
     logp_BT [B, T] log-prob of each token under softmax(logits / temperature), 0 in column 0.
     entropy() -> [B, T] entropy in nats of the distribution each token was drawn from (computed when called).
     value_BT [B, T] or None: the critic's value of the state before token t.

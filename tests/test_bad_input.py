@@ -259,6 +259,29 @@ def test_task_without_answer(own_recipe, page, tmp_path):
     assert steps_of(tmp_path / "run") == [0]
 
 
+PAD = '''from handaxe.rollouts.forking import forking
+from handaxe.rollouts.turn_starts import turn_starts
+
+class Pad:
+    @tool
+    def note(self, text: str) -> str:
+        """Write it down."""
+        return text
+'''
+
+
+def test_tools_that_cannot_fork(own_recipe, page, tmp_path):
+    said = own_recipe("own_stuck", top=PAD, changes='"env": tool_chat([Pad]), "rollout": forking(at=turn_starts())')
+    page(one_line(said), said.error, said.code)
+    assert steps_of(tmp_path / "run") == []
+
+
+def test_replay_without_recipe(handaxe_, page, tmp_path):
+    RunRecord(tmp_path / "run").close()
+    said = handaxe_("replay", tmp_path / "run")
+    page(one_line(said), said.error, said.code)
+
+
 LOSS = '''import math
 
 class Loss:
@@ -410,6 +433,7 @@ def played(out, bad, tools, *, then="5", format=COMPACT, vocab_size=264, context
         steps=1,
         groups=1,
         group_size=4,
+        lockstep=True,  # this engine says what it says in `sample`, which a stream would pass by
         out=out,
         progress=False,
     )

@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from handaxe.errors import RecordError
-from handaxe.invariants import check
-from handaxe.records import Ending, ToolCall, ToolReply
+from handaxe.invariants import check, check_group
+from handaxe.records import Branch, Ending, Group, ToolCall, ToolReply
 from handaxe.testing.ragged import random_group
-from handaxe.testing.records import make_trajectory
+from handaxe.testing.records import make_task, make_trajectory
 
 
 def drawing(**more):
@@ -118,3 +118,46 @@ def test_what_a_cut_distribution_may_do():
     row = drawing().sequences[0]
     check(with_sequence(behaviour_logp=row.logp / 2))
     check(with_sequence(behaviour_logp=np.where(row.mask, 5e-6, 0).astype(np.float32)))
+
+
+def forked(token, sequence=0, *, of="a", **changed):
+    """A group of a trajectory and its copy, said to be a fork of it; `changed` arrays are one more at place 4."""
+    left = replace(make_trajectory(layouts=["UUt pp tTt p", "UUt ppp"]), id="a")
+    rows = list(left.sequences)
+    for name, where in changed.items():
+        array = getattr(rows[where], name).copy()
+        array[4] += 1
+        rows[where] = replace(rows[where], **{name: array})
+    right = replace(left, id="b", sequences=tuple(rows), branch_of=Branch(of, sequence, token))
+    return Group(make_task(), (left, right))
+
+
+def test_a_fork_begins_as_what_it_left():
+    check_group(forked(4))
+    check_group(forked(4, ids=0))
+    check_group(forked(5, of="not in the group", ids=0))
+    check_group(forked(4, 1, ids=1))
+
+
+@pytest.mark.parametrize(
+    ("group", "message"),
+    [
+        (forked(5, ids=0), "sequence 0: ids of what it shares with 'a' is another there"),
+        (forked(5, version=0), "sequence 0: version of what it shares"),
+        (forked(2, 1, ids=0), "sequence 0: ids of what it shares"),
+        (forked(5, 1, ids=1), "sequence 1: ids of what it shares"),
+        (forked(99), "there is no such place in both"),
+        (forked(1, 7), "there is no such place in both"),
+    ],
+)
+def test_a_fork_that_does_not(group, message):
+    with pytest.raises(RecordError, match=f"'b' breaks the record:\n.*{message}"):
+        check_group(group)
+
+
+def test_siblings_are_unlike_and_each_is_checked():
+    one = drawing()
+    with pytest.raises(RecordError, match="two trajectories of the group of task 'task-0' have the same id"):
+        check_group(Group(make_task(), (one, one)))
+    with pytest.raises(RecordError, match="not a log-probability"):
+        check_group(Group(make_task(), (with_entry("logp", 3, 0.5),)))

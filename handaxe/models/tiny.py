@@ -10,20 +10,26 @@ Legend: B rows, T tokens, H heads, K width of a head, D width, V vocabulary, L l
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import NamedTuple
 
 import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 from torch.nn import functional as F
+from torch.utils.checkpoint import checkpoint
 
 from handaxe.errors import CheckpointError, InputError
+from handaxe.models.tiny_cache import TinySlots
+from handaxe.ops.tree_attention import tree_attention
+from handaxe.ops.trees import Pack
 
-__all__ = ["Block", "Cache", "TinyConfig", "TinyModel", "TinyNet"]
+__all__ = ["Block", "TinyConfig", "TinyModel", "TinyNet"]
+
+
+_Attend = Callable[[Tensor, Tensor, Tensor], Tensor]
 
 
 @dataclass(frozen=True)
@@ -65,7 +71,7 @@ class Block(nn.Module):
 
 
 class TinyNet(nn.Module):
-    """The network: [B, T] ids to [B, T, V] logits."""
+    """The network: ids to hidden states, and hidden states to logits."""
 
     def __init__(self, config: TinyConfig):
         super().__init__()
@@ -82,15 +88,32 @@ class TinyNet(nn.Module):
             for layer in (block.out, block.down):
                 nn.init.normal_(layer.weight, std=0.05 / (2 * config.layers) ** 0.5)
 
-    def forward(self, ids_BT: Tensor) -> tuple[Tensor, Tensor]:
-        """Logits [B, T, V] and hidden states [B, T, D]; causal, so padding on the right changes nothing."""
+    def hidden(self, ids_BT: Tensor, *, checkpointing: bool = False) -> Tensor:
+        """Hidden states [B, T, D]; causal, so padding on the right changes nothing."""
         turn_1TK = self.turn(torch.arange(ids_BT.shape[1], device=ids_BT.device)[None])
-        x_BTD = self.read(ids_BT)
+        return self._through(self.read(ids_BT), turn_1TK, _causal, checkpointing)
+
+    def hidden_tree(self, pack: Pack, *, checkpointing: bool = False) -> Tensor:
+        """Hidden states [N, D] of the tokens of trees."""
+        before_ND = self.embed_before(pack.before_N.clamp(min=0)) * (pack.before_N >= 0)[:, None]
+        x_1ND = (self.embed(pack.ids_N) + before_ND)[None]
+        blocks = pack.spans
+
+        def attend(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+            return tree_attention(q[0], k[0], v[0], blocks)[None]
+
+        return self._through(x_1ND, self.turn(pack.depth_N[None]), attend, checkpointing)[0]
+
+    def _through(self, x_BTD: Tensor, turn_BTK: Tensor, attend: _Attend, checkpointing: bool) -> Tensor:
+        def run(block: Block, x_BTD: Tensor) -> Tensor:
+            return block.mix(x_BTD, attend(*block.heads_of(x_BTD, turn_BTK)))
+
         for block in self.stack:
-            q, k, v = block.heads_of(x_BTD, turn_1TK)
-            x_BTD = block.mix(x_BTD, F.scaled_dot_product_attention(q, k, v, is_causal=True))
-        hidden_BTD = self.norm(x_BTD)
-        return self.head(hidden_BTD), hidden_BTD
+            if checkpointing and torch.is_grad_enabled():
+                x_BTD = checkpoint(run, block, x_BTD, use_reentrant=False, preserve_rng_state=False)
+            else:
+                x_BTD = run(block, x_BTD)
+        return self.norm(x_BTD)
 
     def read(self, ids_BT: Tensor) -> Tensor:
         """Embed each id with the one before it; the first has none."""
@@ -114,25 +137,28 @@ class TinyNet(nn.Module):
         return torch.stack([angle.cos(), angle.sin()], -1).to(self.embed.weight.dtype)
 
 
+def _causal(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    return F.scaled_dot_product_attention(q, k, v, is_causal=True)
+
+
 def _rotate(x: Tensor, turn: Tensor) -> Tensor:
     a, b = x.chunk(2, -1)
     cos, sin = turn[..., 0], turn[..., 1]
     return torch.cat([a * cos - b * sin, a * sin + b * cos], -1)
 
 
-class Cache(NamedTuple):
-    """Keys and values so far, [L, B, H, T, K] each, how many tokens each row has, and its last id, [B] each."""
-
-    keys: Tensor
-    values: Tensor
-    lengths_B: Tensor
-    last_B: Tensor
-
-
 class TinyModel:
-    """A TinyNet as an engine needs it; implements `slots.Model`."""
+    """A TinyNet as an engine needs it; implements `slots.Model`.
+
+    Attributes:
+        checkpointing: compute the blocks again for the gradient instead of keeping what they computed.
+        exact: sample each token to the bit the same whatever is sampled beside it and however its history came into the
+            cache (on a CPU). False reads long histories faster, and what is sampled is the same up to float rounding.
+    """
 
     def __init__(self, module: TinyNet, *, pad_id: int = 256):
+        self.checkpointing = False
+        self.exact = True
         self.module = module
         self.pad_id = pad_id
         self.vocab_size = module.config.vocab_size
@@ -166,49 +192,27 @@ class TinyModel:
         (folder / "config.json").write_text(json.dumps(asdict(self.module.config), indent=1))
         save_file({k: v.contiguous() for k, v in self.module.state_dict().items()}, folder / "model.safetensors")
 
-    def forward(self, ids_BT: Tensor, attend_BT: Tensor) -> tuple[Tensor, Tensor]:
-        """Right-padded ids -> logits [B, T, V] and hidden states [B, T, D]; `attend_BT` is not needed."""
+    def hidden(self, ids_BT: Tensor, attend_BT: Tensor) -> Tensor:
+        """Right-padded ids -> hidden states [B, T, D]; `attend_BT` is not needed."""
         del attend_BT
-        return self.module(ids_BT)
+        return self.module.hidden(ids_BT, checkpointing=self.checkpointing)
 
-    def prefill(self, rows: Sequence[Sequence[int]], room: int) -> tuple[Tensor, Cache]:
-        """Logits [B, V] after each row and a cache with room for `room` more tokens a row."""
-        net = self.module
-        device = net.embed.weight.device
-        lengths = [len(row) for row in rows]
-        ids_BT = torch.full((len(rows), max(lengths)), self.pad_id, device=device)
-        for i, row in enumerate(rows):
-            ids_BT[i, : len(row)] = torch.tensor(row, device=device)
-        turn = net.turn(torch.arange(ids_BT.shape[1], device=device)[None])
-        keys, values, x_BTD = [], [], net.read(ids_BT)
-        for block in net.stack:
-            q, k, v = block.heads_of(x_BTD, turn)
-            keys.append(F.pad(k, (0, 0, 0, room)))
-            values.append(F.pad(v, (0, 0, 0, room)))
-            x_BTD = block.mix(x_BTD, F.scaled_dot_product_attention(q, k, v, is_causal=True))
-        lengths_B = torch.tensor(lengths, device=device)
-        row_B = torch.arange(len(rows), device=device)
-        last_BD = net.norm(x_BTD[row_B, lengths_B - 1])
-        return net.head(last_BD), Cache(torch.stack(keys), torch.stack(values), lengths_B, ids_BT[row_B, lengths_B - 1])
+    def head(self, hidden: Tensor) -> Tensor:
+        """Logits [..., V] of hidden states [..., D]."""
+        return self.module.head(hidden)
 
-    def decode(self, ids_B: Tensor, cache: Cache) -> tuple[Tensor, Cache]:
-        """Logits [B, V] after one more token a row. Writes into the cache that it is given."""
-        net, (keys, values, lengths_B, last_B) = self.module, cache
-        turn = net.turn(lengths_B[:, None])
-        used = int(lengths_B.max()) + 1
-        seen = torch.arange(used, device=ids_B.device)[None] <= lengths_B[:, None]
-        row_B = torch.arange(len(ids_B), device=ids_B.device)
-        x_BTD = (net.embed(ids_B) + net.embed_before(last_B))[:, None]
-        for layer, block in enumerate(net.stack):
-            q, k, v = block.heads_of(x_BTD, turn)
-            keys[layer, row_B, :, lengths_B] = k[:, :, 0]
-            values[layer, row_B, :, lengths_B] = v[:, :, 0]
-            attended = F.scaled_dot_product_attention(
-                q, keys[layer, :, :, :used], values[layer, :, :, :used], attn_mask=seen[:, None, None]
-            )
-            x_BTD = block.mix(x_BTD, attended)
-        return net.head(net.norm(x_BTD[:, 0])), Cache(keys, values, lengths_B + 1, ids_B)
+    def linear_head(self) -> tuple[Tensor, None]:
+        """The output layer's weight [V, D], which is the embedding's; no bias."""
+        return self.module.embed.weight, None
 
-    def keep(self, cache: Cache, rows: Tensor) -> Cache:
-        """The cache of the chosen rows; a row may be chosen more than once."""
-        return Cache(cache.keys[:, rows], cache.values[:, rows], cache.lengths_B[rows], cache.last_B[rows])
+    def reads_trees(self) -> bool:
+        """It does."""
+        return True
+
+    def hidden_tree(self, pack: Pack) -> Tensor:
+        """Hidden states [N, D] of the tokens of trees."""
+        return self.module.hidden_tree(pack, checkpointing=self.checkpointing)
+
+    def slots(self) -> TinySlots:
+        """An empty cache of keys and values."""
+        return TinySlots(self.module, exact=self.exact)

@@ -8,6 +8,7 @@ check_reward(my_reward, make_group(...))        # raises AssertionError that say
 from handaxe.testing.batches import random_batch, random_policy
 from handaxe.testing.credit import check_credit
 from handaxe.testing.engine import check_engine
+from handaxe.testing.faults import FaultLog, faulty, faulty_env
 from handaxe.testing.formats import check_format
 from handaxe.testing.losses import check_loss
 from handaxe.testing.ragged import random_group, random_scores
@@ -19,6 +20,7 @@ from handaxe.testing.tasks import check_tasks
 from handaxe.testing.tools import check_env, check_no_leak, check_tool
 
 __all__ = [
+    "FaultLog",
     "ScriptedEngine",
     "check_credit",
     "check_engine",
@@ -30,6 +32,8 @@ __all__ = [
     "check_selector",
     "check_tasks",
     "check_tool",
+    "faulty",
+    "faulty_env",
     "make_group",
     "make_rated",
     "make_scores",

@@ -17,8 +17,8 @@ from torch import Tensor
 
 from handaxe.errors import InputError
 from handaxe.records import Sampling
-from handaxe.slots import Engine, Model, Sample
-from handaxe.testing import engine_training
+from handaxe.slots import Engine, Model, Sample, Streams
+from handaxe.testing import engine_streams, engine_training
 from handaxe.testing.engine_case import (
     EngineCase,
     close,
@@ -42,7 +42,7 @@ def check_engine(
     weights: Callable[[Engine], Mapping[str, Tensor]] | None = None,
     reference: bool = False,
 ) -> list[str]:
-    """Check everything that `slots.Engine` promises.
+    """Check everything that `slots.Engine` promises, and `slots.Stream` for an engine that is `slots.Streams`.
 
     Args:
         make_engine: a fresh engine with version 0, the same weights at each call, without weight decay.
@@ -69,6 +69,9 @@ def check_engine(
     checks += [engine_training.check_damaged_checkpoint]
     if reference:
         checks.append(engine_training.check_reference)
+    if isinstance(make_engine(), Streams):
+        checks += [engine_streams.check_joining, engine_streams.check_interrupting, engine_streams.check_prefixes]
+        checks += [engine_streams.check_new_weights, engine_streams.check_refusals]
     for check in checks:
         check(case)
     return [check.__name__.lstrip("_").removeprefix("check_") for check in checks]
@@ -149,9 +152,8 @@ def _greedy(case: EngineCase) -> None:
         for token, logp, behaviour in zip(done.ids, done.logp, done.behaviour_logp):
             ids_1T = torch.tensor([ids], device=device)
             with torch.no_grad():
-                logp_V = (
-                    model.forward(ids_1T, torch.ones_like(ids_1T, dtype=torch.bool))[0][0, -1].double().log_softmax(-1)
-                )
+                hidden_1TD = model.hidden(ids_1T, torch.ones_like(ids_1T, dtype=torch.bool))
+                logp_V = model.head(hidden_1TD[0, -1]).double().log_softmax(-1)
             assert logp_V[token] >= logp_V.max() - case.tolerance, f"greedy took {token}, {logp_V.argmax()} is likelier"
             close("a greedy token's logp (temperature 1)", torch.tensor(logp), logp_V[token].cpu(), case.tolerance)
             assert behaviour == 0, "greedy draws from a point mass, its behaviour_logp is 0"

@@ -103,7 +103,8 @@ def oracle_measures(model: Model, batch: Batch) -> dict[str, Tensor]:
     for row in range(len(batch)):
         ids_T = batch.ids_BT[row, batch.attend_BT[row]]
         device = next(model.module.parameters()).device
-        logits_1TV, _ = model.forward(ids_T[None].to(device), torch.ones_like(ids_T, dtype=torch.bool)[None].to(device))
+        attend_1T = torch.ones_like(ids_T, dtype=torch.bool)[None].to(device)
+        logits_1TV = model.head(model.hidden(ids_T[None].to(device), attend_1T))
         temperature = float(batch.temperature_B[row]) or 1.0
         for t in range(1, len(ids_T)):
             p_V = torch.softmax(logits_1TV[0, t - 1].double().cpu() / temperature, -1)

@@ -124,21 +124,40 @@ def minibatches(batch: Batch, parts: int, rng: np.random.Generator) -> list[Batc
 
 
 def microbatches(batch: Batch, rows: int) -> list[Batch]:
-    """Split into pieces of about `rows` rows, rollouts of like length together; denominators stay those of the whole.
+    """Split into pieces of about `rows` rows, siblings together; denominators stay those of the whole.
 
-    Rows of one rollout stay in one piece, since a ratio or a sum over a rollout needs all of them; a piece is larger
-    than `rows` only where a single rollout is.
+    A group's rows begin alike, and an engine that reads trees computes in a piece what they share once. A group is
+    split only where it has more than `rows` rows, into parts of about equal size whose rows share the most; groups of
+    like length go together. Rows of one rollout stay in one piece, since a ratio or a sum over a rollout needs all of
+    them; a piece is larger than `rows` only where a single rollout is.
     """
-    length_B = batch.attend_BT.sum(1)
-    rollouts: dict[int, list[int]] = {}
-    for row, rollout in enumerate(batch.rollout_B.tolist()):
-        rollouts.setdefault(rollout, []).append(row)
+    length_B = batch.attend_BT.sum(1).tolist()
+    groups: dict[int, dict[int, list[int]]] = {}
+    for row, (group, rollout) in enumerate(zip(batch.group_B.tolist(), batch.rollout_B.tolist())):
+        groups.setdefault(group, {}).setdefault(rollout, []).append(row)
     pieces: list[list[int]] = [[]]
-    for chosen in sorted(rollouts.values(), key=lambda index: int(length_B[index].max())):
-        if pieces[-1] and len(pieces[-1]) + len(chosen) > rows:
+    for group in sorted(
+        groups.values(), key=lambda rollouts: max(length_B[i] for one in rollouts.values() for i in one)
+    ):
+        size = sum(map(len, group.values()))
+        part = -(-size // -(-size // rows))
+        if pieces[-1] and len(pieces[-1]) + part > rows:
             pieces.append([])
-        pieces[-1] += chosen
+        begun = 0
+        for chosen in _alike(batch, list(group.values()), length_B):
+            # A part that is full makes way for the next; rows left over may still share a piece with another group.
+            if begun and begun + len(chosen) > part:
+                pieces.append([])
+                begun = 0
+            pieces[-1] += chosen
+            begun += len(chosen)
     return [batch.rows(torch.tensor(piece)) for piece in pieces]
+
+
+def _alike(batch: Batch, rollouts: list[list[int]], length_B: list[int]) -> list[list[int]]:
+    """The rollouts in an order in which those whose first rows begin alike stand together."""
+    ids_BT = batch.ids_BT.cpu().numpy().astype(">i8")  # big-endian bytes sort as the numbers do
+    return sorted(rollouts, key=lambda rows: ids_BT[rows[0], : length_B[rows[0]]].tobytes())
 
 
 def _fill(array: np.ndarray, length: int, value: float, dtype: type) -> np.ndarray:

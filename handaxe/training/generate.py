@@ -1,39 +1,84 @@
-"""From tasks to groups: attempts with derived seeds, played by the driver, retried where that is asked for."""
+"""From tasks to groups: attempts with derived seeds, played by the driver, groups handed over as they finish."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Sequence as List
+from dataclasses import dataclass, replace
+from types import TracebackType
+from typing import Any, NamedTuple
 
-import numpy as np
-
-from handaxe.errors import InputError, TaskError
+from handaxe.errors import HandaxeError, InputError, TaskError
 from handaxe.ops.seeds import derive_seed
-from handaxe.records import EndingKind, Group, Rated, Sampling, Task, Trajectory
-from handaxe.rewards.scoring import NEVER_SCORED
-from handaxe.rollouts.driver import run
-from handaxe.slots import Attempt, ChatFormat, Curriculum, Engine, EnvFactory, Rollout
+from handaxe.records import EndingKind, Sampling, Task
+from handaxe.rollouts.driver import Driver, Finished
+from handaxe.rollouts.stopping.rule import StopRule
+from handaxe.rollouts.workers import Executor
+from handaxe.slots import Attempt, ChatFormat, Curriculum, Engine, EnvFactory, Rollout, RolloutPlan, Work
+from handaxe.training.codec import dump_task, load_task
 from handaxe.training.endings import Treatment
-from handaxe.training.record_rows import Fate
+from handaxe.training.gate import may_launch
+from handaxe.training.group_play import GroupPlay, Tried
 
-__all__ = ["Player", "Tried", "draws"]
+__all__ = ["Pace", "Placed", "Player", "draws"]
 
 
-@dataclass(eq=False)
-class Tried:
-    """A group on its way through a step.
+class Placed(NamedTuple):
+    """A group that is finished, and its place among those of its round."""
 
-    group     everything that was generated; superseded attempts included, and also after scoring
-    scorable  [G] bool: siblings for the reward to see
-    trains    [G] bool: siblings whose tokens may enter the loss
-    rated     the scorable siblings with scores and advantages; None until then, or when there is nothing to rate
-    fate      "trained" unless something happens to it
+    place: int
+    tried: Tried
+
+
+@dataclass(frozen=True)
+class Pace:
+    """How many groups there are, how far ahead they are launched, and when their attempts are cut short.
+
+    See `training.loop.train` for each. `steps`: nothing is launched for a step beyond them.
     """
 
-    group: Group
-    scorable: np.ndarray
-    trains: np.ndarray
-    rated: Rated | None = None
-    fate: Fate = "trained"
+    steps: int
+    groups: int
+    group_size: int
+    rounds: int = 1
+    spare: int = 0
+    stop_when: StopRule | None = None
+    segment_tokens: int | None = None
+    segment_calls: int | None = None
+    staleness: int = 0
+    lockstep: bool = False
+
+    def __post_init__(self) -> None:
+        if self.group_size < 1:
+            raise InputError(f"group_size is {self.group_size}; give 1 or more attempts a task")
+        if self.groups < 1 or self.rounds < 1:
+            raise InputError(f"groups is {self.groups} and rounds {self.rounds}; give 1 or more of each")
+        if self.spare < 0 or self.staleness < 0:
+            raise InputError(f"spare is {self.spare} and staleness {self.staleness}; give 0 or more of each")
+        if any(limit is not None and limit < 1 for limit in (self.segment_tokens, self.segment_calls)):
+            raise InputError(
+                f"segment_tokens is {self.segment_tokens} and segment_calls {self.segment_calls}; a segment of nothing "
+                "never ends an attempt: give 1 or more, or None for no limit"
+            )
+        if self.rounds > 1 and (self.staleness or self.segments):
+            raise InputError(
+                "rounds > 1 fills a step up with groups drawn after others were seen, which cannot be launched ahead "
+                "of it: use rounds=1 with staleness or segments, and more groups a step instead"
+            )
+        if self.staleness and self.segments:
+            raise InputError(
+                "segments already carry attempts over from step to step, with no bound on their age: give staleness=0 "
+                "with segment_tokens or segment_calls, or staleness without them"
+            )
+
+    @property
+    def segments(self) -> bool:
+        """Whether attempts are played in segments."""
+        return self.segment_tokens is not None or self.segment_calls is not None
+
+    @property
+    def carries(self) -> bool:
+        """Whether groups are under way between two steps, so that a checkpoint must hold them."""
+        return self.staleness > 0 or self.segments
 
 
 def draws(tasks: Curriculum, step: int, *, groups: int, rounds: int) -> Iterator[list[Task]]:
@@ -56,81 +101,180 @@ def draws(tasks: Curriculum, step: int, *, groups: int, rounds: int) -> Iterator
             yield drawn
 
 
-@dataclass(frozen=True)
 class Player:
-    """Plays groups; everything that does not change from step to step."""
+    """Plays groups; a context manager, and Stateful: on resume, what was in flight is launched again from its tasks.
 
-    engine: Engine
-    format: ChatFormat
-    env: EnvFactory
-    rollout: Rollout
-    sampling: Sampling
-    treatment: Mapping[EndingKind, Treatment]
-    group_size: int
-    retries: int
-    workers: int
-    seed: int
-    progress: Callable[[int, int], None]
+    Args:
+        engine, format, env, rollout, sampling: the roles.
+        treatment: by ending; "retry" tries an attempt again, `retries` times at most.
+        pace: see `Pace`.
+        workers: how many environments act at the same time, or who carries out their requests.
+        seed: of the run.
+    """
 
-    def __post_init__(self) -> None:
-        if self.group_size < 1:
-            raise InputError(f"group_size is {self.group_size}; give 1 or more attempts a task")
+    def __init__(
+        self,
+        engine: Engine,
+        format: ChatFormat,
+        env: EnvFactory,
+        rollout: Rollout,
+        sampling: Sampling,
+        *,
+        treatment: Mapping[EndingKind, Treatment],
+        pace: Pace,
+        retries: int,
+        workers: int | Executor,
+        seed: int,
+    ):
+        self.engine, self.pace, self.begun = engine, pace, list[int]()
+        self._rollout, self._workers, self._seed = rollout, workers, seed
+        self._roles: dict[str, Any] = {"env": env, "format": format, "sampling": sampling}
+        self._treatment, self._retries = treatment, retries
+        self._playing: list[GroupPlay] = []
+        self._groups: dict[str, GroupPlay] = {}
+        self._launched = 0  # steps whose groups were launched
+        self._again: list[dict[str, Any]] = []
 
-    def __call__(self, step: int, tasks: list[Task], before: list[Tried]) -> list[Tried]:
-        """One group a task. `before` holds the step's groups so far: a task that is there, or twice in `tasks`, goes
-        on with further samples instead of repeating the same ones."""
-        seen = Counter(one.group.task.id for one in before)
-        attempts = []
+    def __enter__(self) -> "Player":
+        self._driver = Driver(self.engine, workers=self._workers, lockstep=self.pace.lockstep)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._driver.close()
+
+    @property
+    def held(self) -> int:
+        """Groups launched and not handed over yet."""
+        return len(self._playing)
+
+    def rounds(
+        self, tasks: Curriculum, step: int, progress: Callable[[int, int], None] = lambda done, total: None
+    ) -> Iterator[Iterator[Placed]]:
+        """The generation rounds of a step; each gives its groups as they finish.
+
+        Launches what the step still lacks and, with staleness, the groups of the steps after it that the gate lets
+        through. With segments the one round gives whatever finished within this segment, of whatever step.
+        """
+        del self.begun[step:]
+        self.begun.append(self.engine.version)
+        for one in self._again:
+            self._launch(one["step"], [load_task(one["task"])], Counter({one["id"]: one["nth"]}))
+        self._again = []
+        if self.pace.segments:
+            self._driver.segment(tokens=self.pace.segment_tokens, calls=self.pace.segment_calls)
+            room = self.pace.groups - len(self._playing)
+            for drawn in draws(tasks, step, groups=room, rounds=1) if room > 0 else ():
+                self._launch(step, drawn, Counter())
+            self._launched = step + 1
+            yield self._finishing(step, progress)
+        elif self.pace.staleness or self._launched > step:
+            while self._launched < self.pace.steps and self._may_launch(step):
+                for drawn in draws(tasks, self._launched, groups=self.pace.groups, rounds=1):
+                    self._launch(self._launched, drawn, Counter())
+                self._launched += 1
+            yield self._finishing(step, progress)
+        else:
+            self._launched, seen = step + 1, Counter[str]()
+            for drawn in draws(tasks, step, groups=self.pace.groups, rounds=self.pace.rounds):
+                self._launch(step, drawn, seen)
+                yield self._finishing(step, progress)
+
+    def beside(self, work: Work) -> None:
+        """Do some work, such as training elsewhere, and play on under the weights of now until it is done."""
+        over = list[bool]()
+
+        def plan() -> RolloutPlan:
+            yield work
+            over.append(True)
+            return []
+
+        self._driver.add(self._attempt(-1, Task("beside", ()), 0), lambda attempt: plan())
+        while not over:
+            self._take(self._driver.advance())
+
+    def state_dict(self) -> dict[str, Any]:
+        flying = [{"step": g.step, "id": g.task.id, "nth": g.nth, "task": dump_task(g.task)} for g in self._playing]
+        return {"flying": flying + self._again, "launched": self._launched, "begun": list(self.begun)}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        self._again, self._launched, self.begun = list(state["flying"]), state["launched"], list(state["begun"])
+
+    def _may_launch(self, done: int) -> bool:
+        groups = self.pace.groups
+        return may_launch(self._launched * groups + 1, groups=groups, done=done, staleness=self.pace.staleness)
+
+    def _launch(self, step: int, tasks: list[Task], seen: Counter[str]) -> None:
+        """Start a group a task. `seen` counts a step's groups of a task: its second group goes on with further samples
+        instead of repeating the same ones."""
+        each = self.pace.group_size + self.pace.spare
         for task in tasks:
-            first = seen[task.id] * self.group_size
-            attempts.append([self._attempt(step, task, first + k) for k in range(self.group_size)])
+            nth = seen[task.id]
             seen[task.id] += 1
-        flat = [attempt for group in attempts for attempt in group]
-        results = dict(zip((a.id for a in flat), self._run(flat), strict=True))
-        superseded: dict[str, list[Trajectory]] = {attempt.id: [] for attempt in flat}
-        for n in range(1, self.retries + 1):
-            again = [a for a in flat if any(self._treat(t) == "retry" for t in results[a.id])]
-            if not again:
-                break
-            for attempt in again:
-                superseded[attempt.id] += results[attempt.id]
-            played = self._run([self._attempt(step, a.task, a.sample, n) for a in again])
-            results |= dict(zip((a.id for a in again), played, strict=True))
-        return [self._group(step, group, results, superseded) for group in attempts]
+            attempts = [self._attempt(step, task, nth * each + k) for k in range(each)]
+            group = GroupPlay(
+                task,
+                step,
+                nth,
+                attempts,
+                size=self.pace.group_size,
+                treatment=self._treatment,
+                retries=self._retries,
+                again=self._retry,
+                stop_when=self.pace.stop_when,
+            )
+            self._playing.append(group)
+            self._start(group, attempts)
 
-    def _attempt(self, step: int, task: Task, sample: int, retry: int = 0) -> Attempt:
-        parts: tuple[str | int, ...] = (self.seed, step, task.id, sample)
+    def _start(self, group: GroupPlay, attempts: list[Attempt]) -> None:
+        for attempt in attempts:
+            self._groups[attempt.id] = group
+            self._driver.add(attempt, self._rollout)
+
+    def _finishing(self, step: int, progress: Callable[[int, int], None]) -> Iterator[Placed]:
+        waiting = dict(enumerate(g for g in self._playing if g.step <= step))
+        total = sum(len(one.under_way) for one in waiting.values())
+        while waiting:
+            for place, one in list(waiting.items()):
+                if one.over:
+                    self._playing.remove(waiting.pop(place))
+                    yield Placed(place, one.tried(step))
+            if waiting:
+                ended = self._driver.advance()
+                self._take(ended)
+                progress(total - min(total, sum(len(one.under_way) for one in waiting.values())), total)
+                if not ended and self.pace.segments:
+                    return
+                if not ended and any(not one.over for one in waiting.values()):
+                    raise HandaxeError(f"step {step}: the driver is idle, but {len(waiting)} groups are not over")
+
+    def _take(self, ended: List[Finished]) -> None:
+        """Tell the groups what came of their attempts, and do what follows."""
+        left = {attempt.id for attempt, _ in ended}
+        for attempt, trajectories in ended:
+            left.discard(attempt.id)
+            group = self._groups.pop(attempt.id, None)
+            if group is None:
+                continue  # what `beside` added
+            start, stop = group.ended(attempt, trajectories)
+            self._start(group, start)
+            if stop:
+                self._take(self._driver.stop([name for name in stop if name not in left]))
+
+    def _attempt(self, step: int, task: Task, sample: int) -> Attempt:
+        parts = (self._seed, step, task.id, sample)
         return Attempt(
             task=task,
-            env=self.env,
-            format=self.format,
-            sampling=self.sampling,
-            id=f"{step}/{task.id}/{sample}" + (f"/retry-{retry}" if retry else ""),
+            id=f"{step}/{task.id}/{sample}",
             sample=sample,
-            seed=derive_seed(*parts, "retry", retry) if retry else derive_seed(*parts),
+            seed=derive_seed(*parts),
             context=self.engine.max_length,
+            **self._roles,
         )
 
-    def _run(self, attempts: list[Attempt]) -> list[list[Trajectory]]:
-        def progress(done: int) -> None:
-            self.progress(done, len(attempts))
-
-        return run(attempts, self.rollout, self.engine, workers=self.workers, progress=progress)
-
-    def _treat(self, trajectory: Trajectory) -> Treatment:
-        return self.treatment[trajectory.ending.kind]
-
-    def _group(
-        self,
-        step: int,
-        attempts: list[Attempt],
-        results: Mapping[str, list[Trajectory]],
-        superseded: Mapping[str, list[Trajectory]],
-    ) -> Tried:
-        final = [trajectory for attempt in attempts for trajectory in results[attempt.id]]
-        old = [trajectory for attempt in attempts for trajectory in superseded[attempt.id]]
-        scorable = [t.ending.kind not in NEVER_SCORED for t in final] + [False] * len(old)
-        trains = [self._treat(t) == "score" for t in final] + [False] * len(old)
-        group = Group(attempts[0].task, (*final, *old), step)
-        dropped = any(self._treat(t) == "drop_group" for t in final)
-        return Tried(group, np.array(scorable, bool), np.array(trains, bool), fate="dropped" if dropped else "trained")
+    def _retry(self, attempt: Attempt, n: int) -> Attempt:
+        name = f"{attempt.id.removesuffix(f'/retry-{n - 1}')}/retry-{n}"
+        step = int(attempt.id.split("/", 1)[0])
+        seed = derive_seed(self._seed, step, attempt.task.id, attempt.sample, "retry", n)
+        return replace(attempt, id=name, seed=seed)

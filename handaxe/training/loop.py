@@ -7,17 +7,21 @@ from typing import Any
 
 from handaxe.ops.seeds import generator
 from handaxe.records import EndingKind, Rated, Sampling
+from handaxe.rollouts.stopping.rule import StopRule
+from handaxe.rollouts.workers import Executor
 from handaxe.selection.keep_all import keep_all
-from handaxe.slots import ChatFormat, Credit, Curriculum, Engine, EnvFactory, Loss, Reward, Rollout, Selector
+from handaxe.slots import ChatFormat, Credit, Curriculum, Engine, EnvFactory, Loss, Reward, Rollout, Selector, Work
 from handaxe.training.about import describe
 from handaxe.training.endings import DEFAULT, Treatment, treatments
-from handaxe.training.generate import Player, Tried, draws
+from handaxe.training.gate import token_ages
+from handaxe.training.generate import Pace, Player
+from handaxe.training.group_play import Tried
 from handaxe.training.loggers import Logger
 from handaxe.training.measure import Clock, group_metrics, settle
-from handaxe.training.rate import annotate as measure_features
-from handaxe.training.rate import check_features, credit_all, restarting, reward_all
+from handaxe.training.rate import check_features, restarting
 from handaxe.training.run import Evaluate, EvaluateEvery, Keep, Run, TrainResult
 from handaxe.training.schedule import rate_at
+from handaxe.training.streaming import Streaming
 from handaxe.training.update import update
 
 __all__ = ["train"]
@@ -56,7 +60,14 @@ def train(
     progress: bool = True,
     resume: bool = False,
     retries: int = 1,
-    workers: int = 8,
+    workers: int | Executor = 8,
+    lockstep: bool = False,
+    spare: int = 0,
+    stop_when: StopRule | None = None,
+    segment_tokens: int | None = None,
+    segment_calls: int | None = None,
+    staleness: int = 0,
+    meanwhile: Callable[[List[Rated]], Work] | None = None,
     checkpoint_every: int = 10,
     keep_checkpoints: int = 2,
     recipe: Mapping[str, Any] | None = None,
@@ -80,9 +91,21 @@ def train(
             and after the last; 0 is never.
         seed: every draw derives from it.
         out: the run's folder, for record and checkpoints; None keeps nothing.
-        resume: go on after the last checkpoint in `out`, bit for bit; starts anew when there is none.
+        resume: go on after the last checkpoint in `out`, bit for bit with lockstep; starts anew when there is none.
+            Groups that were under way are launched again.
         retries: how often an attempt that ended in something to "retry" is tried again.
-        workers: environments that act at the same time.
+        workers: environments that act at the same time, or who carries out what they are asked.
+        lockstep: sample everybody who speaks in one batch, then let everybody act: the same bits whatever the tools'
+            timing. False lets nobody wait for another one's tool; log-probs then agree within rounding.
+        spare: attempts a group beyond group_size. The first group_size that end are kept, the others stopped.
+        stop_when: whether the rest of a group is stopped; see rollouts.stopping. What is stopped is never scored.
+        segment_tokens, segment_calls: how much an attempt may add in one step, each or both. Who needs more is held and
+            goes on first in the next step, under the new weights; a group trains once all of it has ended. `groups`
+            are in play at a time, so a step trains that many at most.
+        staleness: most steps that a trained token may be old. Groups are launched so many steps ahead, and their tools
+            work during the update. 0 launches a step's groups in that step. See docs/asynchronous.md.
+        meanwhile: given what will train, work that the update waits for while later groups are played on under the old
+            weights, such as training on another machine.
         checkpoint_every, keep_checkpoints: steps between checkpoints, and how many of them stay. The last step and
             Ctrl-C always write one.
         recipe: JSON facts on where these arguments came from, kept in recipe.json.
@@ -99,29 +122,32 @@ def train(
     about = describe(locals())
     treatment = treatments(on_ending)
     check_features(annotate)
+    shape, segment = (steps, groups, group_size, rounds), (segment_tokens, segment_calls)
+    pace = Pace(*shape, spare, stop_when, *segment, staleness, lockstep)
+    roles = (engine, format, env, rollout, sampling)
+    play = Player(*roles, treatment=treatment, pace=pace, retries=retries, workers=workers, seed=seed)
     parts = {"tasks": tasks, "env": env, "rollout": rollout, "reward": reward, "credit": credit}
-    parts |= {"select": select, "loss": loss, "learning_rate": learning_rate}
+    parts |= {"select": select, "loss": loss, "learning_rate": learning_rate} | ({"play": play} if pace.carries else {})
     keep = Keep(out, resume, checkpoint_every, keep_checkpoints)
     run = Run(engine, parts, steps, about, keep, EvaluateEvery(evaluate, eval_every), loggers, progress)
-    play = Player(engine, format, env, rollout, sampling, treatment, group_size, retries, workers, seed, run.playing)
-    with run:
+    with run, play:
         for step in run.todo():
             clock, choose = Clock(), restarting(select) if rounds > 1 else select
             tried, rated, selected = list[Tried](), list[Rated](), list[Rated]()
-            for drawn in draws(tasks, step, groups=groups, rounds=rounds):
-                with clock("sampling"):
-                    made = play(step, drawn, tried)
-                with clock("reward"):
-                    scored = reward_all(made, reward, treatment=treatment, retries=retries)
-                with clock("credit"):
-                    measure_features(scored, engine, annotate)
-                    fresh = credit_all(scored, credit)
+            for finishing in play.rounds(tasks, step, run.playing):
+                stream = Streaming(reward, engine, annotate, treatment=treatment, retries=retries, clock=clock)
+                for placed in clock.over("sampling", finishing):
+                    stream(placed)
+                fresh = stream.rate(credit)
                 tasks.observe(fresh)
-                tried, rated = tried + made, rated + fresh
+                tried, rated = tried + stream.tried, rated + fresh
                 selected = list(choose(rated))
                 if len(selected) >= groups:
                     break
             trained = selected[:groups] if rounds > 1 else selected
+            if meanwhile is not None:
+                with clock("sampling"):
+                    play.beside(meanwhile(trained))
             with clock("update"):
                 learned = update(
                     engine,
@@ -133,6 +159,6 @@ def train(
                     learning_rate=rate_at(learning_rate, step),
                     rng=generator(seed, "minibatches", step),
                 )
-            kept = settle(tried, selected, trained)
-            run.finish(kept, group_metrics(kept, clock.seconds) | learned)
+            kept, ages = settle(tried, selected, trained), token_ages(trained, play.begun)
+            run.finish(kept, group_metrics(kept, clock.seconds) | ages | {"groups/held": float(play.held)} | learned)
     return run.result()

@@ -2,18 +2,22 @@
 
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import get_args
+from itertools import islice
+from typing import TypeVar, get_args
 
 import numpy as np
 
-from handaxe.records import Advantages, Rated
+from handaxe.records import Advantages, Ending, Rated, Trajectory
 from handaxe.training.endings import DEFAULT
-from handaxe.training.generate import Tried
+from handaxe.training.group_play import Tried
 from handaxe.training.record_rows import Fate, GroupRecord
 
 __all__ = ["Clock", "group_metrics", "settle"]
+
+Item = TypeVar("Item")
+STOPPED = Ending("truncated", "stopped")
 
 
 class Clock:
@@ -29,6 +33,16 @@ class Clock:
             yield
         finally:
             self.seconds[phase] = self.seconds.get(phase, 0.0) + time.perf_counter() - start
+
+    def over(self, phase: str, items: Iterable[Item]) -> Iterator[Item]:
+        """The items, counting the time in which each of them is made and not that in which it is used."""
+        source = iter(items)
+        while True:
+            with self(phase):
+                found = list(islice(source, 1))
+            if not found:
+                return
+            yield found[0]
 
 
 def settle(tried: list[Tried], selected: list[Rated], trained: list[Rated]) -> list[GroupRecord]:
@@ -83,6 +97,9 @@ def group_metrics(groups: list[GroupRecord], seconds: dict[str, float]) -> dict[
     trained_share              of the generated trajectories
     seconds/PHASE              wall time; seconds/tools is the sum over calls, which run side by side
     tokens_per_second          sampled tokens over the wall time of sampling
+    stopped, stopped/share     attempts stopped since they were no longer needed, and their share of the generated ones
+    stopped/tokens, /turns     means over those, up to the stop: where they exceed tokens and turns, what is kept is
+                               biased towards the short; only where some were stopped
     """
     everything = [trajectory for one in groups for trajectory in one.group]
     scored = [t for one in groups for t, seen in zip(one.group, one.scored) if seen]
@@ -102,9 +119,19 @@ def group_metrics(groups: list[GroupRecord], seconds: dict[str, float]) -> dict[
     out |= _counts(groups)
     out["trajectories"], out["trajectories/trained"] = float(len(everything)), float(trained)
     out["trained_share"] = trained / len(everything) if everything else 0.0
+    out |= _stopped(everything)
     out |= {f"seconds/{phase}": value for phase, value in seconds.items()}
     out["seconds/tools"] = float(sum(reply.seconds for reply in replies))
     out["tokens_per_second"] = sampled / max(seconds.get("sampling", 0.0), 1e-9)
+    return out
+
+
+def _stopped(everything: list[Trajectory]) -> dict[str, float]:
+    stopped = [one for one in everything if one.ending == STOPPED]
+    out = {"stopped": float(len(stopped)), "stopped/share": len(stopped) / max(1, len(everything))}
+    if stopped:
+        out["stopped/tokens"] = _mean([one.num_tokens for one in stopped])
+        out["stopped/turns"] = _mean([len(one.turns) for one in stopped])
     return out
 
 

@@ -15,9 +15,9 @@ from handaxe.rewards.scoring import score_group
 from handaxe.slots import Credit, Engine, Reward, Selector, Stateful
 from handaxe.training.batch import Row, pad, temperature
 from handaxe.training.endings import Treatment
-from handaxe.training.generate import Tried
+from handaxe.training.group_play import Tried
 
-__all__ = ["FEATURES", "annotate", "check_features", "credit_all", "restarting", "reward_all", "rewinder"]
+__all__ = ["FEATURES", "Scored", "annotate", "check_features", "credit_all", "restarting", "reward_all", "rewinder"]
 
 FEATURES: Mapping[str, tuple[str, bool]] = {
     "old_logp": ("logp", False),
@@ -29,6 +29,7 @@ FEATURES: Mapping[str, tuple[str, bool]] = {
 """A feature's name -> what `engine.forward` calls it, and whether the reference model is asked."""
 
 Scored = tuple[Tried, Scores]
+"""A group, and the Scores of its scorable siblings."""
 
 
 def reward_all(

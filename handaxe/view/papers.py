@@ -54,7 +54,8 @@ class Entry(NamedTuple):
 class Result(NamedTuple):
     """What results/NAME.json says: the command that was run, and figures before and after.
 
-    before, after: metric -> {"value", "low", "high"}; difference: the same, with "verdict".
+    before, after: metric -> {"value", "low", "high"}; difference: the same, with "verdict"; training: as after, means
+    over training steps.
     """
 
     command: str
@@ -63,6 +64,11 @@ class Result(NamedTuple):
     before: Mapping[str, Mapping[str, float]]
     after: Mapping[str, Mapping[str, float]]
     difference: Mapping[str, Mapping[str, Any]]
+    training: Mapping[str, Mapping[str, float]] = {}
+
+    def figures(self) -> Mapping[str, Mapping[str, float]]:
+        """What the run came to: held-out figures after the last step, and means over the steps."""
+        return {**self.training, **self.after}
 
 
 def mechanisms_of(root: Path, *, skip: List[str] = ("recipes", "view", "commands")) -> dict[str, list[Mechanism]]:
@@ -115,13 +121,17 @@ def read_result(file: Path) -> Result | None:
     try:
         body = json.loads(file.read_text(encoding="utf-8"))
         parts = {name: body[name] for name in ("before", "after", "difference")}
-        return Result(command=body["command"], steps=body["steps"], seconds=body["seconds"], **parts)
+        about = {name: body[name] for name in ("command", "steps", "seconds")}
+        return Result(**about, **parts, training=body.get("training", {}))
     except (KeyError, TypeError, ValueError) as error:
         raise InputError(f"{file} is not what `handaxe train NAME --json FILE` writes: {error!r}") from error
 
 
 def papers_page(
-    entries: List[Entry], mechanisms: Mapping[str, List[Mechanism]], results: Mapping[str, Result | None]
+    entries: List[Entry],
+    mechanisms: Mapping[str, List[Mechanism]],
+    results: Mapping[str, Result | None],
+    baselines: Mapping[str, Result | None],
 ) -> str:
     """The whole page.
 
@@ -129,14 +139,16 @@ def papers_page(
         entries: recipes, in the order of the page.
         mechanisms: of `mechanisms_of`.
         results: recipe name -> its last result; a recipe that is not there, or None, was not measured.
+        baselines: recipe name -> the last result of what its claim compares it with.
     """
     lines = [HEADER, "| paper | arXiv | recipe | claim | last measured |", "|---|---|---|---|---|"]
     for one in entries:
         claim = f"{one.metric} {one.direction}, against {one.baseline}" if one.metric else "none"
-        cells = (one.short, _link(one.arxiv), f"`{one.name}`", claim, _measured(one, results.get(one.name)))
+        measured = _measured(one, results.get(one.name), baselines.get(one.name))
+        cells = (one.short, _link(one.arxiv), f"`{one.name}`", claim, measured)
         lines.append("| " + " | ".join(_cell(cell) for cell in cells) + " |")
     for one in entries:
-        lines += ["", *_section(one, mechanisms.get(one.arxiv, []), results.get(one.name))]
+        lines += ["", *_section(one, mechanisms.get(one.arxiv, []), results.get(one.name), baselines.get(one.name))]
     own = {one.arxiv for one in entries}
     others = sorted(arxiv for arxiv in mechanisms if arxiv not in own)
     if others:
@@ -147,7 +159,7 @@ def papers_page(
     return "\n".join(lines) + "\n"
 
 
-def _section(one: Entry, mechanisms: List[Mechanism], result: Result | None) -> list[str]:
+def _section(one: Entry, mechanisms: List[Mechanism], result: Result | None, other: Result | None) -> list[str]:
     title = one.title if one.title.lower().startswith(one.short.lower()) else f"{one.short}: {one.title}"
     lines = [f"## {title}", "", f"- Paper: {_link(one.arxiv)}"]
     lines.append(f"- Recipe: [{one.name}]({one.file}), run by `handaxe train {one.name}`")
@@ -160,18 +172,23 @@ def _section(one: Entry, mechanisms: List[Mechanism], result: Result | None) -> 
     lines.append(f"- Claim: {one.statement or 'none'}")
     if one.metric:
         lines.append(f"- Decided by: `{one.metric}` goes {one.direction}, against `{one.baseline}`")
-    lines.append(f"- Last measured: {_measured(one, result)}")
+    lines.append(f"- Last measured: {_measured(one, result, other)}")
     if result is not None:
         lines.append(f"  - Command: `{result.command}` ({result.steps} steps, {result.seconds:.0f} s)")
         lines += [f"  - {_figure(name, result)}" for name in result.before if name in result.after]
+        lines += [f"  - {name} {_estimate(value)}, mean over the steps" for name, value in result.training.items()]
+    if other is not None:
+        lines.append(f"  - Compared with: `{other.command}` ({other.steps} steps, {other.seconds:.0f} s)")
     return lines
 
 
-def _measured(one: Entry, result: Result | None) -> str:
-    """The figure that the claim is about, and whether the claim holds where a run alone can say."""
+def _measured(one: Entry, result: Result | None, other: Result | None) -> str:
+    """The figure that the claim is about, and whether the claim holds."""
     if result is None:
         return "not measured"
     name = one.metric or next(iter(result.before), "")
+    if other is not None:
+        return _against(one, result, other)
     if name not in result.before or name not in result.after:
         return f"{name} not measured"
     figure = _figure(name, result)
@@ -182,6 +199,21 @@ def _measured(one: Entry, result: Result | None) -> str:
     return figure + (": the claim holds" if verdict == wanted else ": the claim is not confirmed")
 
 
+def _against(one: Entry, result: Result, other: Result) -> str:
+    """One run of the recipe beside one of its baseline; they differ where their intervals do not meet."""
+    figures, theirs = result.figures(), other.figures()
+    if one.metric not in figures or one.metric not in theirs:
+        return f"{one.metric} not measured"
+    ours, base = figures[one.metric], theirs[one.metric]
+    apart = _end(ours, "low") > _end(base, "high") if one.direction == "up" else _end(ours, "high") < _end(base, "low")
+    said = f"{one.metric} {_estimate(ours)}, {one.baseline} {_estimate(base)}"
+    return said + (": the claim holds (one seed)" if apart else ": the claim is not confirmed (one seed)")
+
+
+def _end(one: Mapping[str, float], end: str) -> float:
+    return float("nan") if one[end] is None else one[end]
+
+
 def _figure(name: str, result: Result) -> str:
     values = (_estimate(part[name]) for part in (result.before, result.after))
     verdict = result.difference.get(name, {}).get("verdict", "")
@@ -189,8 +221,7 @@ def _figure(name: str, result: Result) -> str:
 
 
 def _estimate(one: Mapping[str, float]) -> str:
-    low, high = (float("nan") if one[end] is None else one[end] for end in ("low", "high"))
-    return f"{decimal(one['value'])} {interval(low, high)}"
+    return f"{decimal(one['value'])} {interval(_end(one, 'low'), _end(one, 'high'))}"
 
 
 def _link(arxiv: str) -> str:

@@ -1,5 +1,7 @@
+import importlib.util
 import json
 import shutil
+from pathlib import Path
 
 from handaxe.cli import main
 from handaxe.commands.report import read_outcome
@@ -28,3 +30,20 @@ def test_without_a_checkpoint_there_is_nothing_to_evaluate(run, capsys):
     shutil.rmtree(run / "checkpoints")
     assert main(["eval", str(run)]) == 2
     assert "no checkpoint" in capsys.readouterr().err
+
+
+def test_a_server_is_evaluated_on_the_same_tasks(run, capsys):
+    """With a server that says the same whatever it is asked, and one that nobody told the name of a model."""
+    spec = importlib.util.spec_from_file_location("chat_server", Path(__file__).parents[1] / "engines/chat_server.py")
+    chat = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(chat)
+    file = run.parent / "served.json"
+    with chat.ChatServer(chat.said("7")) as server:
+        words = ["eval", str(run), "--tasks", "3", "--server", server.url, "--server-model", "m", "--json", str(file)]
+        assert main(words) == 0
+        assert {body["model"] for body in server.bodies} == {"m"} and len(server.bodies) == 3
+    body = json.loads(file.read_text())
+    assert body["steps"] == 0 and set(body["endings"]) == {"completed"}
+    assert "<m at http://127.0.0.1" in capsys.readouterr().out
+    assert main(["eval", str(run), "--server", "http://127.0.0.1:9/v1"]) == 2
+    assert "needs --server-model" in capsys.readouterr().err

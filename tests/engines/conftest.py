@@ -20,8 +20,11 @@ class Bigram:
         self.module.table = nn.Parameter(torch.tensor(table_VV, dtype=torch.float64))
         self.module.embed = nn.Parameter(torch.arange(3.0 * self.vocab_size, dtype=torch.float64).view(-1, 3))
 
-    def forward(self, ids_BT, attend_BT):
-        return self.module.table[ids_BT], self.module.embed[ids_BT]
+    def hidden(self, ids_BT, attend_BT):
+        return self.module.embed[ids_BT]
+
+    def head(self, hidden):
+        return self.module.table[(hidden[..., 0] / self.hidden_size).round().long()]
 
     def prefill(self, rows, room):
         last_B = torch.tensor([row[-1] for row in rows])
@@ -60,15 +63,17 @@ class LearnedPositions:
         self.module.register_buffer("scale", torch.ones((), dtype=dtype))
         self.rows_read = []
 
-    def forward(self, ids_BT, attend_BT):
+    def hidden(self, ids_BT, attend_BT):
         net, steps = self.module, ids_BT.shape[1]
         position_BT = (attend_BT.long().cumsum(1) - 1).clamp(min=0)
         x_BTD = net["drop"](net["token"](ids_BT) + net["position"](position_BT))
         q, k, v = net["qkv"](net["norm"](x_BTD)).chunk(3, -1)
         seen = torch.ones(steps, steps, dtype=torch.bool).tril() & (attend_BT[:, None] | torch.eye(steps).bool())
         scores = (q @ k.transpose(1, 2) / self.hidden_size**0.5).masked_fill(~seen, -torch.inf)
-        hidden_BTD = (x_BTD + net["drop"](scores.softmax(-1) @ v)) * net.scale
-        return net["head"](hidden_BTD), hidden_BTD
+        return (x_BTD + net["drop"](scores.softmax(-1) @ v)) * net.scale
+
+    def head(self, hidden):
+        return self.module["head"](hidden)
 
     def prefill(self, rows, room):
         width = max(map(len, rows))
@@ -81,7 +86,7 @@ class LearnedPositions:
 
     def _last(self, ids_BT, attend_BT):
         self.rows_read.append(len(ids_BT))
-        return self.forward(ids_BT, attend_BT)[0][:, -1], (ids_BT, attend_BT)
+        return self.head(self.hidden(ids_BT, attend_BT)[:, -1]), (ids_BT, attend_BT)
 
     def keep(self, cache, rows):
         return cache[0][rows], cache[1][rows]

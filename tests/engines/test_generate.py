@@ -4,16 +4,18 @@ import pytest
 import torch
 
 from handaxe.engines.generate import generate
-from handaxe.errors import InputError, TrainingError
+from handaxe.errors import TrainingError
 from handaxe.records import Sampling
-from handaxe.slots import Sample
+from handaxe.slots import Partial, Sample
 
 CPU = torch.device("cpu")
 
 
 def run(model, requests, max_rows=256):
     model.module.eval()
-    return generate(model, requests, version=4, max_rows=max_rows, device=CPU)
+    done = generate(model, dict(enumerate(requests)), version=4, max_rows=max_rows, device=CPU)
+    assert [ticket for ticket, _ in done] == list(range(len(requests)))
+    return [completion for _, completion in done]
 
 
 def request(ids=(1, 2), seed=0, stop=(), header=(), **sampling):
@@ -91,27 +93,6 @@ def test_no_gradient_and_plain_numbers(learned):
     assert all(type(x) is float for x in done.logp + done.behaviour_logp)
 
 
-@pytest.mark.parametrize(
-    "bad, words",
-    [
-        ({"ids": []}, "no ids"),
-        ({"ids": [1] * 12}, "12 ids leave no room"),
-        ({"ids": [1, 3]}, "outside"),
-        ({"ids": [-1]}, "outside"),
-        ({"temperature": -1.0}, "temperature"),
-        ({"temperature": math.nan}, "temperature"),
-        ({"top_p": 0.0}, "top_p"),
-        ({"top_p": 1.1}, "top_p"),
-        ({"top_k": -1}, "top_k"),
-        ({"max_tokens": 0}, "max_tokens"),
-        ({"seed": -1}, "seed"),
-    ],
-)
-def test_what_cannot_be_sampled_is_named(bigram, bad, words):
-    with pytest.raises(InputError, match=f"request 1 cannot be sampled.*{words}"):
-        run(bigram(), [request(), request(**bad)])
-
-
 def test_damaged_weights_are_an_error(bigram):
     model = bigram()
     model.module.table.data[2] = math.nan
@@ -121,3 +102,12 @@ def test_damaged_weights_are_an_error(bigram):
 
 def test_nothing_asked_nothing_given(bigram):
     assert run(bigram(), []) == []
+
+
+def test_a_turn_goes_on_from_what_was_begun(learned):
+    asked = [request([1, 2], seed, max_tokens=7) for seed in range(4)]
+    whole = run(learned(), asked)
+    parts = [Partial(d.ids[:n], d.logp[:n], d.behaviour_logp[:n], [1] * n) for n, d in enumerate(whole)]
+    done = run(learned(), [r._replace(begun=part) for r, part in zip(asked, parts)])
+    assert [d.ids for d in done] == [d.ids for d in whole]
+    assert [d.version for d in done] == [[1] * n + [4] * (7 - n) for n in range(4)]

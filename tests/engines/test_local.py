@@ -46,7 +46,7 @@ def test_passes_the_contract_with_a_cache(tmp_path, dtype, tolerance):
         weights=weights,
         reference=True,
     )
-    assert len(checks) == 13
+    assert len(checks) == 18
 
 
 def test_passes_the_contract_with_learned_positions_left_padding_and_dropout(tmp_path, learned):
@@ -239,9 +239,11 @@ class Adapted(TinyModel):
         self.module.adapter = torch.nn.Parameter(torch.full((CONFIG.vocab_size,), 0.1))
         self.on = True
 
-    def forward(self, ids_BT, attend_BT):
-        logits_BTV, hidden_BTD = super().forward(ids_BT, attend_BT)
-        return logits_BTV + self.module.adapter * self.on, hidden_BTD
+    def head(self, hidden):
+        return super().head(hidden) + self.module.adapter * self.on
+
+    def linear_head(self):
+        return self.module.embed.weight, self.module.adapter * self.on
 
     @contextmanager
     def without_adapter(self):

@@ -135,7 +135,7 @@ def test_same_seed_same_result_for_any_number_of_workers():
         return [(one.id, one.correct, one.calls, one.tokens) for one in tasks]
 
     first = but_for_the_clock(found(workers=1))
-    assert first == but_for_the_clock(found(workers=8))
+    assert first == but_for_the_clock(found(workers=8)) == but_for_the_clock(found(lockstep=True))
     assert but_for_the_clock(found(tasks=tasks_of(5, 4, 3, 2))) == first[::-1]
     assert but_for_the_clock(found(seed=1)) != first
 

@@ -81,10 +81,13 @@ class Plain:
     pad_id, vocab_size, max_length = 0, page.VOCABULARY, page.LENGTH + 1
 
     def __init__(self, module):
-        self.module, self.hidden_size = module, module.token.embedding_dim
+        self.module, self.hidden_size = module, page.VOCABULARY
 
-    def forward(self, ids_BT, attend_BT):
-        return self.module(ids_BT), self.module.token(ids_BT)
+    def hidden(self, ids_BT, attend_BT):
+        return self.module(ids_BT)  # the page's decoder ends in its logits
+
+    def head(self, hidden):
+        return hidden
 
     def prefill(self, rows, room):
         return torch.stack([self.module(torch.tensor([row]))[0, -1] for row in rows]), [list(row) for row in rows]

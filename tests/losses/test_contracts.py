@@ -8,11 +8,13 @@ import importlib
 import inspect
 import math
 import pkgutil
+from dataclasses import replace
 
 import pytest
 import torch
 
 import handaxe.losses
+from handaxe.engines.local import LocalEngine
 from handaxe.losses.corrections.geometric_veto import geometric_veto
 from handaxe.losses.corrections.tis import tis
 from handaxe.losses.policy import policy
@@ -20,6 +22,7 @@ from handaxe.losses.ratios.token import token
 from handaxe.losses.reductions.rollout_mean import rollout_mean
 from handaxe.losses.reductions.token_mean import token_mean
 from handaxe.losses.surrogates.clip import clip
+from handaxe.models.tiny import TinyConfig, TinyModel
 from handaxe.testing.batches import random_batch, random_policy, small_batch, small_policy
 from handaxe.testing.losses import check_loss, differentiate
 
@@ -178,3 +181,21 @@ def test_every_metric_is_finite_on_a_far_policy():
         assert math.isfinite(result.value), name
         assert all(math.isfinite(number) for number in result.metrics.values()), name
         assert all(gradient.isfinite().all() for gradient in result.gradients.values()), name
+
+
+@pytest.mark.parametrize("name", found())
+def test_token_trees_give_every_loss_and_its_gradient_as_rows_do(name):
+    batch = BATCHES.get(name, random_batch)(3)
+    batch = replace(batch, ids_BT=batch.ids_BT % 2)  # rows share prefixes, also such as train in several of them
+    loss, found = as_loss(name), []
+    for packing in ("tree", "rows"):
+        model = TinyModel.new(TinyConfig(vocab_size=50, width=16, layers=2, heads=2, max_length=64))
+        model.module.double()
+        engine = LocalEngine(model, packing=packing, critic=True)
+        near_BT = engine.forward(batch)["logp"] - 0.01  # far from it, corrections veto everything
+        out = engine.forward_backward(replace(batch, old_logp_BT=near_BT, behaviour_logp_BT=near_BT), loss)
+        gradient = torch.cat([p.grad.flatten() for p in model.module.parameters()])
+        found.append((out.value, torch.tensor(list(out.metrics.values())), gradient))
+    for got, want in zip(*found):
+        torch.testing.assert_close(got, want, rtol=1e-9, atol=1e-10 * max(1.0, float(want.abs().max())))
+    assert found[0][2].abs().max() > 0

@@ -72,7 +72,7 @@ def test_right_padding_of_any_amount_and_content_changes_nothing(model):
         for extra in (0, 5):
             ids_BT, attend_BT = padded([row + [fill] * 0 for row in ROWS] + [[1] * (6 + extra)], fill)
             with torch.no_grad():
-                logits_BTV, _ = model.forward(ids_BT, attend_BT)
+                logits_BTV = model.head(model.hidden(ids_BT, attend_BT))
             for logits_TV, row in zip(logits_BTV, ROWS):
                 torch.testing.assert_close(logits_TV[: len(row)], logits_of(model, row), rtol=0, atol=1e-12)
 
@@ -80,7 +80,8 @@ def test_right_padding_of_any_amount_and_content_changes_nothing(model):
 def test_hidden_states_are_what_the_head_reads(model):
     ids_BT, attend_BT = padded(ROWS, 40)
     with torch.no_grad():
-        logits_BTV, hidden_BTD = model.forward(ids_BT, attend_BT)
+        hidden_BTD = model.hidden(ids_BT, attend_BT)
+        logits_BTV = model.module(ids_BT).logits
         torch.testing.assert_close(model.module.get_output_embeddings()(hidden_BTD), logits_BTV, rtol=0, atol=1e-12)
 
 
@@ -149,17 +150,18 @@ def test_an_adapter_trains_alone_and_starts_as_the_reference(adapted):
     assert all(".lora_" in name for name in trained)
     ids_BT, attend_BT = padded(ROWS, 40)
     with torch.no_grad():
-        before, _ = adapted.forward(ids_BT, attend_BT)
+        before = adapted.head(adapted.hidden(ids_BT, attend_BT))
         with adapted.without_adapter():
-            reference, _ = adapted.forward(ids_BT, attend_BT)
+            reference = adapted.head(adapted.hidden(ids_BT, attend_BT))
         torch.testing.assert_close(before, reference, rtol=0, atol=1e-12)
         shake(adapted)
-        after, hidden_BTD = adapted.forward(ids_BT, attend_BT)
+        hidden_BTD = adapted.hidden(ids_BT, attend_BT)
+        after = adapted.head(hidden_BTD)
         assert (after - before).abs().max() > 1e-3
         with adapted.without_adapter():
-            still, _ = adapted.forward(ids_BT, attend_BT)
+            still = adapted.head(adapted.hidden(ids_BT, attend_BT))
         torch.testing.assert_close(still, reference, rtol=0, atol=1e-12)
-        torch.testing.assert_close(adapted.forward(ids_BT, attend_BT)[0], after, rtol=0, atol=1e-12)
+        torch.testing.assert_close(adapted.head(adapted.hidden(ids_BT, attend_BT)), after, rtol=0, atol=1e-12)
     assert hidden_BTD.shape == (4, 6, 16)
 
 
@@ -196,7 +198,7 @@ def test_half_precision_gives_wide_logits(model, small_tokenizer, tmp_path):
     assert half.module.dtype == torch.bfloat16
     ids_BT, attend_BT = padded(ROWS, 40)
     with torch.no_grad():
-        assert half.forward(ids_BT, attend_BT)[0].dtype == torch.float32
+        assert half.head(half.hidden(ids_BT, attend_BT)).dtype == torch.float32
         assert half.prefill(ROWS, 1)[0].dtype == torch.float32
 
 

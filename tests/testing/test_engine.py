@@ -27,7 +27,21 @@ def test_a_good_engine_passes_whatever_it_can_show(tmp_path):
     names = check(LocalEngine, tmp_path / "a")
     assert names == check(LocalEngine, tmp_path / "b", weights=weights)
     assert names[:6] == ["measures", "sampled_logp", "seeds", "endings", "greedy", "limits"]
-    assert names[6:] == ["gradient", "splits", "step", "bad_loss", "checkpoint", "damaged_checkpoint"]
+    assert names[6:12] == ["gradient", "splits", "step", "bad_loss", "checkpoint", "damaged_checkpoint"]
+    assert names[12:] == ["joining", "interrupting", "prefixes", "new_weights", "refusals"]
+
+
+def test_an_engine_that_only_samples_batches_passes_without_streams(tmp_path):
+    class Batches(LocalEngine):
+        stream = None
+
+        def sample(self, requests):
+            other = LocalEngine(self.model)
+            other.version = self.version
+            return other.sample(requests)
+
+    names = check_engine(lambda: Batches(make_model()), make_model, folder=tmp_path)
+    assert names[-1] == "damaged_checkpoint"
 
 
 class Unshifted(LocalEngine):

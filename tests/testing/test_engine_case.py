@@ -27,8 +27,11 @@ class Coin:
         self.module = nn.Module()
         self.module.table = nn.Parameter(torch.tensor([[0.0, math.log(odds)], [0.0, -50.0]], dtype=torch.float64))
 
-    def forward(self, ids_BT, attend_BT):
-        return self.module.table[ids_BT], self.module.table[ids_BT]
+    def hidden(self, ids_BT, attend_BT):
+        return self.module.table[ids_BT]
+
+    def head(self, hidden):
+        return hidden
 
 
 def completion(ids):

@@ -134,7 +134,8 @@ def test_reading_files_follows_nothing(make):
     session = make(outputs=("plain", "link", "folder", "raw", "none", "inside/x"))
     run(
         session,
-        "import os\nopen('plain', 'w').write('text')\nos.symlink('/etc/hostname', 'link')\nos.mkdir('folder')\nopen('raw', 'wb').write(b'\\xff')\nos.symlink('folder', 'inside')\n"
+        "import os\nopen('plain', 'w').write('text')\nos.symlink('/etc/hostname', 'link')\nos.mkdir('folder')\n"
+        "open('raw', 'wb').write(b'\\xff')\nos.symlink('folder', 'inside')\n"
         "open('folder/x', 'w').write('x')\nopen('big', 'w').write('a' * 5000)",
     )
     files = dict.fromkeys(("plain", "link", "folder", "raw", "none", "inside/x"))

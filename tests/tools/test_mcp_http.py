@@ -52,7 +52,11 @@ def polite(message, *, text="pong"):
     if "id" not in message:
         return 202, {}, b""
     results = {
-        "initialize": {"protocolVersion": "2025-06-18", "capabilities": {}, "serverInfo": {"name": "a", "version": "0"}},
+        "initialize": {
+            "protocolVersion": "2025-06-18",
+            "capabilities": {},
+            "serverInfo": {"name": "a", "version": "0"},
+        },
         "tools/list": {"tools": [{"name": "ping", "inputSchema": {"type": "object"}}]},
         "tools/call": {"content": [{"type": "text", "text": text}]},
     }

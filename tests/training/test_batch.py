@@ -134,3 +134,32 @@ def test_returns_only_where_every_row_has_them():
     with_returns = Rated(one.group, one.scores, target, one.trained)
     assert "returns" in make_batch([with_returns], pad_id=9).extras
     assert "returns" not in make_batch([with_returns, two], pad_id=9).extras
+
+
+def piece_rollouts(batch, rows):
+    return [part.rollout_B.tolist() for part in microbatches(batch, rows)]
+
+
+def test_siblings_stay_together_and_a_large_group_is_split_evenly():
+    def group(count, length):
+        return rated(
+            [trajectory(sequence("u" + "p" * length, "-" + "0" * length), sample=i) for i in range(count)],
+            [1.0] * count,
+        )
+
+    batch = make_batch([group(3, 9), group(2, 4), group(3, 2), group(1, 6)], pad_id=0)
+    # rollouts 0 1 2 | 3 4 | 5 6 7 | 8, from the shortest group to the longest
+    assert piece_rollouts(batch, 4) == [[5, 6, 7], [3, 4, 8], [0, 1, 2]]
+    assert piece_rollouts(batch, 2) == [[5, 6], [7], [3, 4], [8], [0, 1], [2]]
+    large = make_batch([group(9, 3)], pad_id=0)
+    assert [len(part) for part in microbatches(large, 8)] == [5, 4]
+
+
+def test_rows_that_share_more_are_split_last():
+    def one(letters, ids, sample):
+        made = sequence(letters, "-" + "0" * (len(letters) - 1))
+        return trajectory(Sequence(**{**made.__dict__, "ids": np.array(ids, np.int32)}), sample=sample)
+
+    forks = [one("upp", [300, 7, 1], 0), one("upp", [300, 256, 1], 1), one("upp", [300, 7, 2], 2)]
+    forks.append(one("upp", [300, 256, 2], 3))
+    assert piece_rollouts(make_batch([rated(forks, [1.0] * 4)], pad_id=0), 2) == [[0, 2], [1, 3]]

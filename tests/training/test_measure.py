@@ -6,7 +6,7 @@ import pytest
 
 from handaxe.records import Advantages, Ending, Group, Rated, Scores
 from handaxe.testing.records import make_trajectory
-from handaxe.training.generate import Tried
+from handaxe.training.group_play import Tried
 from handaxe.training.measure import Clock, group_metrics, settle
 
 
@@ -69,3 +69,14 @@ def test_a_clock_adds_up_phases():
         with clock(phase):
             sum(range(1000))
     assert set(clock.seconds) == {"a", "b"} and min(clock.seconds.values()) > 0
+
+
+def test_only_what_was_stopped_counts_as_stopped():
+    """Cut for its length is not stopped; the means are over the stopped ones, up to the stop."""
+    one = tried("a", [1], dead=2)
+    vars(one.group[1]).update(ending=Ending("truncated", "stopped"))
+    vars(one.group[2]).update(ending=Ending("truncated", "length"))
+    metrics = group_metrics(settle([one], [one.rated], [one.rated]), {})
+    assert metrics["stopped"] == 1 and metrics["stopped/share"] == pytest.approx(1 / 3)
+    assert metrics["stopped/tokens"] == 3 and metrics["stopped/turns"] == 2 and metrics["ending/truncated"] == 2
+    assert "stopped/tokens" not in group_metrics([], {})

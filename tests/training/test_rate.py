@@ -5,7 +5,7 @@ from handaxe.errors import InputError, VerifierError
 from handaxe.records import Ending, Group, Scores
 from handaxe.testing.records import make_trajectory
 from handaxe.training.endings import treatments
-from handaxe.training.generate import Tried
+from handaxe.training.group_play import Tried
 from handaxe.training.rate import FEATURES, annotate, check_features, credit_all, restarting, reward_all
 
 

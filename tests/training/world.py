@@ -14,6 +14,7 @@ from handaxe.models.compact import Compact
 from handaxe.models.tiny import TinyConfig, TinyModel
 from handaxe.records import Advantages, Message, Sampling, Scores, Task, ToolCall, ToolReply, ToolSchema
 from handaxe.rollouts.linear import linear
+from handaxe.selection.in_order import in_order
 from handaxe.slots import Completion, EnvReply
 from handaxe.tensors import LossOut
 from handaxe.testing.scripted import say
@@ -137,12 +138,17 @@ def make_engine(*, seed=0, double=False, **options):
     return LocalEngine(model, **options)
 
 
-class Talking(LocalEngine):
-    """A trainable engine that says what `script(request)` says, under its own log-probs of zero."""
+class Talking:
+    """A trainable engine that says what `script(request)` says, under its own log-probs of zero. It has no stream."""
 
     def __init__(self, script, **options):
-        super().__init__(make_model(), **options)
+        self.inner = LocalEngine(make_model(), **options)
         self.script = script
+
+    def __getattr__(self, name):
+        if name in ("inner", "stream"):
+            raise AttributeError(name)
+        return getattr(self.inner, name)
 
     def sample(self, requests):
         out = []
@@ -178,6 +184,7 @@ def arguments(**changes):
         "micro_batch_rows": 5,
         "progress": False,
         "workers": 2,
+        "lockstep": True,
     }
     return base | changes
 
@@ -204,6 +211,27 @@ def resume(folder, steps, pause=0.0):
     result = train(**arguments(engine=engine, reward=slow, steps=steps, out=out, resume=True, checkpoint_every=2))
     if not result.stopped:
         torch.save(weights(engine), out / "final.pt")
+
+
+class Waits(Chat):
+    """Chat whose every answer takes a few milliseconds, more for some tasks than for others."""
+
+    def step(self, turn, *, seed):
+        time.sleep(0.002 * (seed % 3) * len(self.task.id))
+        return super().step(turn, seed=seed)
+
+
+def resume_ahead(folder, steps, pause):
+    """As `resume`, two steps ahead and with tools that take their time."""
+    torch.set_num_threads(1)
+
+    def slow(group):
+        time.sleep(pause)
+        return small_bytes(group)
+
+    tasks = in_order([task(f"t{i}") for i in range(3 * steps)], shuffle=False)
+    ahead = {"staleness": 2, "lockstep": False, "env": Waits, "tasks": tasks, "reward": slow, "groups": 2}
+    train(**arguments(steps=steps, out=Path(folder), resume=True, checkpoint_every=2, **ahead))
 
 
 def resume_saying(folder, steps, pause):

@@ -43,7 +43,7 @@ def test_the_parts_of_a_recipe_are_what_it_imports(root):
 
 def test_the_page_of_a_recipe_that_was_never_run(root):
     entry = ENTRY._replace(parts=parts_of(root, root / "handaxe/recipes/first.py"))
-    text = papers_page([entry], mechanisms_of(root), {})
+    text = papers_page([entry], mechanisms_of(root), {}, {})
     assert text.isascii() and "## ABC: a title\n" in text
     row = "| ABC | [2101.00001](https://arxiv.org/abs/2101.00001) | `first` | pass@1 up, against start | not measured |"
     assert row in text
@@ -64,19 +64,19 @@ def test_the_page_of_a_recipe_that_was_never_run(root):
     ],
 )
 def test_a_result_is_told_with_its_interval_command_and_verdict(verdict, says):
-    text = papers_page([ENTRY], {}, {"first": result(verdict)})
+    text = papers_page([ENTRY], {}, {"first": result(verdict)}, {})
     assert f"- Last measured: pass@1 0.500 [0.250, -] -> 0.750 [0.500, 1.000], {says}\n" in text
     assert "`handaxe train first` (40 steps, 81 s)" in text
 
 
 def test_one_run_cannot_decide_a_claim_about_another_recipe():
-    text = papers_page([ENTRY._replace(baseline="grpo")], {}, {"first": result("higher")})
+    text = papers_page([ENTRY._replace(baseline="grpo")], {}, {"first": result("higher")}, {})
     assert "holds" not in text and "confirmed" not in text
 
 
 def test_a_claim_about_something_that_was_not_measured():
     assert "grad_norm not measured" in papers_page(
-        [ENTRY._replace(metric="grad_norm")], {}, {"first": result("higher")}
+        [ENTRY._replace(metric="grad_norm")], {}, {"first": result("higher")}, {}
     )
 
 
@@ -89,3 +89,35 @@ def test_results_are_read_from_json(tmp_path):
         file.write_text(damaged)
         with pytest.raises(InputError, match=r"first\.json"):
             read_result(file)
+
+
+def measured(value, low, high, *, where="after"):
+    figures = {"seconds": {"value": value, "low": low, "high": high}}
+    parts = {"before": {}, "after": {}, "training": {}} | {where: figures}
+    return Result("handaxe train x", 20, 1.0, difference={}, **parts)
+
+
+@pytest.mark.parametrize(
+    ("direction", "ours", "theirs", "holds"),
+    [
+        ("down", (1.0, 0.9, 1.1), (2.0, 1.8, 2.2), True),
+        ("down", (1.0, 0.9, 1.9), (2.0, 1.8, 2.2), False),
+        ("up", (1.0, 0.9, 1.1), (2.0, 1.8, 2.2), False),
+        ("up", (2.0, 1.8, 2.2), (1.0, 0.9, 1.1), True),
+        ("up", (2.0, None, None), (1.0, 0.9, 1.1), False),
+    ],
+)
+@pytest.mark.parametrize("where", ["after", "training"])
+def test_a_claim_against_another_run_holds_where_the_intervals_do_not_meet(direction, ours, theirs, holds, where):
+    entry = ENTRY._replace(metric="seconds", direction=direction, baseline="slow")
+    results, others = {"first": measured(*ours, where=where)}, {"first": measured(*theirs, where=where)}
+    text = papers_page([entry], {}, results, others)
+    assert ("the claim holds (one seed)" in text) == holds
+    assert ("the claim is not confirmed (one seed)" in text) == (not holds)
+    assert "Compared with: `handaxe train x`" in text
+
+
+def test_a_baseline_that_did_not_measure_it_decides_nothing():
+    entry = ENTRY._replace(metric="seconds", baseline="slow")
+    text = papers_page([entry], {}, {"first": measured(1, 1, 1)}, {"first": result("higher")})
+    assert "seconds not measured" in text and "claim holds" not in text

@@ -1,0 +1,154 @@
+"""The checks of `check_engine` about streams: whoever joins, leaves or is interrupted, and whatever is kept between two
+requests, each completion is what a fresh engine samples for that request alone."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import torch
+
+from handaxe.errors import InputError
+from handaxe.records import Sampling
+from handaxe.slots import Completion, Engine, Partial, Stream, Streams
+from handaxe.testing.engine_case import (
+    EngineCase,
+    close,
+    completed_batch,
+    example_batch,
+    example_requests,
+    raised,
+    train_steps,
+)
+
+__all__ = [
+    "check_interrupting",
+    "check_joining",
+    "check_new_weights",
+    "check_prefixes",
+    "check_refusals",
+]
+
+LONGEST = 200
+"""Polls after which a stream that still has requests is taken to hang."""
+
+
+def check_joining(case: EngineCase) -> None:
+    """Requests that join between two tokens get what they get alone; tickets, order and length are right."""
+    requests = example_requests(case.make_model(), Sampling(max_tokens=7)) * 2
+    want = case.make_engine().sample(requests)
+    stream, got = _stream(case.make_engine()), dict[int, Completion]()
+    assert stream.poll() == [] and len(stream) == 0, "a new stream is empty, and there is nothing to poll"
+    for place, request in enumerate(requests):
+        assert stream.submit(request) == place, "tickets count from 0"
+        assert len(stream) == place + 1 - len(got), "len(stream) counts the requests that are in or wait"
+        got.update(stream.poll())
+    got |= _finish(stream)
+    for ticket, completion in enumerate(want):
+        _same(case, f"request {ticket}, which joined between two tokens of others,", got[ticket], completion)
+    for request in requests:
+        stream.submit(request)
+    for _ in range(LONGEST):
+        tickets = [ticket for ticket, _ in stream.poll()]
+        assert tickets == sorted(tickets), f"poll hands over in order of ticket, not {tickets}"
+
+
+def check_interrupting(case: EngineCase) -> None:
+    """A turn that is interrupted and begun again is the turn that never was."""
+    engine = case.make_engine()
+    requests = example_requests(case.make_model(), Sampling(max_tokens=8))
+    for request, want in zip(requests, engine.sample(requests)):
+        neighbour = request._replace(seed=request.seed + 1)
+        for cut in (0, 1, 5):
+            part = Partial(want.ids[:cut], want.logp[:cut], want.behaviour_logp[:cut], want.version[:cut])
+            begun = request._replace(begun=part)
+            stream = _stream(case.make_engine())
+            beside = stream.submit(neighbour)
+            got = stream.interrupt(stream.submit(begun))
+            assert got == part, f"interrupted before its first poll, a request has what it began with, not {got}"
+            ticket = stream.submit(begun)
+            done = dict(stream.poll())
+            if ticket not in done:  # else the stream samples in rounds, and has it whole
+                got = stream.interrupt(ticket)
+                assert got.ids == want.ids[: cut + 1], f"begun at {cut}, it has one token more after a poll, not {got}"
+                ticket = stream.submit(request._replace(begun=got))
+            done |= _finish(stream)
+            _same(case, f"a turn interrupted after {cut} tokens", done[ticket], want)
+            _same(case, "the neighbour of an interrupted turn", done[beside], engine.sample([neighbour])[0])
+
+
+def check_prefixes(case: EngineCase) -> None:
+    """Later turns, siblings and forks are sampled as if nothing had been kept."""
+    stream, fresh = _stream(case.make_engine()), case.make_engine()
+    first = example_requests(case.make_model(), Sampling(max_tokens=4))[0]
+    first = first._replace(ids=first.ids[:2])
+    turn = fresh.sample([first])[0].ids
+    history = [*first.ids, *turn]
+    rows = [first.ids, [*history, 1, 2], [*history, 1, 3], history, history[:-2], [*history[:-2], 1], [*history, 1]]
+    for seed, ids in enumerate([*rows, *rows[::-1]]):
+        request = first._replace(ids=ids, seed=seed, sampling=replace(first.sampling, max_tokens=3))
+        ticket = stream.submit(request)
+        done = _finish(stream)
+        _same(case, f"a request that begins as others did ({ids})", done[ticket], fresh.sample([request])[0])
+
+
+def check_new_weights(case: EngineCase) -> None:
+    """After a step requests go on under the new weights, and nothing computed under the old ones is used again."""
+    engine, old = case.make_engine(), case.make_engine()
+    requests = example_requests(case.make_model(), Sampling(max_tokens=8))
+    stream, done = _stream(engine), dict[int, Completion]()
+    for request in requests:
+        stream.submit(request)
+    for _ in range(3):
+        done.update(stream.poll())
+    train_steps(engine, [example_batch(case.make_model())])
+    late = [stream.submit(request) for request in requests]
+    done.update(_finish(stream))
+    for place, (request, ticket) in enumerate(zip(requests, late)):
+        _same(case, "a request that begins after a step", done[ticket], engine.sample([request])[0])
+        completion = done[place]
+        versions = completion.version
+        assert versions == sorted(versions) and versions[0] == 0, f"versions of a turn over a step: {versions}"
+        batch, start = completed_batch([request], [completion]), len(request.ids)
+        for version, weights in ((0, old), (1, engine)):
+            chosen = torch.tensor(versions) == version
+            want = weights.forward(batch)["logp"][0, start:][chosen]
+            what = f"logp of tokens of version {version} in a turn over a step"
+            close(what, torch.tensor(completion.logp)[chosen], want, case.tolerance)
+
+
+def check_refusals(case: EngineCase) -> None:
+    """What cannot be sampled, or is not there, is refused, and the rest goes on."""
+    request = example_requests(case.make_model(), Sampling(max_tokens=3))[0]
+    stream = _stream(case.make_engine())
+    raised(InputError, lambda: stream.submit(request._replace(ids=[])), "a request without ids")
+    full = Partial([1, 1, 1], [-1.0] * 3, [-1.0] * 3, [0] * 3)
+    raised(InputError, lambda: stream.submit(request._replace(begun=full)), "a turn with no token left to sample")
+    ticket = stream.submit(request)
+    raised(InputError, lambda: stream.interrupt(ticket + 1), "interrupting a request that was never submitted")
+    done = _finish(stream)
+    assert list(done) == [ticket], "a request that was refused changed what is sampled"
+    raised(InputError, lambda: stream.interrupt(ticket), "interrupting a request that has ended")
+    stream.close()
+    assert len(stream) == 0, "a closed stream has no requests"
+    raised(InputError, lambda: stream.submit(request), "a request to a closed stream")
+
+
+def _stream(engine: Engine) -> Stream:
+    assert isinstance(engine, Streams)
+    return engine.stream()
+
+
+def _finish(stream: Stream) -> dict[int, Completion]:
+    done: dict[int, Completion] = {}
+    for _ in range(LONGEST):
+        if not len(stream):
+            return done
+        done.update(stream.poll())
+    raise AssertionError(f"{len(stream)} requests are still in the stream after {LONGEST} polls")
+
+
+def _same(case: EngineCase, what: str, got: Completion, want: Completion) -> None:
+    assert (got.ids, got.finish) == (want.ids, want.finish), f"{what} became {got.ids}, and alone it is {want.ids}"
+    assert got.version == want.version, f"{what} has versions {got.version}, and alone {want.version}"
+    for name, one, other in (("logp", got.logp, want.logp), ("behaviour", got.behaviour_logp, want.behaviour_logp)):
+        close(f"{name} of {what}", torch.tensor(one), torch.tensor(other), case.tolerance)

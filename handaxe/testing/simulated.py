@@ -1,0 +1,286 @@
+"""Simulated time: tools and decode steps that take seconds on a clock that nobody waits for.
+
+    clock = SimulatedClock()
+    engine = SimulatedEngine(engine, clock, decode=lambda rows: 0.02)
+    workers = SimulatedWorkers(clock, lambda request: 5.0)
+    train(engine=engine, workers=workers, ...);  clock.now
+
+Everything is carried out for real and in one thread; only how long it took is made up. So a run is deterministic, what
+takes hours takes as long as its arithmetic, and two ways to schedule the same work can be compared exactly.
+"""
+
+import heapq
+from collections.abc import Callable
+from collections.abc import Sequence as List
+from pathlib import Path
+
+import torch
+
+from handaxe.errors import InputError
+from handaxe.exchange import Act, Completion, Partial, Sample, Work
+from handaxe.rollouts.workers import Answer
+from handaxe.slots import Engine, Loss, Stream, Streams
+from handaxe.tensors import Batch, LossOut
+
+__all__ = ["SimulatedClock", "SimulatedEngine", "SimulatedWorkers"]
+
+_SEED = 0x9E3779B97F4A7C15
+
+
+class SimulatedClock:
+    """Seconds since it was made; it moves only when told."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def advance(self, seconds: float) -> None:
+        """Let time pass.
+
+        Raises:
+            InputError: a negative number, or none at all (NaN).
+        """
+        if not seconds >= 0:
+            raise InputError(f"time cannot pass by {seconds} seconds")
+        self.now += seconds
+
+
+class _Pause:
+    """A call that does nothing; how long it takes is known to the executor."""
+
+    def __init__(self, seconds: float):
+        self.seconds = seconds
+
+    def __call__(self) -> None:
+        pass
+
+
+class SimulatedWorkers:
+    """Carries requests out at once and delivers their answers when the simulated time has come; an Executor.
+
+    Everything starts when it is submitted, side by side. Answers come in the order of their time, then of submission.
+
+    Args:
+        clock: shared with the engine.
+        seconds: how long a request takes; called once each, in the order of submission.
+    """
+
+    def __init__(self, clock: SimulatedClock, seconds: Callable[[Act | Work], float]):
+        self._clock, self._seconds = clock, seconds
+        self._due: list[tuple[float, int, int, Answer]] = []
+        self._count = 0
+
+    def takes(self, seconds: float) -> Work:
+        """Work that does nothing for so long, such as training elsewhere: `train(meanwhile=lambda _: w.takes(30))`."""
+        return Work(_Pause(seconds))
+
+    def submit(self, ticket: int, request: Act | Work) -> None:
+        """Carry out a request now; its answer is due later."""
+        call = request.call if isinstance(request, Work) else None
+        seconds = call.seconds if isinstance(call, _Pause) else self._seconds(request)
+        heapq.heappush(self._due, (self._clock.now + seconds, self._count, ticket, _carried_out(request)))
+        self._count += 1
+
+    def ready(self, wait: float | None) -> list[tuple[int, Answer]]:
+        """The answers that are due; with none, time passes until one is, by `wait` seconds at most."""
+        if self._due and self._due[0][0] > self._clock.now:
+            until = self._due[0][0] - self._clock.now
+            self._clock.advance(until if wait is None else min(wait, until))
+            if wait is None or wait >= until:
+                self._clock.now = self._due[0][0]  # exactly, whatever the rounding of the difference
+        out = []
+        while self._due and self._due[0][0] <= self._clock.now:
+            _, _, ticket, answer = heapq.heappop(self._due)
+            out.append((ticket, answer))
+        return out
+
+    def forget(self, ticket: int) -> None:
+        """Drop an answer. What was carried out stays carried out."""
+        self._due = [one for one in self._due if one[2] != ticket]
+        heapq.heapify(self._due)
+
+    def __len__(self) -> int:
+        """How many answers are not due yet, or not asked for."""
+        return len(self._due)
+
+    def close(self) -> None:
+        """Drop every answer."""
+        self._due = []
+
+
+def _carried_out(request: Act | Work) -> Answer:
+    try:
+        if isinstance(request, Work):
+            return Answer(request.call(), None)
+        return Answer(request.env.step(request.turn, seed=request.seed), None)
+    except Exception as error:  # the driver says whose fault it was
+        return Answer(None, error)
+
+
+class SimulatedEngine:
+    """An engine whose work takes simulated time. It samples and learns what the engine inside does.
+
+    Args:
+        inner: a real engine or a scripted one. One without `stream` is asked for whole turns, which are then handed
+            over a token at each decode step.
+        clock: shared with the workers.
+        decode: seconds of one decode step, by the number of rows in it.
+        read: seconds for each id that is read before decoding, prefixes of earlier requests excepted (they are cached
+            until the weights change).
+        train: seconds of one optimiser step, during which no token is sampled, as on one device. For training
+            elsewhere leave it 0 and use `SimulatedWorkers.takes`.
+    """
+
+    def __init__(
+        self,
+        inner: Engine,
+        clock: SimulatedClock,
+        *,
+        decode: Callable[[int], float],
+        read: float = 0.0,
+        train: float = 0.0,
+    ):
+        self.inner, self.clock = inner, clock
+        self._decode, self._read, self._train = decode, read, train
+        self._rounds = self.stream()
+
+    @property
+    def version(self) -> int:
+        """Of the engine inside."""
+        return self.inner.version
+
+    @property
+    def max_length(self) -> int:
+        """Of the engine inside."""
+        return self.inner.max_length
+
+    @property
+    def pad_id(self) -> int:
+        """Of the engine inside."""
+        return self.inner.pad_id
+
+    def stream(self) -> Stream:
+        """A stream in which every poll is a decode step and takes its time."""
+        inner = self.inner.stream() if isinstance(self.inner, Streams) else _Turns(self.inner)
+        return _Stream(inner, self, self._decode, self._read)
+
+    def sample(self, requests: List[Sample]) -> list[Completion]:
+        """All of them in one batch, until the last one ends."""
+        tickets = [self._rounds.submit(request) for request in requests]
+        found: dict[int, Completion] = {}
+        while len(self._rounds):
+            found.update(self._rounds.poll())
+        return [found[ticket] for ticket in tickets]
+
+    def forward(
+        self, batch: Batch, *, reference: bool = False, names: List[str] = ("logp",)
+    ) -> dict[str, torch.Tensor]:
+        """As the engine inside; takes no time."""
+        return self.inner.forward(batch, reference=reference, names=names)
+
+    def forward_backward(self, batch: Batch, loss: Loss) -> LossOut:
+        """As the engine inside; its time is that of `optim_step`."""
+        return self.inner.forward_backward(batch, loss)
+
+    def optim_step(self, *, learning_rate: float) -> dict[str, float]:
+        """As the engine inside, after `train` seconds."""
+        self.clock.advance(self._train)
+        return self.inner.optim_step(learning_rate=learning_rate)
+
+    def save(self, folder: Path) -> None:
+        """As the engine inside."""
+        self.inner.save(folder)
+
+    def load(self, folder: Path) -> None:
+        """As the engine inside."""
+        self.inner.load(folder)
+
+
+class _Stream:
+    """A stream that charges the clock."""
+
+    def __init__(self, inner: Stream, engine: SimulatedEngine, decode: Callable[[int], float], read: float):
+        self._inner, self._engine, self._decode, self._read = inner, engine, decode, read
+        self._cached: set[int] = set()
+        self._ids: dict[int, list[int]] = {}
+        self._unread: list[list[int]] = []
+        self._version = engine.version
+
+    def submit(self, request: Sample) -> int:
+        ticket = self._inner.submit(request)
+        self._ids[ticket] = [*request.ids, *(request.begun.ids if request.begun else ())]
+        self._unread.append(self._ids[ticket])
+        return ticket
+
+    def poll(self, wait: float = 0.0) -> list[tuple[int, Completion]]:
+        del wait  # a decode step ends by itself
+        if not len(self._inner):
+            return []
+        if self._engine.version != self._version:
+            self._version, self._cached = self._engine.version, set()
+            self._unread = list(self._ids.values())
+        new = sum(self._learn(ids) for ids in self._unread) if self._read else 0
+        self._unread = []
+        self._engine.clock.advance(new * self._read + self._decode(len(self._inner)))
+        ended = self._inner.poll()
+        for ticket, completion in ended:
+            ids = self._ids.pop(ticket)
+            if self._read:
+                self._learn(ids + completion.ids)
+        return ended
+
+    def interrupt(self, ticket: int) -> Partial:
+        self._ids.pop(ticket)
+        return self._inner.interrupt(ticket)
+
+    def __len__(self) -> int:
+        return len(self._inner)
+
+    def close(self) -> None:
+        self._inner.close()
+        self._ids, self._unread, self._cached = {}, [], set()
+
+    def _learn(self, ids: list[int]) -> int:
+        """Put every prefix of the ids into the cache; how many were not there."""
+        path, new = _SEED, 0
+        for token in ids:
+            path = hash((path, token))
+            new += path not in self._cached
+            self._cached.add(path)
+        return new
+
+
+class _Turns:
+    """A stream over an engine that says whole turns at once: each poll hands every request one more token."""
+
+    def __init__(self, engine: Engine):
+        self._engine = engine
+        self._turns: dict[int, tuple[Completion, list[int]]] = {}
+        self._count = 0
+
+    def submit(self, request: Sample) -> int:
+        (whole,) = self._engine.sample([request._replace(begun=None)])
+        self._turns[self._count] = (whole, list(request.begun.version) if request.begun else [])
+        self._count += 1
+        return self._count - 1
+
+    def poll(self, wait: float = 0.0) -> list[tuple[int, Completion]]:
+        del wait
+        for _, version in self._turns.values():
+            version.append(self._engine.version)
+        ended = [ticket for ticket, (whole, version) in self._turns.items() if len(version) >= len(whole.ids)]
+        return [
+            (ticket, whole._replace(version=version))
+            for ticket in ended
+            for whole, version in [self._turns.pop(ticket)]
+        ]
+
+    def interrupt(self, ticket: int) -> Partial:
+        whole, version = self._turns.pop(ticket)
+        n = len(version)
+        return Partial(whole.ids[:n], whole.logp[:n], whole.behaviour_logp[:n], version)
+
+    def __len__(self) -> int:
+        return len(self._turns)
+
+    def close(self) -> None:
+        self._turns = {}

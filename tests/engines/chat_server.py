@@ -1,0 +1,98 @@
+"""A chat server that does as it is told, over real HTTP: `with ChatServer(answers) as server`."""
+
+import json
+import threading
+import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+
+def said(content, calls=(), finish="stop", usage=(10, 20)):
+    """The answer of a server that says this."""
+    made = [
+        {"id": f"x{k}", "type": "function", "function": {"name": n, "arguments": a}} for k, (n, a) in enumerate(calls)
+    ]
+    message = {"role": "assistant", "content": content, **({"tool_calls": made} if made else {})}
+    tokens = {"prompt_tokens": usage[0], "completion_tokens": usage[1]}
+    return 200, {"choices": [{"index": 0, "message": message, "finish_reason": finish}], "usage": tokens}
+
+
+class _Quiet(ThreadingHTTPServer):
+    def handle_error(self, request, client_address):
+        """A client that is gone is part of the tests."""
+
+
+class ChatServer:
+    """Answers the n-th request with the n-th of `answers`, the last one again and again.
+
+    An answer is (status, body), (status, body, headers), a function of the request's body that gives one, or "cut" (the
+    connection ends in the middle), "hang" or "drip" (a byte now and then, for ever).
+    """
+
+    def __init__(self, *answers):
+        self.answers, self.bodies, self.headers, self.most, self.now = list(answers), [], [], 0, 0
+        self.lock, self.over = threading.Lock(), threading.Event()
+
+    @property
+    def url(self):
+        return f"http://127.0.0.1:{self.http.server_port}/v1"
+
+    def __enter__(self):
+        chat = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def log_message(self, *args):
+                pass
+
+            def do_POST(self):
+                with chat.lock:
+                    chat.now += 1
+                    chat.most = max(chat.most, chat.now)
+                try:
+                    chat.answer(self)
+                except (BrokenPipeError, ConnectionResetError):
+                    self.close_connection = True
+                finally:
+                    with chat.lock:
+                        chat.now -= 1
+
+        self.http = _Quiet(("127.0.0.1", 0), Handler)
+        self.http.daemon_threads = True
+        threading.Thread(target=self.http.serve_forever, daemon=True).start()
+        return self
+
+    def __exit__(self, *error):
+        self.over.set()
+        self.http.shutdown()
+        self.http.server_close()
+
+    def answer(self, handler):
+        body = json.loads(handler.rfile.read(int(handler.headers["content-length"])))
+        with self.lock:
+            number = len(self.bodies)
+            self.bodies.append(body)
+            self.headers.append({"path": handler.path, **{k.lower(): v for k, v in handler.headers.items()}})
+        answer = self.answers[min(number, len(self.answers) - 1)]
+        if callable(answer):
+            answer = answer(body)
+        if answer == "hang":
+            self.over.wait(60)
+            handler.close_connection = True
+            return
+        if answer in ("cut", "drip"):
+            handler.send_response(200)
+            handler.send_header("content-length", "1000")
+            handler.end_headers()
+            while answer == "drip" and not self.over.is_set():
+                handler.wfile.write(b" ")
+                time.sleep(0.02)
+            handler.close_connection = True
+            return
+        status, content, headers = (*answer, {})[:3]
+        data = content if isinstance(content, bytes) else json.dumps(content).encode()
+        handler.send_response(status)
+        for name, value in {"content-length": len(data), "content-type": "application/json", **headers}.items():
+            handler.send_header(name, str(value))
+        handler.end_headers()
+        handler.wfile.write(data)

@@ -1,0 +1,131 @@
+"""The slot cache of transformers models, and which models can do with it."""
+
+import pytest
+import torch
+
+from handaxe.engines.local import LocalEngine
+from handaxe.engines.rounds import RoundStream
+from handaxe.engines.stream import SlotStream
+from handaxe.models.huggingface import HuggingFaceModel, load_pretrained
+from handaxe.models.huggingface_cache import PretrainedSlots, fits
+from handaxe.models.load import load
+from handaxe.networks import Copying, Reading
+from handaxe.records import Sampling
+from handaxe.slots import Sample
+
+pytestmark = pytest.mark.hf
+transformers = pytest.importorskip("transformers")
+SIZES = {"hidden_size": 16, "intermediate_size": 24, "num_hidden_layers": 2, "num_attention_heads": 2}
+
+
+def small_module(family):
+    torch.manual_seed(0)
+    if family == "gpt2":
+        config = transformers.GPT2Config(
+            vocab_size=41, n_positions=32, n_embd=16, n_layer=2, n_head=2, bos_token_id=1, eos_token_id=1
+        )
+        return transformers.GPT2LMHeadModel(config).double()
+    if family == "bloom":  # biases by distance, no positions
+        return transformers.BloomForCausalLM(
+            transformers.BloomConfig(vocab_size=41, hidden_size=16, n_layer=2, n_head=2)
+        ).double()
+    sizes = {"vocab_size": 41, "max_position_embeddings": 32, "num_key_value_heads": 1, **SIZES}
+    if family == "mistral":  # attention within a window
+        return transformers.MistralForCausalLM(transformers.MistralConfig(sliding_window=4, **sizes)).double()
+    if family == "qwen2":
+        return transformers.Qwen2ForCausalLM(transformers.Qwen2Config(**sizes)).double()
+    return transformers.LlamaForCausalLM(transformers.LlamaConfig(**sizes)).double()
+
+
+def tokenizer():
+    from tokenizers import Tokenizer, models
+
+    backend = Tokenizer(models.WordLevel({f"w{i}": i for i in range(41)}, unk_token="w0"))
+    return transformers.PreTrainedTokenizerFast(tokenizer_object=backend, eos_token="w1")
+
+
+def model(family):
+    return HuggingFaceModel(small_module(family), tokenizer())
+
+
+def whole(made, ids):
+    """The oracle: one row alone, no cache."""
+    with torch.no_grad():
+        return made.module(torch.tensor([ids])).logits[0]
+
+
+@pytest.mark.parametrize("family", ["llama", "qwen2", "gpt2"])
+@torch.inference_mode()
+def test_reading_and_writing_say_what_the_model_says(family):
+    made, row, other = model(family), [5, 6, 7, 8, 9, 10, 11], [5, 6, 12]
+    cache = made.slots()
+    assert isinstance(cache, PretrainedSlots)
+    cache.reserve(2, 4)
+    read_RV = cache.read([Reading(0, row[:4], 0), Reading(1, [3], 0)], [])
+    torch.testing.assert_close(read_RV[0], whole(made, row[:4])[-1], rtol=0, atol=1e-12)
+    torch.testing.assert_close(read_RV[1], whole(made, [3])[-1], rtol=0, atol=1e-12)
+    cache.reserve(4, 31)
+    cache.put(3, 0, cache.take(0, 0, 4))
+    read_RV = cache.read([Reading(3, row, 4), Reading(2, other, 2)], [Copying(3, 2, 0, 2)])
+    torch.testing.assert_close(read_RV[0], whole(made, row)[-1], rtol=0, atol=1e-12)
+    torch.testing.assert_close(read_RV[1], whole(made, other)[-1], rtol=0, atol=1e-12)
+    logits_SV = cache.write([20, 0, 21, 22], [8, -1, 12, 11], [4, -1, 3, 7])
+    for slot, ids in {0: [*row[:4], 20], 2: [*other, 21], 3: [*row, 22]}.items():
+        torch.testing.assert_close(logits_SV[slot], whole(made, ids)[-1], rtol=0, atol=1e-12)
+    logits_SV = cache.write([0, 30], [0, 3], [-1, 1])
+    torch.testing.assert_close(logits_SV[1], whole(made, [3, 30])[-1], rtol=0, atol=1e-12)
+    assert cache.token_bytes == sum(part.numel() for part in cache.take(0, 0, 1)) * 8
+
+
+@pytest.mark.parametrize("family", ["mistral", "bloom"])
+def test_models_that_cannot_are_sampled_in_rounds(family):
+    engine = LocalEngine(model(family))
+    assert isinstance(engine.stream(), RoundStream)
+    asked = [Sample([5, 6, 7], Sampling(max_tokens=6), seed, frozenset()) for seed in range(3)]
+    assert all(len(done.ids) == 6 for done in engine.sample(asked))
+
+
+def test_a_wrong_answer_through_the_cache_is_noticed():
+    made = model("llama")
+    assert fits(made, 32, 1e-10)
+    right = made.hidden_cached
+    made.hidden_cached = lambda ids, position, attend, cache: right(ids, position * 0, attend, cache)
+    assert not fits(made, 32, 1e-10)
+
+
+def test_with_an_adapter(tmp_path):
+    model("llama").save(tmp_path)
+    made = load_pretrained(tmp_path, lora={"r": 2, "init_lora_weights": False}, dtype="float64")
+    engine = LocalEngine(made)
+    stream = engine.stream()
+    assert isinstance(stream, SlotStream)
+    stream.submit(Sample([5, 6, 7], Sampling(max_tokens=5), 0, frozenset()))
+    done = {}
+    while len(stream):
+        done.update(stream.poll())
+    ids = [5, 6, 7, *done[0].ids]
+    want = whole(made, ids).log_softmax(-1)
+    assert done[0].logp == pytest.approx([want[t - 1, ids[t]].item() for t in range(3, 8)], abs=1e-10)
+
+
+@pytest.mark.slow
+def test_the_real_model_over_three_turns():
+    made = load("smollm2").model
+    stream = LocalEngine(made).stream()
+    assert isinstance(stream, SlotStream)
+    rows = [[1, 2683, 198, 57, 288], [1, 2683, 198, 90]]
+    for turn in range(3):
+        tickets = [
+            stream.submit(Sample(ids, Sampling(max_tokens=4), 10 * turn + k, frozenset())) for k, ids in enumerate(rows)
+        ]
+        done = {}
+        while len(stream):
+            done.update(stream.poll())
+        for k, ticket in enumerate(tickets):
+            ids = [*rows[k], *done[ticket].ids]
+            want = whole(made, ids).log_softmax(-1)
+            oracle = [want[t - 1, ids[t]].item() for t in range(len(rows[k]), len(ids))]
+            assert done[ticket].logp == pytest.approx(oracle, abs=1e-4)
+            rows[k] = [*ids, 198, 40 + k]
+    # Distinct tokens of the prompts, then for each turn and row its last sampled id and two new ones.
+    assert stream.read_tokens == 6 + 2 * 2 * 3

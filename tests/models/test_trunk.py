@@ -1,0 +1,110 @@
+"""Hidden states of rows and trees, and heads that are more than a matrix product, for models of transformers."""
+
+import numpy as np
+import pytest
+import torch
+
+from handaxe.models.trunk import Trunk, wide
+from handaxe.networks import LinearHeadModel, RecomputingModel, TreeModel
+from handaxe.ops.trees import forest, make_pack
+
+pytestmark = pytest.mark.hf
+transformers = pytest.importorskip("transformers")
+SIZES = {"hidden_size": 16, "intermediate_size": 24, "num_hidden_layers": 2, "num_attention_heads": 2}
+SIZES |= {"vocab_size": 41, "max_position_embeddings": 32}
+ROWS = [[1, 2, 3, 4], [1, 2, 3, 5, 6], [1, 2], [7, 8], [7, 8], [7, 9, 4]]
+
+
+def make(family):
+    torch.manual_seed(0)
+    if family == "gpt2":
+        sizes = {"vocab_size": 41, "n_positions": 32, "n_embd": 16, "n_layer": 2, "n_head": 2}
+        module = transformers.GPT2LMHeadModel(transformers.GPT2Config(**sizes))
+    elif family == "bloom":  # no positions that could be told
+        module = transformers.BloomForCausalLM(transformers.BloomConfig(vocab_size=41, hidden_size=16, n_head=2))
+    elif family == "mistral":  # a window
+        config = transformers.MistralConfig(**SIZES, num_key_value_heads=1, sliding_window=4)
+        module = transformers.MistralForCausalLM(config)
+    elif family == "gemma2":  # a window and capped logits
+        config = transformers.Gemma2Config(**SIZES, num_key_value_heads=1, head_dim=8, final_logit_softcapping=5.0)
+        module = transformers.Gemma2ForCausalLM(config)
+    elif family == "cohere":  # scaled logits
+        config = transformers.CohereConfig(**SIZES, logit_scale=0.3, pad_token_id=0, bos_token_id=1, eos_token_id=2)
+        module = transformers.CohereForCausalLM(config)
+    else:
+        module = transformers.LlamaForCausalLM(transformers.LlamaConfig(**SIZES, num_key_value_heads=1))
+    with torch.no_grad():
+        for parameter in module.parameters():  # what attention and positions do must show
+            parameter.add_(torch.randn_like(parameter) * 0.3)
+    return Trunk(module.double().eval())
+
+
+def rows_apart(trunk):
+    return torch.cat([trunk.hidden(torch.tensor([row]), None)[0] for row in ROWS])
+
+
+def as_trees(trunk):
+    trees = forest([np.array(row) for row in ROWS])
+    hidden_ND = trunk.hidden_tree(make_pack(trees, [1, 0], torch.device("cpu")))
+    moved = {0: len(trees.ids_N) - int(trees.roots_R[1]), 1: -int(trees.roots_R[1])}
+    nodes = [n + moved[int(n >= trees.roots_R[1])] for row, node in zip(ROWS, trees.node_BT) for n in node[: len(row)]]
+    return hidden_ND[torch.tensor(nodes)]
+
+
+@pytest.mark.parametrize("family, tolerance", [("llama", 1e-6), ("gpt2", 1e-12), ("cohere", 1e-6)])
+def test_trees_are_rows(family, tolerance):
+    trunk = make(family)
+    assert trunk.reads_trees()
+    assert isinstance(trunk, TreeModel) and isinstance(trunk, LinearHeadModel) and isinstance(trunk, RecomputingModel)
+    assert torch.allclose(as_trees(trunk), rows_apart(trunk), atol=tolerance)
+
+
+@pytest.mark.parametrize("family", ["bloom", "mistral", "gemma2"])
+def test_a_model_that_cannot_says_so(family):
+    assert not make(family).reads_trees()
+
+
+def test_a_model_that_ignores_the_mask_is_found_out():
+    class Deaf(Trunk):
+        def _trunk(self, ids_BT, options):
+            return super()._trunk(ids_BT, {name: x for name, x in options.items() if name != "attention_mask"})
+
+    class Lost(Trunk):
+        def _options(self, position_BT, **rest):
+            return super()._options(torch.arange(position_BT.shape[1])[None], **rest)
+
+    module = make("llama").module
+    assert Trunk(module).reads_trees() and not Deaf(module).reads_trees() and not Lost(module).reads_trees()
+
+
+@pytest.mark.parametrize("family, linear", [("llama", True), ("gpt2", True), ("gemma2", False), ("cohere", False)])
+def test_the_head_gives_the_models_own_logits(family, linear):
+    trunk, ids_BT = make(family), torch.tensor([[1, 2, 3, 4], [5, 6, 7, 8]])
+    want_BTV = trunk.module(ids_BT).logits
+    hidden_BTD = trunk.hidden(ids_BT, None)
+    assert (trunk.linear_head() is not None) == linear
+    for got, want in ((trunk.head(hidden_BTD), want_BTV), (trunk.head(hidden_BTD[1, 2]), want_BTV[1, 2])):
+        assert torch.allclose(got.reshape(want.shape), want, atol=1e-12)
+    weights_BTV = torch.randn_like(want_BTV)
+    parameters = [p for p in trunk.module.parameters() if p.requires_grad]
+    slopes = [
+        torch.autograd.grad((x * weights_BTV).sum(), parameters) for x in (trunk.head(hidden_BTD), want_BTV)
+    ]  # fmt: skip
+    assert all(torch.allclose(a, b, atol=1e-10) for a, b in zip(*slopes))
+
+
+def test_layers_computed_again_give_the_same_gradient_in_evaluation_mode():
+    found = []
+    for checkpointing in (False, True):
+        trunk = make("gpt2")
+        trunk.checkpointing, calls = checkpointing, []
+        trunk.module.transformer.h[0].mlp.register_forward_pre_hook(lambda *given: calls.append(1))
+        as_trees(trunk).square().sum().backward()
+        found.append([p.grad for p in trunk.module.transformer.parameters()])
+        assert len(calls) == 1 + checkpointing and not trunk.module.training
+    assert all(torch.equal(a, b) for a, b in zip(*found))
+
+
+def test_half_precision_is_made_wide():
+    assert wide(torch.zeros(1, dtype=torch.bfloat16)).dtype == torch.float32
+    assert wide(torch.zeros(1, dtype=torch.float64)).dtype == torch.float64

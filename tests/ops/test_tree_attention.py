@@ -1,0 +1,77 @@
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from handaxe.ops import tree_attention as module
+from handaxe.ops.tree_attention import spans, tree_attention
+from handaxe.ops.trees import forest, make_pack
+
+CPU = torch.device("cpu")
+
+
+def pack_of(rows):
+    trees = forest([np.array(row, np.int64) for row in rows])
+    return make_pack(trees, range(len(trees.roots_R)), CPU)
+
+
+def leaves(tokens, heads=2, width=3, dtype=torch.float64):
+    draw = torch.Generator().manual_seed(tokens)
+    return [torch.randn(heads, tokens, width, generator=draw, dtype=dtype).requires_grad_() for _ in range(3)]
+
+
+def dense(q, k, v, attend):
+    return torch.nn.functional.scaled_dot_product_attention(q[None], k[None], v[None], attn_mask=attend)[0]
+
+
+def compare(pack, blocks, tolerance=1e-12):
+    qkv = leaves(len(pack))
+    got, want = tree_attention(*qkv, blocks), dense(*qkv, pack.attend_NN)
+    weights = torch.randn(want.shape, dtype=want.dtype)
+    slopes = [torch.autograd.grad((x * weights).sum(), qkv) for x in (got, want)]
+    assert torch.allclose(got, want, atol=tolerance)
+    assert all(torch.allclose(a, b, atol=tolerance) for a, b in zip(*slopes))
+
+
+def test_a_chain_and_two_branches_by_hand():
+    # tokens 0 - 1 - 2 and 1 - 3: token 3 sees 0, 1 and itself, not 2.
+    pack = pack_of([[5, 6, 7], [5, 6, 8]])
+    value = torch.tensor([[[1.0], [2.0], [30.0], [6.0]]])
+    out = tree_attention(torch.zeros(1, 4, 1), torch.zeros(1, 4, 1), value, pack.spans)
+    assert out[0, :, 0].tolist() == pytest.approx([1, 1.5, 11, 3])
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    st.lists(st.lists(st.integers(0, 2), min_size=1, max_size=9), min_size=1, max_size=9),
+    st.sampled_from([1, 3, 32]),
+    st.sampled_from([0, 8, 8192]),
+    st.sampled_from([2, 256]),
+)
+def test_is_the_dense_mask_however_it_is_cut(rows, step, overhead, longest):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "STEP", step)
+        patch.setattr(module, "OVERHEAD", overhead)
+        patch.setattr(module, "LONGEST", longest)
+        pack = pack_of(rows)
+        blocks = spans(pack.last_N, pack.depth_N.numpy(), CPU)
+    assert [b.start for b in blocks] == [0, *[b.stop for b in blocks][:-1]] and blocks[-1].stop == len(pack)
+    compare(pack, blocks)
+
+
+def test_long_siblings_compute_few_pairs():
+    draw = np.random.default_rng(0)
+    prompt = draw.integers(0, 50, 512).tolist()
+    pack = pack_of([prompt + [sibling] + draw.integers(0, 50, 63).tolist() for sibling in range(8)])
+    assert len(pack) == 512 + 8 * 64
+    needed = int((pack.depth_N + 1).sum())
+    computed = sum((b.stop - b.start) * sum(stop - start for start, stop in b.keys) for b in pack.spans)
+    assert needed < computed < 1.25 * needed < 0.6 * len(pack) ** 2
+    compare(pack, pack.spans)
+
+
+def test_a_bushy_tree_does_not_get_a_block_a_token():
+    pack = pack_of([[1, 2, sibling] for sibling in range(300)])
+    assert len(pack.spans) < 10
+    compare(pack, pack.spans)

@@ -1,0 +1,20 @@
+"""Every block of Python in a page of the documentation runs, one after the other, as a reader would type them."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+DOCS = Path(__file__).parents[2] / "docs"
+
+
+@pytest.mark.parametrize("page", ["driver", "tools"])
+def test_the_programs_of_a_page_run(page):
+    text = (DOCS / f"{page}.md").read_text()
+    blocks = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    assert len(blocks) >= 5
+    names = {"__name__": f"docs_{page}"}
+    for block in blocks:
+        line = text[: text.index(block)].count("\n")
+        # Blank lines above, so that a failure names the line of the page.
+        exec(compile("\n" * line + block, str(DOCS / f"{page}.md"), "exec"), names)

@@ -1,0 +1,320 @@
+"""Training ahead of itself, in segments, with spare attempts: what is guaranteed, and what it costs."""
+
+import random
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from handaxe.errors import InputError
+from handaxe.exchange import EnvReply, Work
+from handaxe.losses.corrections.mis import mis
+from handaxe.losses.corrections.tis import tis
+from handaxe.losses.policy import policy
+from handaxe.losses.ratios.token import token
+from handaxe.losses.reductions.token_mean import token_mean
+from handaxe.losses.surrogates.clip import clip
+from handaxe.records import Advantages, Group, Message, Rated, Scores, ToolCall, ToolReply, ToolSchema
+from handaxe.rollouts.linear import linear
+from handaxe.rollouts.stopping.decided import decided
+from handaxe.selection.in_order import in_order
+from handaxe.tensors import PolicyOut
+from handaxe.testing.crash import kill_until_done, start_child
+from handaxe.testing.records import make_trajectory
+from handaxe.testing.simulated import SimulatedClock, SimulatedEngine, SimulatedWorkers
+from handaxe.training.batch import make_batch
+from handaxe.training.loop import train
+from handaxe.training.record import RunRecord
+
+ADD = ToolSchema("add", "Add numbers.", {"type": "object", "properties": {"numbers": {"type": "string"}}})
+
+
+def seconds_of(act):
+    """What only the environment's machinery knows: a few tasks are fifty times slower."""
+    return 0.0 if isinstance(act, Work) else 50.0 if act.env.task.metadata.get("slow") else 1.0
+
+
+def simulated(inner, *, seconds=seconds_of, **costs):
+    """The engine and workers of a run on simulated time, and its clock."""
+    clock = SimulatedClock()
+    engine = SimulatedEngine(inner, clock, decode=lambda rows: 0.05, **costs)
+    return {"engine": engine, "workers": SimulatedWorkers(clock, seconds), "lockstep": False}, clock
+
+
+def talking(world):
+    return world.Talking(world.calls_then_answers)
+
+
+def numbered(world, count, slow=()):
+    return in_order([world.task(f"t{i}", slow=i in slow) for i in range(count)], shuffle=False)
+
+
+def everything(folder):
+    with RunRecord.open(folder) as record:
+        return record.groups()
+
+
+# --- staleness 0 ---------------------------------------------------------------------------------------------------
+
+
+def test_without_staleness_it_is_the_synchronous_run_bit_for_bit(world):
+    """In lockstep, whatever the tools take and whoever carries them out."""
+    plain = world.make_engine()
+    train(**world.arguments(engine=plain))
+    for seed in range(2):
+        rng, engine = random.Random(seed), world.make_engine()
+        run, _ = simulated(engine, seconds=lambda request: rng.random())
+        train(**world.arguments(**run | {"lockstep": True, "staleness": 0}))
+        assert world.same(world.weights(plain), world.weights(engine))
+
+
+def test_without_lockstep_it_is_the_same_run_within_rounding(world):
+    """Any timing of the tools gives the same tokens, and parameters within 1e-6."""
+    plain = world.make_engine(double=True)
+    sync = train(**world.arguments(engine=plain))
+    for seed in range(2):
+        rng, engine = random.Random(seed), world.make_engine(double=True)
+        run, _ = simulated(engine, seconds=lambda request: rng.random())
+        result = train(**world.arguments(**run))
+        for name, value in world.weights(plain).items():
+            torch.testing.assert_close(value, world.weights(engine)[name], rtol=0, atol=1e-6)
+        assert [m["reward"] for m in result.metrics] == pytest.approx([m["reward"] for m in sync.metrics], abs=1e-12)
+        assert all(m["staleness/max"] == m["staleness/mean"] == 0 for m in result.metrics)
+
+
+# --- ahead ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("staleness", [1, 2, 4])
+def test_no_trained_token_is_older_than_the_bound(world, tmp_path, staleness):
+    """Half of the tasks are slow; the versions in the record say the same as the metric."""
+    run, _ = simulated(world.make_engine())
+    tasks = numbered(world, 40, slow=range(0, 40, 2))
+    options = {"tasks": tasks, "steps": 7, "minibatches": 1, "staleness": staleness, "out": tmp_path}
+    result = train(**world.arguments(**run, **options))
+    oldest = [m["staleness/max"] for m in result.metrics]
+    assert 0 < max(oldest) <= staleness and oldest[0] == 0
+    with RunRecord.open(tmp_path) as record:
+        for step in range(7):
+            versions = [s.version[s.mask] for t in record.trajectories(step=step) for s in t.sequences]
+            assert step - np.concatenate(versions).min() == oldest[step]
+            assert result.metrics[step]["staleness/mean"] == pytest.approx(
+                float((step - np.concatenate(versions)).mean())
+            )
+
+
+def test_weights_that_change_under_way_show_in_the_versions(world, tmp_path):
+    """One attempt, several weights: its first turn under old ones, its last under new ones, never the other way."""
+    run, _ = simulated(talking(world), seconds=lambda r: 0.0 if isinstance(r, Work) else 1 + r.seed % 40)
+    tasks = numbered(world, 40)
+    train(**world.arguments(**run, tasks=tasks, steps=6, minibatches=1, staleness=3, out=tmp_path))
+    mixed = 0
+    with RunRecord.open(tmp_path) as record:
+        for trajectory in record.trajectories():
+            for sequence in trajectory.sequences:
+                versions = sequence.version[sequence.mask]
+                assert (np.diff(versions) >= 0).all()
+                mixed += len(set(versions.tolist())) > 1
+    assert mixed > 0
+
+
+def test_slow_tasks_are_trained_as_often_as_they_are_drawn(world, tmp_path):
+    """Trap 23: the slow quarter of the tasks is the hard one; its share of what is trained is its share of the draw."""
+    slow = set(range(0, 24, 4))
+    run, _ = simulated(talking(world))
+    tasks = numbered(world, 24, slow=slow)
+    options = {"tasks": tasks, "steps": 8, "staleness": 3, "group_size": 2, "out": tmp_path}
+    train(**world.arguments(**run, **options))
+    trained = Counter(one.group.task.id for one in everything(tmp_path) if one.trained.all())
+    assert trained == {f"t{i}": 1 for i in range(24)}
+
+
+def test_killed_at_random_and_resumed_no_task_is_lost_or_trained_twice(world, tmp_path):
+    """Groups in flight at a kill are launched again: every task in its step, every attempt once."""
+    steps, rng = 6, random.Random(3)
+    start_child(Path(world.__file__), "resume_ahead", (tmp_path / "warm", 1, 0.0)).join()
+    after = [rng.uniform(0.1, 0.6) for _ in range(6)]
+    kills = kill_until_done(Path(world.__file__), "resume_ahead", (tmp_path / "run", steps, 0.05), after=after)
+    assert kills >= 1
+    groups = everything(tmp_path / "run")
+    assert [(one.group.step, one.group.task.id) for one in groups] == [(k // 2, f"t{k}") for k in range(2 * steps)]
+    names = [trajectory.id for one in groups for trajectory in one.group]
+    assert len(names) == len(set(names)) == 8 * steps
+
+
+def seconds_taken(world, **options):
+    """Simulated seconds of a run of 8 steps in which each task is slow or quick, and its sampled tokens."""
+    run, clock = simulated(talking(world))
+    result = train(**world.arguments(**run, tasks=numbered(world, 24, slow={1, 9, 17}), steps=8, **options))
+    return clock.now, sum(m["tokens"] * m["trajectories"] for m in result.metrics)
+
+
+def test_ahead_the_same_tokens_take_less_time(world):
+    """Slow tools are waited for while later steps are played, and the more so the further ahead."""
+    taken = [seconds_taken(world, staleness=eta) for eta in (0, 1, 3)]
+    assert taken[0][1] == taken[1][1] == taken[2][1]
+    assert taken[0][0] > taken[1][0] > taken[2][0]
+
+
+def test_training_elsewhere_overlaps_with_generation(world):
+    """Steps of 2 s of tools, 30 s of training elsewhere: side by side only where there is something to play on."""
+
+    def taken(staleness):
+        run, clock = simulated(talking(world), seconds=lambda r: 0.0 if isinstance(r, Work) else 10.0)
+        options = {"tasks": numbered(world, 24), "steps": 4, "staleness": staleness}
+        train(**world.arguments(**run, **options, meanwhile=lambda trained: run["workers"].takes(30.0)))
+        return clock.now
+
+    sync, ahead = taken(0), taken(1)
+    assert sync > 4 * (30 + 20)
+    assert ahead < sync - 3 * 20 + 10  # the tools of three of the four steps ran during training
+
+
+def test_decoupled_ppo_of_the_paper():
+    """pi_prox / pi_behav e^0.4, u 1.3, A 1, eps 0.2 -> -1.4918 * 1.2; above the cap a token is clamped or masked."""
+    one = make_trajectory(layouts=["U pp"], logp=[-1.4, -3.0])
+    features = {"old_logp": np.where(one.sequences[0].mask, -1.0, 0.0)}
+    vars(one.sequences[0]).update(features=features)
+    adv = one.sequences[0].mask.astype(float)
+    batch = make_batch(
+        [Rated(Group(one.task, (one,)), Scores(np.ones(1)), Advantages(((adv,),)), np.ones(1, bool))], pad_id=0
+    )
+    logp_BT = torch.where(batch.mask_BT, batch.old_logp_BT + np.log(1.3), 0.0)
+    out = PolicyOut(logp_BT, entropy=lambda: torch.zeros_like(logp_BT))
+    for correction, second in ((tis(cap=5), -5 * 1.2), (mis(cap=5, floor=0), 0.0)):
+        loss = policy(ratio=token(), surrogate=clip(), reduction=token_mean(), correction=correction)
+        assert float(loss(out, batch).value) == pytest.approx((-1.7902 + second) / 2, abs=1e-4)
+
+
+# --- segments ------------------------------------------------------------------------------------------------------
+
+
+def test_in_segments_only_whole_groups_train_and_every_token_has_its_weights(world, tmp_path):
+    """24 tokens an attempt at most, 6 a step: a group takes up to four steps, and is trained once."""
+    engine = world.make_engine()
+    options = {
+        "segment_tokens": 6,
+        "steps": 16,
+        "group_size": 2,
+        "minibatches": 1,
+        "out": tmp_path,
+        "tasks": numbered(world, 99),
+    }
+    options |= {"engine": engine, "rollout": linear(max_turns=4), "lockstep": False}
+    options |= {"sampling": world.Sampling(max_tokens=20)}
+    result = train(**world.arguments(**options))
+    groups = everything(tmp_path)
+    names = [t.id for one in groups for t in one.group]
+    assert groups and len(set(names)) == len(names) and all(len(one.group) == 2 for one in groups)
+    assert all(m["groups/held"] <= 3 for m in result.metrics) and result.metrics[0]["groups/held"] > 0
+    versions = [s.version[s.mask].tolist() for one in groups for t in one.group for s in t.sequences]
+    assert any(len(set(v)) > 1 for v in versions)
+    assert max(m.get("staleness/max", 0) for m in result.metrics) >= 1
+    assert all(
+        m["ending/truncated"] + m["ending/policy_error"] + m["ending/completed"] == m["trajectories"]
+        for m in result.metrics
+    )
+
+
+def test_a_run_killed_in_segments_begins_its_groups_again(world, tmp_path):
+    def options():
+        tasks = numbered(world, 99)
+        shape = {"segment_tokens": 6, "checkpoint_every": 1, "out": tmp_path, "tasks": tasks, "lockstep": False}
+        return world.arguments(**shape, sampling=world.Sampling(max_tokens=20), minibatches=1, group_size=1)
+
+    train(**options() | {"steps": 2})
+    train(**options() | {"steps": 9, "resume": True})
+    names = [t.id for one in everything(tmp_path) for t in one.group]
+    drawn = sorted({int(name.split("/")[1][1:]) for name in names})
+    assert len(set(names)) == len(names)
+    assert len(drawn) >= 4 and drawn[0] == 0
+    missing = set(range(max(drawn))) - set(drawn)
+    assert len(missing) <= 3  # only what is still in play
+
+
+# --- spare attempts and early stops --------------------------------------------------------------------------------
+
+
+class Errand:
+    """Needs 1 to 4 calls, by the seed of the first; those that need 3 or more succeed: the long ones are the good."""
+
+    def __init__(self, task):
+        self.task, self.needs, self.calls = task, 0, 0
+
+    def start(self):
+        return self.task.messages, (ADD,)
+
+    def step(self, turn, *, seed):
+        self.needs = self.needs or 1 + seed // 7 % 4
+        self.calls += 1
+        reply = ToolReply(turn.calls[0].id, "add", "ok")
+        return EnvReply((Message("tool", "ok"),), (reply,), done=self.calls >= self.needs)
+
+    def report(self):
+        return {}
+
+    def close(self):
+        pass
+
+
+def errands(world, out, **options):
+    run, _ = simulated(world.Talking(lambda request: ToolCall("add", {"numbers": "1"})))
+    options |= {"env": Errand, "rollout": linear(max_turns=4), "tasks": numbered(world, 60), "steps": 2, "groups": 15}
+    options |= {"reward": long_ones, "credit": world.centred, "out": out}
+    return train(**world.arguments(**run, **options)).metrics
+
+
+def long_ones(group):
+    return Scores(np.array([float(len(t.turns) >= 3) for t in group]))
+
+
+def test_the_bias_of_over_provisioning_measured_on_what_was_stopped(world, tmp_path):
+    """The stopped attempts, played to their end, are those of the same seeds in a run that stops nobody."""
+    kept = errands(world, tmp_path / "kept", group_size=4, spare=4)
+    full = errands(world, tmp_path / "full", group_size=8)
+    whole = {t.id: t for one in everything(tmp_path / "full") for t in one.group}
+    stopped = []
+    for one in everything(tmp_path / "kept"):
+        assert one.scored.sum() == 4 and len(one.group) == 8
+        for t, scored in zip(one.group, one.scored):
+            ids = t.sequences[0].ids.tolist()
+            assert ids == whole[t.id].sequences[0].ids.tolist()[: len(ids)]
+            if t.ending.reason == "stopped":
+                assert not scored
+                stopped.append(t)
+    true, seen = np.mean([m["reward"] for m in full]), np.mean([m["reward"] for m in kept])
+    assert true == pytest.approx(0.5, abs=0.06) and seen < 0.2  # by this much over-provisioning lies here
+    assert sum(m["stopped"] for m in kept) == len(stopped) > 0
+    assert kept[0]["stopped/share"] == kept[0]["stopped"] / 120
+    assert all(m["stopped/turns"] >= m["turns"] and m["stopped/tokens"] >= m["tokens"] for m in kept)
+    assert np.mean([len(whole[t.id].turns) for t in stopped]) > np.mean([m["turns"] for m in kept]) + 1
+    assert all(m["stopped"] == 0 and "stopped/tokens" not in m for m in full)
+
+
+def test_an_exact_stop_rule_changes_nothing_that_is_trained(world, tmp_path):
+    """Groups with at most a quarter or at least three quarters of successes are dropped, stopped early or not."""
+
+    def in_band(rated):
+        return [one for one in rated if 0.25 < np.mean([float(len(t.turns) >= 3) for t in one.group]) < 0.75]
+
+    rule = decided(score=lambda t: float(len(t.turns) >= 3), low=0.25, high=0.75)
+    trained, sampled = [], []
+    for name, stop_when in (("all", None), ("stopped", rule)):
+        metrics = errands(world, tmp_path / name, group_size=8, select=in_band, stop_when=stop_when)
+        groups = [one for one in everything(tmp_path / name) if one.fate == "trained"]
+        trained.append([(t.id, t.sequences[0].ids.tolist()) for one in groups for t in one.group])
+        sampled.append(sum(t.num_tokens for one in everything(tmp_path / name) for t in one.group))
+        assert (sum(m["stopped"] for m in metrics) > 0) == (stop_when is not None)
+    assert trained[0] == trained[1] and trained[0]
+    assert sampled[1] < sampled[0]
+
+
+def test_bad_combinations_say_what_to_do(world):
+    with pytest.raises(InputError, match="use rounds=1 with staleness"):
+        train(**world.arguments(staleness=1, rounds=2))
+    with pytest.raises(InputError, match="give staleness=0 with segment_tokens"):
+        train(**world.arguments(staleness=1, segment_tokens=5))
+    with pytest.raises(InputError, match="spare is -1"):
+        train(**world.arguments(spare=-1))
