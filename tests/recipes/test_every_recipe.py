@@ -30,7 +30,8 @@ def test_two_steps(name, tmp_path):
     pushed = any(row.get("grad_norm", 0.0) > 0 for row in result.metrics)
     moved = any(not torch.equal(a, b) for a, b in zip(before, parts["engine"].model.module.parameters()))
     assert moved == pushed
-    assert all(math.isfinite(row["reward"]) for row in result.metrics)
+    played = [row for row in result.metrics if row["trajectories"]]  # with partial rollouts a step may finish nobody
+    assert played and all(math.isfinite(row["reward"]) for row in played)
     with RunRecord.open(tmp_path / "run") as record:
         evaluated = record.evaluations()
         assert sorted(evaluated) == [0, 2]
