@@ -25,7 +25,7 @@ LONG_REPLY = " ".join([REPLY] * 4)
 
 
 class Side:
-    """A process that takes steps when told to."""
+    """A process that takes steps when told to. The other side's sleeps meanwhile."""
 
     def __init__(self, python: str, script: str, setting: dict[str, Any]):
         self.errors = tempfile.TemporaryFile("w+")
@@ -112,19 +112,23 @@ def measure(case: dict[str, Any], options: argparse.Namespace) -> dict[str, Any]
     return case | {"waiting": critical(seconds, rollouts, turns), "seconds": found, "last": last}
 
 
-def cases(quick: bool) -> list[dict[str, Any]]:
-    """What is measured. The longest ones have fewer rounds, which the table says."""
+def cases(quick: bool, long: bool) -> list[dict[str, Any]]:
+    """What is measured. The longest ones have fewer rounds, which the table says, or need --long."""
     if quick:
         return [{"bench": "latency", "rollouts": 16, "turns": 1, "wait": w, "rounds": 1} for w in ("0ms", "250ms")] + [
             {"bench": "plain", "rollouts": 16, "turns": 0, "wait": "0ms", "rounds": 1}
         ]
     kinds = ("0ms", "50ms", "250ms", "heavy")
-    out = [{"bench": "latency", "rollouts": 16, "turns": t, "wait": w, "rounds": 5} for t in (1, 8) for w in kinds]
-    out += [{"bench": "latency", "rollouts": 128, "turns": 1, "wait": w, "rounds": 5} for w in kinds]
-    out += [{"bench": "latency", "rollouts": 128, "turns": 8, "wait": w, "rounds": 1} for w in ("0ms", "250ms")]
-    out += [{"bench": "history", "rollouts": 8, "turns": 8, "wait": "0ms", "rounds": 5, "long": True}]
-    out += [{"bench": "history", "rollouts": 8, "turns": 32, "wait": "0ms", "rounds": 3, "long": True}]
+    out = [{"bench": "latency", "rollouts": 16, "turns": 1, "wait": w, "rounds": 5} for w in kinds]
     out += [{"bench": "plain", "rollouts": r, "turns": 0, "wait": "0ms", "rounds": 5} for r in (16, 64)]
+    out += [{"bench": "history", "rollouts": 8, "turns": 8, "wait": "0ms", "rounds": 5, "long": True}]
+    out += [{"bench": "latency", "rollouts": 16, "turns": 8, "wait": w, "rounds": 3} for w in ("0ms", "250ms", "heavy")]
+    out += [{"bench": "latency", "rollouts": 128, "turns": 1, "wait": w, "rounds": 3} for w in ("0ms", "250ms")]
+    out += [{"bench": "history", "rollouts": 8, "turns": 32, "wait": "0ms", "rounds": 1, "long": True}]
+    if long:
+        out += [{"bench": "latency", "rollouts": 16, "turns": 8, "wait": "50ms", "rounds": 5}]
+        out += [{"bench": "latency", "rollouts": 128, "turns": 1, "wait": w, "rounds": 5} for w in ("50ms", "heavy")]
+        out += [{"bench": "latency", "rollouts": 128, "turns": 8, "wait": w, "rounds": 3} for w in kinds]
     return out
 
 
@@ -134,12 +138,13 @@ def main() -> None:
     parser.add_argument("--trl-python", required=True, help="the interpreter of TRL's virtual environment")
     parser.add_argument("--model", type=Path, required=True, help="what bench/model.py wrote")
     parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--threads", type=int, default=1, help="of torch, on each side")
     parser.add_argument("--only", default="", help="latency, history or plain")
     parser.add_argument("--quick", action="store_true", help="a few cases, one round each")
+    parser.add_argument("--long", action="store_true", help="also 128 rollouts of 8 turns, and more waits: hours")
     options = parser.parse_args()
     found = []
-    for case in cases(options.quick):
+    for case in cases(options.quick, options.long):
         if options.only and case["bench"] != options.only:
             continue
         found.append(measure(case, options))

@@ -19,7 +19,7 @@ from handaxe.models.huggingface import HuggingFaceModel
 from handaxe.records import Author, Ending, Message, Sampling, Task, ToolCall, ToolReply, ToolSchema
 from handaxe.rollouts.linear import linear
 from handaxe.rollouts.track import Track
-from handaxe.slots import Act, Attempt, Completion, EnvReply
+from handaxe.slots import Act, Attempt, Completion, EnvReply, Work
 from handaxe.training.batch import Row, pad
 
 pytestmark = pytest.mark.hf
@@ -67,8 +67,12 @@ def play(format, turns, *, env=AskedAgain, messages=(USER,)):
     try:
         request = next(plan)
         while True:
-            is_act = isinstance(request, Act)
-            request = plan.send(request.env.step(request.turn, seed=0) if is_act else next(turns))
+            if isinstance(request, Work):
+                request = plan.send(request.call())
+            elif isinstance(request, Act):
+                request = plan.send(request.env.step(request.turn, seed=0))
+            else:
+                request = plan.send(next(turns))
     except StopIteration as done:
         records.check(done.value[0])
         return done.value[0]
