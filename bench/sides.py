@@ -142,10 +142,12 @@ def main() -> None:
     parser.add_argument("--only", default="", help="latency, history or plain")
     parser.add_argument("--quick", action="store_true", help="a few cases, one round each")
     parser.add_argument("--long", action="store_true", help="also 128 rollouts of 8 turns, and more waits: hours")
+    parser.add_argument("--rollouts", type=int, help="only cases of so many rollouts")
+    parser.add_argument("--append", action="store_true", help="keep the cases that are in the file")
     options = parser.parse_args()
-    found = []
+    found = json.loads(options.out.read_text())["cases"] if options.append else []
     for case in cases(options.quick, options.long):
-        if options.only and case["bench"] != options.only:
+        if (options.only and case["bench"] != options.only) or options.rollouts not in (None, case["rollouts"]):
             continue
         found.append(measure(case, options))
         medians = {name: statistics.median(values) for name, values in found[-1]["seconds"].items()}
