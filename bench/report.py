@@ -94,9 +94,9 @@ def sides_section(found: dict[str, Any]) -> str:
 
 
 SIDES_TEXT = """\
-One step of GRPO with the same 0.9M-parameter Llama, questions, sampling, learning rate and rows per forward, {threads}
-threads each, sampling, tools and update included: `handaxe.training.loop.train` and TRL's `GRPOTrainer(tools=...)`.
-The policy was trained to make the same call at every turn, so both sample the same text; group size 8.
+One step of GRPO with the same 0.9M-parameter Llama, questions, sampling, learning rate and rows per forward, sampling,
+tools and update included: `handaxe.training.loop.train` and TRL's `GRPOTrainer(tools=...)`; threads of torch on each
+side: {threads}. The policy was trained to make the same call at every turn, so both sample the same text; group size 8.
 Command: `make bench`, or `python bench/sides.py` with the arguments it lists.
 """
 LATENCY_HEAD = ["a call takes", "rollouts", "turns", "rounds", "bound, s", "handaxe, s", "of bound", "TRL, s", "x"]
@@ -171,7 +171,6 @@ def plot_latency(latency: list[dict[str, Any]]) -> None:
             least = bound(one, latency)
             if least is not None:
                 axis.plot([x - 0.4, x], [least, least], color=LIMIT, linewidth=2)
-        axis.set_yscale("log")
         axis.set_xticks(range(len(chosen)), [one["wait"].replace("ms", " ms") for one in chosen])
         axis.set_title(f"{size[0]} rollouts, {size[1]} tool turn{'s' if size[1] > 1 else ''}", fontsize=10)
         axis.spines[["top", "right"]].set_visible(False)
