@@ -295,7 +295,7 @@ def test_14_15_what_tools_say_is_seen_by_later_tokens_and_by_them_alone(smollm2_
     changed[at] += 1
     ids_BT = torch.tensor(np.stack([sequence.ids, changed]), dtype=torch.int64)
     with torch.no_grad():
-        logp_BTV = model.forward(ids_BT, torch.ones_like(ids_BT, dtype=torch.bool))[0].log_softmax(-1)
+        logp_BTV = model.head(model.hidden(ids_BT, torch.ones_like(ids_BT, dtype=torch.bool))).log_softmax(-1)
     logp_BT = logp_BTV[:, :-1].gather(2, ids_BT[:, 1:, None])[..., 0]  # column t - 1 speaks of token t
     torch.testing.assert_close(logp_BT[0, : at - 1], logp_BT[1, : at - 1], rtol=0, atol=1e-12)
     later = torch.tensor(sequence.mask[1:]) & (torch.arange(len(changed) - 1) >= at)
@@ -325,7 +325,8 @@ def test_the_real_model_answers_and_samples_as_it_measures(smollm2_model):
                 logits_BV, cache = smollm2_model.decode(ids_B, cache)
             k = int(len(prompts[1]) < len(prompts[0]))  # the row that was padded
             ids_BT, start = torch.tensor([rows[k]]), len(prompts[k])
-            logp_TV = smollm2_model.forward(ids_BT, torch.ones_like(ids_BT, dtype=torch.bool))[0][0].log_softmax(-1)
+            hidden_BTD = smollm2_model.hidden(ids_BT, torch.ones_like(ids_BT, dtype=torch.bool))
+            logp_TV = smollm2_model.head(hidden_BTD)[0].log_softmax(-1)
         measured = logp_TV[start - 1 : -1].gather(1, ids_BT[0, start:, None])[:, 0]
         torch.testing.assert_close(measured, torch.stack(sampled)[:, k], rtol=0, atol=1e-3)
         assert format.decode(rows[0][len(prompts[0]) :]).startswith("The capital of France is Paris")
