@@ -251,7 +251,7 @@ def test_empty_data_set(own_recipe, page):
 
 def test_task_without_answer(own_recipe, page, tmp_path):
     """The second step meets it: the first one stays, nothing of the second is scored or kept."""
-    top = "MADE = [Task(f't{i}', (Message('user', '1+1=?'),), '2' if i < 2 else None) for i in range(4)]"
+    top = "MADE = [Task(f't{i}', (Message('user', '1+1=?'),), None if i == 2 else '2') for i in range(4)]"
     said = own_recipe(
         "own_unanswered", top=top, changes='"tasks": in_order(MADE, shuffle=False), "reward": exact_match()'
     )

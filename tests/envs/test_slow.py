@@ -1,4 +1,5 @@
 import asyncio
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -18,14 +19,14 @@ CALL = ParsedTurn("", (ToolCall("calculator", {"expression": "2*3"}, "c0"),))
 
 @pytest.fixture
 def waits(monkeypatch):
-    """The waits asked for, none of which takes any time."""
+    """The waits that the module asks for, none of which takes any time; everybody else's sleeps stay what they are."""
     found = []
 
     async def sleep(seconds):
         found.append(seconds)
 
-    monkeypatch.setattr(module.time, "sleep", found.append)
-    monkeypatch.setattr(module.asyncio, "sleep", sleep)
+    monkeypatch.setattr(module, "time", SimpleNamespace(sleep=found.append))
+    monkeypatch.setattr(module, "asyncio", SimpleNamespace(sleep=sleep))
     return found
 
 
