@@ -60,9 +60,10 @@ bench/.venv-trl/.done: constraints.txt
 bench/.model/config.json: bench/.venv-trl/.done bench/model.py
 	bench/.venv-trl/bin/python bench/model.py bench/.model
 
+# BENCH is what bench/run.py is told, such as BENCH="--quick" to see that everything runs.
 bench: $(VENV)/.test sandbox bench/.model/config.json
 	$(PIP) --editable ".[bench]"
-	$(VENV)/bin/python bench/run.py --trl-python bench/.venv-trl/bin/python --model bench/.model
+	$(VENV)/bin/python bench/run.py --trl-python bench/.venv-trl/bin/python --model bench/.model $(BENCH)
 
 clean:
-	rm -rf $(VENV) runs .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) bench/.venv-trl bench/.model runs .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -14,6 +14,7 @@ stands for ten of theirs. So read the direction and the factor, not the seconds.
 
 import argparse
 import json
+import math
 import random
 import time
 from collections.abc import Mapping
@@ -50,11 +51,12 @@ class Workload(NamedTuple):
     tool_seconds: tuple[float, float, float]
     decode_seconds: float
     train_seconds: float
+    """Of a token."""
     steps: int
 
 
 VERLTOOL = Workload(128, 16, (1, 0, 1), (25, 0.6, 150), (2, 1.3, 60), 0.25, 0.0, 1)
-AGENTMATH = Workload(8, 8, (6, 0.9, 96), (30, 0.7, 300), (2, 1.2, 60), 0.25, 60.0, 8)
+AGENTMATH = Workload(8, 8, (6, 0.9, 96), (30, 0.7, 300), (2, 1.2, 60), 0.25, 0.0025, 8)
 
 
 def drawn(seed: int, shape: tuple[float, float, float]) -> float:
@@ -128,8 +130,8 @@ def every_other(trajectory: Any) -> float:
     return float(trajectory.sample % 2)
 
 
-def play(workload: Workload, **how: Any) -> dict[str, float]:
-    """Train on the simulated clock; what it took and how much was trained."""
+def play(workload: Workload, *, enough: float = math.inf, steps: int = 0, **how: Any) -> dict[str, float]:
+    """Train on the simulated clock; what it took and how much was trained until that was `enough` tokens."""
     clock = SimulatedClock()
 
     def seconds(request: Act | Work) -> float:
@@ -140,12 +142,14 @@ def play(workload: Workload, **how: Any) -> dict[str, float]:
 
     workers = SimulatedWorkers(clock, seconds)
     engine = SimulatedEngine(Lengths(workload), clock, decode=lambda rows: workload.decode_seconds)
-    trained = 0
+    trained = [0]
+    done: list[float] = []
 
     def elsewhere(rated: list[Rated]) -> Work:
-        nonlocal trained
-        trained += sum(trajectory.num_tokens for one in rated for trajectory in one.group)
-        return workers.takes(workload.train_seconds)
+        tokens = sum(trajectory.num_tokens for one in rated for trajectory in one.group)
+        trained.append(trained[-1] + tokens)
+        done.append(clock.now + tokens * workload.train_seconds)
+        return workers.takes(tokens * workload.train_seconds)
 
     count = workload.groups * workload.steps
     tasks = [Task(str(i), (Message("user", "go"),)) for i in range(count)]
@@ -160,7 +164,7 @@ def play(workload: Workload, **how: Any) -> dict[str, float]:
         credit=group_norm(std="sample"),
         loss=policy(ratio=token(), surrogate=clip(), reduction=rollout_mean()),
         sampling=Sampling(max_tokens=4096),
-        steps=workload.steps,
+        steps=steps or workload.steps,
         groups=workload.groups,
         group_size=workload.group_size,
         micro_batch_rows=4096,
@@ -169,11 +173,15 @@ def play(workload: Workload, **how: Any) -> dict[str, float]:
         progress=False,
         **how,
     )
-    ages = [row["staleness/max"] for row in result.metrics if "staleness/max" in row]
+    if trained[-1] < enough < math.inf:
+        raise SystemExit(f"{how}: {steps} steps trained {trained[-1]} tokens, not {enough:.0f}")
+    last = next((step for step, tokens in enumerate(trained[1:]) if tokens >= enough), len(done) - 1)
+    ages = [row["staleness/max"] for row in result.metrics[: last + 1] if "staleness/max" in row]
     return {
-        "simulated_seconds": clock.now,
-        "trained_tokens": trained,
-        "tokens_per_second": trained / clock.now,
+        "simulated_seconds": done[last],
+        "trained_tokens": trained[last + 1],
+        "tokens_per_second": trained[last + 1] / done[last],
+        "steps": last + 1,
         "staleness_max": max(ages, default=0.0),
         "wall_seconds": time.perf_counter() - begin,
     }
@@ -193,7 +201,7 @@ def main() -> None:
         "nobody waits for another's tool": {},
     }
     more: dict[str, dict[str, Any]] = {
-        "and long rollouts go on in the next step": {"segment_tokens": 400},
+        "and long rollouts go on in the next step": {"segment_tokens": 400, "steps": 6 * agentmath.steps},
         "and one step ahead of training": {"staleness": 1},
         "and four steps ahead of training": {"staleness": 4},
     }
@@ -203,7 +211,10 @@ def main() -> None:
         ("verltool, 3 tool turns", verltool._replace(turns=(3, 0, 3)), ways),
         ("agentmath", agentmath, ways | more),
     ):
-        rows = {way: play(workload, **how) for way, how in chosen.items()}
+        rows: dict[str, dict[str, float]] = {}
+        for way, how in chosen.items():
+            enough = next(iter(rows.values()))["trained_tokens"] if rows else math.inf
+            rows[way] = play(workload, enough=enough, **how)
         found["workloads"][name] = {"parameters": workload._asdict(), "ways": rows}
         first = next(iter(rows.values()))["tokens_per_second"]
         for way, row in rows.items():

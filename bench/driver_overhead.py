@@ -17,6 +17,7 @@ import os
 import platform
 import statistics
 import time
+from pathlib import Path
 
 from handaxe.records import Author, Message, ParsedTurn, Sampling, Task, ToolCall, ToolReply
 from handaxe.rollouts.driver import run
@@ -114,9 +115,13 @@ def main():
     parser.add_argument("--live", type=int, default=10_000, help="attempts alive at the same time")
     parser.add_argument("--turns", type=int, default=8, help="turns of each")
     parser.add_argument("--workers", type=int, default=8, help="threads of the driver")
-    parser.add_argument("--runs", type=int, default=3, help="runs, of which the median is given, with all of them")
+    parser.add_argument("--runs", type=int, default=5, help="runs, of which the median is given, with all of them")
     parser.add_argument("--lockstep", action="store_true", help="measure the driver's rounds instead")
+    parser.add_argument("--quick", action="store_true", help="a thousand attempts, once")
+    parser.add_argument("--out", type=Path, help="JSON file to write")
     arguments = parser.parse_args()
+    if arguments.quick:
+        arguments.live, arguments.runs = 1000, 1
     live, turns, same = arguments.live, arguments.turns, (arguments.workers, arguments.lockstep)
     played = {
         "turn": (linear(max_turns=turns), Env),
@@ -132,6 +137,8 @@ def main():
     out |= {"live": live, "turns": turns, "workers": arguments.workers, "lockstep": arguments.lockstep}
     out |= {"python": platform.python_version(), "cores": os.cpu_count(), "load": round(os.getloadavg()[0], 1)}
     print(json.dumps(out))
+    if arguments.out:
+        arguments.out.write_text(json.dumps(out, indent=1) + "\n")
 
 
 if __name__ == "__main__":

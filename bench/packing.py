@@ -96,18 +96,22 @@ def step(engine, batch):
 
 
 def compare(model, *, prompt, group, sampled, repeats):
-    """Trees and rows in turns on the same weights; the first turn of each warms up and checks the gradient."""
+    """Trees and rows in turns on the same weights, after a small step of each that warms up."""
     batch = siblings(vocabulary=model.vocab_size, prompt=prompt, group=group, sampled=sampled)
     engines = {packing: LocalEngine(model, packing=packing) for packing in ("tree", "rows")}
-    tree, rows = (step(engine, batch)[2] for engine in engines.values())
-    gap = float((tree - rows).abs().max() / rows.abs().max())
-    del tree, rows
+    for engine in engines.values():
+        step(engine, siblings(vocabulary=model.vocab_size, prompt=8, group=2, sampled=8))
     cpu, wall = ({packing: [] for packing in engines} for _ in range(2))
+    gap = 0.0
     for _ in range(repeats):
+        gradients = []
         for packing, engine in engines.items():
-            one, other, _ = step(engine, batch)
+            one, other, gradient = step(engine, batch)
             cpu[packing].append(one)
             wall[packing].append(other)
+            gradients.append(gradient)
+        tree, rows = gradients
+        gap = max(gap, float((tree - rows).abs().max() / rows.abs().max()))
     layouts = {"tree": lay_out(batch, pack_tokens=1024, width=model.hidden_size), "rows": padded(batch)}
     found = {"prompt": prompt, "group": group, "sampled": sampled, "gradient_gap": gap}
     for packing in engines:
@@ -172,16 +176,20 @@ def resident(name):
     return next(int(line.split()[1]) * 1024 for line in lines if line.startswith(name))
 
 
-def memory(tokens, train_head):
-    found = {"tokens": tokens, "vocabulary": SMOLLM2["vocab_size"], "head_trains": train_head}
-    for way in ("plain", "chunked"):
-        command = [sys.executable, __file__, "--memory-of", way, "--tokens", str(tokens)]
-        done = subprocess.run(
-            command + (["--train-head"] if train_head else []), capture_output=True, text=True, check=True
-        )
-        found[way] = json.loads(done.stdout)
+def memory(tokens, train_head, repeats):
+    """Both ways in turns, each time in a new process."""
+    vocabulary, width = SMOLLM2["vocab_size"], SMOLLM2["hidden_size"]
+    found = {"tokens": tokens, "vocabulary": vocabulary, "head_trains": train_head}
+    found["head_gradient_bytes"] = 4 * vocabulary * width if train_head else 0
+    taken = {"plain": [], "chunked": []}
+    for _ in range(repeats):
+        for way, measured in taken.items():
+            command = [sys.executable, __file__, "--memory-of", way, "--tokens", str(tokens)]
+            command += ["--train-head"] if train_head else []
+            measured.append(json.loads(subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout))
     for name in ("largest_tensor_bytes", "peak_rise_bytes"):
-        found[f"less_{name}"] = found["plain"][name] / max(found["chunked"][name], 1)
+        plain, chunked = (spread([one[name] for one in measured]) for measured in taken.values())
+        found[name] = {"plain": plain, "chunked": chunked, "less": plain["median"] / max(chunked["median"], 1)}
     return found
 
 
@@ -208,19 +216,22 @@ def main():
         return
     repeats = 2 if given.quick else given.repeats
     shape = {"prompt": 512, "group": 8, "sampled": 64}
-    found = {"goals": GOALS, "torch": torch.__version__, "threads": 1, "repeats": repeats}
+    found = {"goals": GOALS, "threads": 1, "repeats": repeats}
     if given.only in (None, "tiny"):
         found["tiny"] = show("tiny", compare(tiny(), **shape, repeats=repeats))
     if given.only in (None, "curve"):
         points = [(prompt, 8) for prompt in (64, 128, 256, 512, 1024)] + [(512, group) for group in (2, 4, 16)]
+        known = {(512, 8): found.get("tiny")}
         found["curve"] = [
-            show("curve", compare(tiny(), prompt=prompt, group=group, sampled=64, repeats=repeats))
+            known.get((prompt, group))
+            or show("curve", compare(tiny(), prompt=prompt, group=group, sampled=64, repeats=repeats))
             for prompt, group in (points[::3] if given.quick else points)
         ]
     if given.only in (None, "memory"):
-        found["memory"] = [memory(512, train_head) for train_head in (False, True)]
+        found["memory"] = [memory(512, train_head, repeats) for train_head in (False, True)]
         for one in found["memory"]:
-            print("memory", {name: round(value, 1) for name, value in one.items() if name.startswith("less_")})
+            head, less = "trained" if one["head_trains"] else "frozen", one["peak_rise_bytes"]["less"]
+            print(f"memory, output layer {head}: {less:.1f} times less at the peak", flush=True)
     if given.only == "smollm2_shape" or not (given.only or given.quick):
         found["smollm2_shape"] = show("135M", compare(RandomLlama(), **shape, repeats=repeats))
     if given.out:

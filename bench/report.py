@@ -1,21 +1,19 @@
 """Writes bench/README.md and its plots from bench/results/*.json. Every figure in it comes from there.
 
 python bench/report.py
+
+A benchmark is a script that writes bench/results/NAME.json, a file in bench/pages/ that says what stands in it, and a
+line in BENCHES.
 """
 
 import json
-import statistics
 from collections.abc import Callable
-from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-import matplotlib
-import matplotlib.pyplot as plt
+from pages import asynchronous, driver_overhead, packing, sandbox, sides
+from pages.tables import FOLDER
 
-matplotlib.use("Agg")
-HERE = Path(__file__).parent
-RESULTS = HERE / "results"
-OURS, THEIRS, LIMIT = "#2b6cb0", "#c05621", "#718096"
+RESULTS = FOLDER / "results"
 
 HEADER = """# Benchmarks
 
@@ -25,323 +23,48 @@ the seconds. Medians with [least, most] in brackets. A goal that is missed says 
 """
 
 
+class Bench(NamedTuple):
+    """bench/NAME.py, what its section of the page is called, and who writes it.
+
+    options: of bench/run.py, which the script is given too.
+    """
+
+    name: str
+    title: str
+    section: Callable[[Any], str]
+    options: tuple[str, ...] = ("quick",)
+
+
+BENCHES = (
+    Bench(
+        "sides",
+        "Whole training steps, handaxe and TRL",
+        sides.section,
+        ("trl_python", "model", "quick", "long"),
+    ),
+    Bench("packing", "3. Tree packing against plain rows", packing.section),
+    Bench("sandbox", "4. A call of the Python sandbox", sandbox.section),
+    Bench("asynchronous", "5. Synchronous and asynchronous, on a simulated clock", asynchronous.section),
+    Bench("driver_overhead", "Overhead of a turn", driver_overhead.section),
+)
+
+
 def main() -> None:
     """Write the page."""
     parts = [HEADER]
     machine = read("machine")
     if machine:
         parts.append("Machine: " + ", ".join(f"{name} {value}" for name, value in machine.items()) + ".\n")
-    sections: dict[str, Callable[[Any], str]] = {
-        "sides": sides_section,
-        "packing": packing_section,
-        "sandbox": sandbox_section,
-        "asynchronous": asynchronous_section,
-        "driver_overhead": overhead_section,
-    }
-    for name, section in sections.items():
-        found = read(name)
-        parts.append(section(found) if found else f"## {name}\n\nNot measured.\n")
-    (HERE / "README.md").write_text("\n".join(parts), encoding="utf-8")
+    for bench in BENCHES:
+        found = read(bench.name)
+        parts.append(f"## {bench.title}\n\n" + (bench.section(found) if found else "Not measured.\n"))
+    (FOLDER / "README.md").write_text("\n".join(parts), encoding="utf-8")
 
 
 def read(name: str) -> Any:
     """What is in a result file, or None."""
     file = RESULTS / f"{name}.json"
     return json.loads(file.read_text(encoding="utf-8")) if file.exists() else None
-
-
-def table(head: list[str], rows: list[list[str]]) -> str:
-    """A Markdown table."""
-    lines = [head, ["---"] * len(head), *rows]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines) + "\n"
-
-
-def spread(values: list[float], digits: int = 2) -> str:
-    """median [least, most], or the one value there is."""
-    middle = f"{statistics.median(values):.{digits}f}"
-    return middle if len(values) < 2 else f"{middle} [{min(values):.{digits}f}, {max(values):.{digits}f}]"
-
-
-def verdict(reached: bool) -> str:
-    """What became of a goal."""
-    return "reached" if reached else "**missed**"
-
-
-# --- whole steps against TRL ---------------------------------------------------------------------------------------
-
-
-def sides_section(found: dict[str, Any]) -> str:
-    """Latency, long histories and plain steps."""
-    cases = found["cases"]
-    parts = ["## Whole training steps, handaxe and TRL\n", SIDES_TEXT.format(threads=found["threads"])]
-    latency = [one for one in cases if one["bench"] == "latency"]
-    if latency:
-        plot_latency(latency)
-        parts.append("### 1. Tools that take time\n\n![seconds of a step](latency.png)\n")
-        parts.append(table(LATENCY_HEAD, [latency_row(one, latency) for one in latency]))
-        parts.append(latency_goals(latency))
-    for bench, title, goal, least in (
-        ("history", "2. Long histories, tools that answer at once", "3 x TRL at 8 turns", 3.0),
-        ("plain", "6. Plain single-turn GRPO, no tools", "not slower than TRL", 1.0),
-    ):
-        chosen = [one for one in cases if one["bench"] == bench]
-        if chosen:
-            head = ["rollouts", "turns", "rounds", "handaxe, s", "TRL, s", "TRL / handaxe"]
-            parts.append(f"### {title}\n\n" + table(head, [plain_row(one) for one in chosen]))
-            judged = [one for one in chosen if one["turns"] in (0, 8)]
-            parts.append(f"Goal: {goal}: {verdict(all(ratio(one) >= least for one in judged))}.\n")
-    return "\n".join(parts)
-
-
-SIDES_TEXT = """\
-One step of GRPO with the same 0.9M-parameter Llama, questions, sampling, learning rate and rows per forward, sampling,
-tools and update included: `handaxe.training.loop.train` and TRL's `GRPOTrainer(tools=...)`; threads of torch on each
-side: {threads}. The policy was trained to make the same call at every turn, so both sample the same text; group size 8.
-Command: `make bench`, or `python bench/sides.py` with the arguments it lists.
-"""
-LATENCY_HEAD = ["a call takes", "rollouts", "turns", "rounds", "bound, s", "handaxe, s", "of bound", "TRL, s", "x"]
-
-
-def median(case: dict[str, Any], side: str) -> float:
-    return statistics.median(case["seconds"][side])
-
-
-def ratio(case: dict[str, Any]) -> float:
-    """How many times the seconds of handaxe TRL takes."""
-    return median(case, "trl") / median(case, "handaxe")
-
-
-def bound(case: dict[str, Any], latency: list[dict[str, Any]]) -> float | None:
-    """The step without waits, as measured in the same run, plus the longest waiting of one rollout."""
-    same = [
-        o for o in latency if o["wait"] == "0ms" and (o["rollouts"], o["turns"]) == (case["rollouts"], case["turns"])
-    ]
-    return median(same[0], "handaxe") + case["waiting"] if same else None
-
-
-def latency_row(case: dict[str, Any], latency: list[dict[str, Any]]) -> list[str]:
-    least = bound(case, latency)
-    return [
-        "heavy-tailed" if case["wait"] == "heavy" else case["wait"].replace("ms", " ms"),
-        str(case["rollouts"]),
-        str(case["turns"]),
-        str(case["rounds"]),
-        "-" if least is None else f"{least:.2f}",
-        spread(case["seconds"]["handaxe"]),
-        "-" if least is None else f"{median(case, 'handaxe') / least:.2f}",
-        spread(case["seconds"]["trl"]),
-        f"{ratio(case):.1f}",
-    ]
-
-
-def latency_goals(latency: list[dict[str, Any]]) -> str:
-    """Within 15 % of the bound; at 250 ms at least 10 times as fast as TRL."""
-    slow = [(one, bound(one, latency)) for one in latency if one["wait"] != "0ms"]
-    near = [one for one, least in slow if least is not None and median(one, "handaxe") <= 1.15 * least]
-    fast = [one for one in latency if one["wait"] == "250ms"]
-    tenfold = [one for one in fast if ratio(one) >= 10]
-    return (
-        f"Bound: {LATENCY_BOUND}\n\n"
-        f"Goal: within 15 % of the bound: {verdict(len(near) == len(slow))} ({len(near)} of {len(slow)} settings). "
-        f"Goal: 10 x TRL at 250 ms: {verdict(len(tenfold) == len(fast))} ({len(tenfold)} of {len(fast)} settings).\n"
-    )
-
-
-LATENCY_BOUND = (
-    "the step of handaxe without waits, measured in the same run, plus the longest waiting of one rollout. "
-    "Heavy-tailed waits are lognormal with a median of 50 ms, cut at 2 s; both sides get the same ones."
-)
-
-
-def plain_row(case: dict[str, Any]) -> list[str]:
-    seconds = case["seconds"]
-    sizes = [str(case["rollouts"]), str(case["turns"]), str(case["rounds"])]
-    return [*sizes, spread(seconds["handaxe"]), spread(seconds["trl"]), f"{ratio(case):.2f}"]
-
-
-def plot_latency(latency: list[dict[str, Any]]) -> None:
-    """Bars of both sides and a mark at the bound, a panel for each size."""
-    sizes = sorted({(one["rollouts"], one["turns"]) for one in latency})
-    figure, axes = plt.subplots(1, len(sizes), figsize=(3.2 * len(sizes), 3.2), squeeze=False)
-    for axis, size in zip(axes[0], sizes):
-        chosen = [one for one in latency if (one["rollouts"], one["turns"]) == size]
-        for x, one in enumerate(chosen):
-            for offset, side, colour in ((-0.2, "handaxe", OURS), (0.2, "trl", THEIRS)):
-                axis.bar(x + offset, median(one, side), 0.38, color=colour)
-            least = bound(one, latency)
-            if least is not None:
-                axis.plot([x - 0.4, x], [least, least], color=LIMIT, linewidth=2)
-        axis.set_xticks(range(len(chosen)), [one["wait"].replace("ms", " ms") for one in chosen])
-        axis.set_title(f"{size[0]} rollouts, {size[1]} tool turn{'s' if size[1] > 1 else ''}", fontsize=10)
-        axis.spines[["top", "right"]].set_visible(False)
-    axes[0][0].set_ylabel("seconds a step")
-    marks = [plt.Rectangle((0, 0), 1, 1, color=c) for c in (OURS, THEIRS)] + [plt.Line2D([0], [0], color=LIMIT)]
-    figure.legend(marks, ["handaxe", "TRL", "bound"], loc="lower center", ncol=3, frameon=False)
-    figure.tight_layout(rect=(0, 0.08, 1, 1))
-    figure.savefig(HERE / "latency.png", dpi=110)
-    plt.close(figure)
-
-
-# --- simulated clock -----------------------------------------------------------------------------------------------
-
-
-def asynchronous_section(found: dict[str, Any]) -> str:
-    """What each way of scheduling brings, at equal tokens."""
-    parts = ["## 5. Synchronous and asynchronous, on a simulated clock\n", ASYNCHRONOUS_TEXT]
-    for name, one in found["workloads"].items():
-        first = next(iter(one["ways"].values()))["tokens_per_second"]
-        rows = [
-            [
-                way,
-                f"{row['simulated_seconds']:.0f}",
-                f"{row['trained_tokens']:.0f}",
-                f"{row['tokens_per_second'] / first:.2f}",
-                f"{row['staleness_max']:.0f}",
-            ]
-            for way, row in one["ways"].items()
-        ]
-        parts.append(f"### {name}\n\n" + table(ASYNCHRONOUS_HEAD, rows))
-    parts.append(PUBLISHED)
-    return "\n".join(parts)
-
-
-ASYNCHRONOUS_HEAD = [
-    "each line adds to, or replaces, the one above",
-    "simulated s",
-    "tokens",
-    "x",
-    "oldest token, steps",
-]
-ASYNCHRONOUS_TEXT = """\
-The real loop, driver and staleness gate; the engine writes texts of drawn lengths, and a simulated clock charges
-decoding, tools and training. The papers do not publish distributions: lengths and times are lognormal with parameters
-that stand in `bench/asynchronous.py`, so the direction and the factor count, not the seconds. x is trained tokens a
-second against the first line. Command: `python bench/asynchronous.py --out bench/results/asynchronous.json`.
-"""
-PUBLISHED = """\
-Published, on their own hardware: VerlTool 127 -> 75 s (1.7 x) with 1 turn and 194 -> 94 s (2.1 x) with 3; AgentMath
-4 to 5 x for asynchronous rollouts, partial rollouts and load balancing together.
-"""
-
-
-# --- packing, sandboxes, driver ------------------------------------------------------------------------------------
-
-
-def packing_section(found: dict[str, Any]) -> str:
-    """Tree packing against plain rows, and the memory of logits."""
-    goal = found["goals"]
-    parts = ["## 3. Tree packing against plain rows\n", PACKING_TEXT.format(**found)]
-    sizes = [("0.9M", found.get("tiny")), ("the shape of SmolLM2-135M, random weights", found.get("smollm2_shape"))]
-    rows = [packing_row(name, one) for name, one in sizes if one]
-    parts.append(table(["model", *PACKING_HEAD], rows))
-    judged = [one["speedup"] for _, one in sizes if one]
-    reached = len(judged) == 2 and min(judged) >= goal["speed"]
-    parts.append(f"Goal: {goal['speed']:.0f} x at both sizes: {verdict(reached)}.\n")
-    if found.get("curve"):
-        plot_curve(found["curve"])
-        parts.append("![speed-up over prompt length and group size](packing.png)\n")
-        parts.append(table(["model", *PACKING_HEAD], [packing_row("0.9M", one) for one in found["curve"]]))
-    if found.get("memory"):
-        parts.append("### Memory of logits, 512 tokens, vocabulary of 49,152\n")
-        parts.append(table(MEMORY_HEAD, [memory_row(one) for one in found["memory"]]))
-        less = min(one["less_peak_rise_bytes"] for one in found["memory"])
-        parts.append(f"Goal: {goal['memory']:.0f} x less at the peak: {verdict(less >= goal['memory'])}.\n")
-    return "\n".join(parts)
-
-
-PACKING_TEXT = """\
-Forward and backward of one group, in turn in one process, {threads} thread, {repeats} repeats: every distinct prefix
-once (tree) against every sibling whole (rows). Seconds of processor time, medians with [least, most]; the gradients
-are the same, and the table gives the largest difference.
-Command: `python bench/packing.py --out bench/results/packing.json`.
-"""
-PACKING_HEAD = ["prompt", "siblings", "sampled", "rows, s", "tree, s", "rows / tree", "tokens", "gradients apart"]
-MEMORY_HEAD = ["output layer", "plain, peak MB", "in chunks, peak MB", "less", "largest tensor, less"]
-
-
-def packing_row(name: str, one: dict[str, Any]) -> list[str]:
-    seconds = [
-        f"{w['median']:.3f} [{w['low']:.3f}, {w['high']:.3f}]" for w in (one["rows"]["wall"], one["tree"]["wall"])
-    ]
-    shape = [str(one["prompt"]), str(one["group"]), str(one["sampled"])]
-    computed = f"{one['rows']['tokens_computed']} -> {one['tree']['tokens_computed']}"
-    return [name, *shape, *seconds, f"{one['speedup']:.2f}", computed, f"{one['gradient_gap']:.0e}"]
-
-
-def memory_row(one: dict[str, Any]) -> list[str]:
-    plain, chunked = (one[way]["peak_rise_bytes"] / 1e6 for way in ("plain", "chunked"))
-    less = [f"{one[f'less_{name}']:.1f}" for name in ("peak_rise_bytes", "largest_tensor_bytes")]
-    return ["trained" if one["head_trains"] else "frozen", f"{plain:.0f}", f"{chunked:.0f}", *less]
-
-
-def plot_curve(curve: list[dict[str, Any]]) -> None:
-    """Speed-up over prompt length and over group size."""
-    figure, axes = plt.subplots(1, 2, figsize=(7, 2.8))
-    for axis, key, fixed, label in (
-        (axes[0], "prompt", ("group", 8), "prompt, tokens (8 siblings)"),
-        (axes[1], "group", ("prompt", 512), "siblings (prompt 512)"),
-    ):
-        chosen = sorted((one for one in curve if one[fixed[0]] == fixed[1]), key=lambda one: one[key])
-        axis.plot([one[key] for one in chosen], [one["speedup"] for one in chosen], "o-", color=OURS)
-        axis.axhline(1, color=LIMIT, linewidth=1)
-        axis.set_xscale("log", base=2)
-        axis.set_xticks([one[key] for one in chosen], [str(one[key]) for one in chosen])
-        axis.set_xlabel(label)
-        axis.set_ylim(bottom=0)
-        axis.spines[["top", "right"]].set_visible(False)
-    axes[0].set_ylabel("times as fast as rows")
-    figure.tight_layout()
-    figure.savefig(HERE / "packing.png", dpi=110)
-    plt.close(figure)
-
-
-def sandbox_section(found: dict[str, Any]) -> str:
-    """A call of each sandbox against a process for each call."""
-    calls = found["calls"]
-    base = calls["process"]["median_ms"]
-    rows = [
-        [
-            SANDBOXES[name],
-            f"{one['median_ms']:.2f} [{one['lowest_ms']:.2f}, {one['highest_ms']:.2f}]",
-            f"{one['p99_ms']:.2f}",
-            str(one["calls"]),
-            f"{base / one['median_ms']:.1f}",
-        ]
-        for name, one in calls.items()
-    ]
-    goals = [
-        f"{goal:.0f} x {SANDBOXES[name]}: {verdict(found['reached'][name])}" for name, goal in found["goals"].items()
-    ]
-    text = f"Latency of `{found['code']}`, {found['rounds']} rounds in turn. Command: `{found['command']}`.\n"
-    head = ["", "median of the rounds' medians, ms", "p99, ms", "calls", "x"]
-    return f"## 4. A call of the Python sandbox\n\n{text}\n{table(head, rows)}\nGoals: {'; '.join(goals)}.\n"
-
-
-SANDBOXES = {
-    "embedded": "embedded interpreter, a session",
-    "cpython": "CPython under bubblewrap, a session",
-    "process": "a process for each call, no sandbox",
-    "process under bubblewrap": "a process under bubblewrap for each call",
-}
-
-
-def overhead_section(found: dict[str, Any]) -> str:
-    """What a turn costs besides sampling and tools."""
-    names = {
-        "turn_us": "a turn of `linear`, environment called in a thread",
-        "turn_async_us": "a turn of `linear`, environment awaited",
-        "driver_us": "the driver alone",
-        "doubles_us": "the scripted engine and environment alone",
-    }
-    rows = [[text, spread(found["runs"][name], 1)] for name, text in names.items()]
-    text = (
-        f"{found['live']} rollouts alive at the same time in one process, {found['turns']} turns each, with a scripted "
-        "policy and an environment that answers at once. Command: "
-        f"`python bench/driver_overhead.py --turns {found['turns']} --runs {len(found['runs']['turn_us'])}`.\n"
-    )
-    reached = verdict(found["turn_us"] < 100)
-    goal = f"Goal: under 100 microseconds of overhead a turn, everything but the doubles counted: {reached}.\n"
-    return f"## Overhead of a turn\n\n{text}\n{table(['', 'microseconds'], rows)}\n{goal}"
 
 
 if __name__ == "__main__":

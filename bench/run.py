@@ -1,6 +1,6 @@
 """Runs every benchmark, one after another, and writes bench/README.md: what `make bench` does.
 
-    python bench/run.py --trl-python PYTHON --model FOLDER [--quick] [--only sides]
+    python bench/run.py --trl-python PYTHON --model FOLDER [--quick] [--long] [--only sides packing]
 
 Nothing else should run on the machine meanwhile. A benchmark that fails leaves its last result where it was.
 """
@@ -15,51 +15,41 @@ import time
 from importlib.metadata import version
 from pathlib import Path
 
-HERE = Path(__file__).parent
-RESULTS = HERE / "results"
-
-
-def commands(options: argparse.Namespace) -> dict[str, list[str]]:
-    """Name of the result -> what writes it."""
-    quick = ["--quick"] if options.quick else []
-    sides = ["--trl-python", options.trl_python, "--model", str(options.model)]
-    return {
-        "driver_overhead": ["driver_overhead.py"],
-        "sandbox": ["sandbox.py", *quick],
-        "asynchronous": ["asynchronous.py", *quick],
-        "packing": ["packing.py", *quick],
-        "sides": ["sides.py", *sides, *quick],
-    }
+from pages.tables import FOLDER
+from report import BENCHES, RESULTS, Bench
 
 
 def main() -> None:
-    """Run them."""
+    """Run them, the shortest first."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--trl-python", required=True, help="the interpreter of TRL's virtual environment")
     parser.add_argument("--model", type=Path, required=True, help="what bench/model.py wrote")
-    parser.add_argument("--only", nargs="*", default=[], help="names of results")
+    parser.add_argument("--only", nargs="+", choices=[bench.name for bench in BENCHES], help="only these")
     parser.add_argument("--quick", action="store_true", help="small and few: to see that everything runs")
+    parser.add_argument("--long", action="store_true", help="also 128 rollouts of 8 turns beside TRL: an hour or more")
     options = parser.parse_args()
     RESULTS.mkdir(exist_ok=True)
     failed = []
-    for name, command in commands(options).items():
-        if options.only and name not in options.only:
-            continue
-        print(f"--- {name}", flush=True)
-        begin, out = time.monotonic(), RESULTS / f"{name}.json"
-        call = [sys.executable, str(HERE / command[0]), *command[1:]]
-        if name == "driver_overhead":  # it prints its result
-            done = subprocess.run(call, stdout=subprocess.PIPE, text=True)
-            if done.returncode == 0:
-                out.write_text(json.dumps(json.loads(done.stdout), indent=1) + "\n")
-        else:
-            done = subprocess.run([*call, "--out", str(out)])
-        failed += [name] if done.returncode else []
-        print(f"    {time.monotonic() - begin:.0f} s", flush=True)
+    for bench in reversed(BENCHES):
+        if options.only is None or bench.name in options.only:
+            print(f"--- {bench.name}", flush=True)
+            begin = time.monotonic()
+            failed += [bench.name] if subprocess.run(command(bench, options)).returncode else []
+            print(f"    {time.monotonic() - begin:.0f} s", flush=True)
     write_machine(options.trl_python)
-    subprocess.run([sys.executable, str(HERE / "report.py")], check=True)
+    subprocess.run([sys.executable, str(FOLDER / "report.py")], check=True)
     if failed:
         raise SystemExit(f"failed: {', '.join(failed)}")
+
+
+def command(bench: Bench, options: argparse.Namespace) -> list[str]:
+    """Its script with those of our options that it takes, writing into its result."""
+    words = [sys.executable, str(FOLDER / f"{bench.name}.py"), "--out", str(RESULTS / f"{bench.name}.json")]
+    for name in bench.options:
+        value, flag = getattr(options, name), "--" + name.replace("_", "-")
+        if value is not False:
+            words += [flag] if value is True else [flag, str(value)]
+    return words
 
 
 def write_machine(trl_python: str) -> None:

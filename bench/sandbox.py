@@ -1,9 +1,13 @@
 """Latency of one call to a Python tool: a warm session, embedded and under bubblewrap, against a process per call.
 
 A process per call is how VerlTool's `python_code` tool runs a program. It is measured twice: plain, and under the same
-bubblewrap as the session, since a plain process is no sandbox. The four take turns in every round.
+bubblewrap as the session, since a plain process is no sandbox. All of them take turns in every round.
 
-    python bench/sandbox.py --out results/sandbox.json
+A session has SESSION calls, as many as a long rollout makes, after a first one that is not counted. The state of an
+embedded session grows with every call, for it keeps the text of each program for later tracebacks, and a call takes
+longer the larger the state is. So sessions are also measured that have made LONG calls before.
+
+    python bench/sandbox.py --out bench/results/sandbox.json
 """
 
 from __future__ import annotations
@@ -17,6 +21,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -29,11 +34,40 @@ from handaxe.tools.sandbox.layout import layout_of
 
 CODE = "print(2+3)"
 GOALS = {"embedded": 30.0, "cpython": 5.0}
+SESSION = 50
+LONG = 1000
+SETTLE = 0.3
+"""Seconds in which the pool of sandboxes fills up again, so that nobody is timed while it does."""
 
 
 def session(tool: Tool) -> Callable[[], str]:
-    """One more call of a warm session."""
+    """One more call of a session."""
     return lambda: tool.run(ToolCall("python", {"code": CODE}, "c0")).content
+
+
+def sessions(make: Callable[[], Tool], count: int) -> list[float]:
+    """Seconds of each call but the first of `count` sessions, sorted."""
+    taken = []
+    for _ in range(count):
+        tool = make()
+        measure(session(tool), 1)
+        taken += measure(session(tool), SESSION)
+        tool.owner.close()
+    return sorted(taken)
+
+
+def after_many_calls() -> Callable[[], Tool]:
+    """Makes embedded sessions that have made LONG calls already."""
+    tool = python()
+    measure(session(tool), LONG)
+    state = tool.owner.snapshot()
+
+    def make() -> Tool:
+        again = python()
+        again.owner.restore(state)
+        return again
+
+    return make
 
 
 def process(words: list[str]) -> Callable[[], str]:
@@ -83,7 +117,7 @@ def first_calls(count: int) -> dict[str, float]:
     taken = []
     for _ in range(count):
         tool = cpython(packages=(), warm=2)
-        time.sleep(0.3)  # as between two rollouts: the pool fills up meanwhile
+        time.sleep(SETTLE)
         taken += measure(session(tool), 1)
         tool.owner.close()
     return {"median_ms": 1000 * statistics.median(taken), "greatest_ms": 1000 * max(taken)}
@@ -95,30 +129,34 @@ def main() -> None:
     parser.add_argument("--out", type=Path, help="JSON file to write")
     parser.add_argument("--quick", action="store_true", help="few calls, to see that it works")
     options = parser.parse_args()
-    rounds, calls, slow = (2, 20, 3) if options.quick else (5, 400, 40)
-    embedded, full = python(), cpython(packages=())
-    acts = {
-        "embedded": (session(embedded), calls),
-        "cpython": (session(full), calls),
-        "process": (process([sys.executable]), slow),
-        "process under bubblewrap": (process(bubblewrap()), slow),
+    rounds, count, slow = (2, 1, 3) if options.quick else (5, 8, 40)
+    plain, confined = process([sys.executable]), process(bubblewrap())
+    acts: dict[str, Callable[[], list[float]]] = {
+        "embedded": partial(sessions, python, count),
+        "embedded, long": partial(sessions, after_many_calls(), count),
+        "cpython": partial(sessions, partial(cpython, packages=()), count),
+        "process": partial(measure, plain, slow),
+        "process under bubblewrap": partial(measure, confined, slow),
     }
     taken: dict[str, list[list[float]]] = {name: [] for name in acts}
-    for act, _ in acts.values():
-        measure(act, 3)
+    for act in (partial(sessions, partial(cpython, packages=()), 1), plain, confined):
+        act()
     for _ in range(rounds):
-        for name, (act, count) in acts.items():
-            taken[name].append(measure(act, count))
+        for name, act in acts.items():
+            time.sleep(SETTLE)
+            taken[name].append(act())
     result = {name: summary(rounds) for name, rounds in taken.items()}
+    long = {**result.pop("embedded, long"), "calls_before": LONG}
     base = result["process"]["median_ms"]
     factors = {name: base / result[name]["median_ms"] for name in GOALS}
-    full.owner.close()
     report = {
         "command": " ".join(["python", "bench/sandbox.py", *(["--quick"] if options.quick else [])]),
         "machine": {"python": platform.python_version(), "processors": os.cpu_count(), "system": platform.release()},
         "code": CODE,
         "rounds": rounds,
+        "calls_of_a_session": SESSION,
         "calls": result,
+        "embedded_after_many_calls": long,
         "faster_than_a_process": factors,
         "goals": GOALS,
         "reached": {name: factors[name] >= goal for name, goal in GOALS.items()},
@@ -140,6 +178,8 @@ def show(report: dict[str, Any]) -> None:
         verdict = "reached" if report["reached"][name] else "missed"
         goal = f"the goal of {report['goals'][name]:.0f} is {verdict}"
         print(f"{name}: {factor:.0f} times faster than a process per call; {goal}")
+    long = report["embedded_after_many_calls"]
+    print(f"embedded after {long['calls_before']} calls of the same session: median {long['median_ms']:.3f} ms")
     first = report["first_call_of_a_session"]
     print(f"first call of a CPython session: median {first['median_ms']:.1f}, greatest {first['greatest_ms']:.1f} ms")
 

@@ -3,10 +3,11 @@
     python bench/sides.py --trl-python bench/.venv-trl/bin/python --model FOLDER --out bench/results/sides.json
 
 Each side is a process of its own that holds the model and takes one step when it is told to: write one JSON line with
-the setting, read {"ready": true}, then write "go" and read {"seconds": ...} for every step. The two are told in turn,
-so that a machine that drifts drifts for both; the first step of each is not counted.
+the setting, read {"ready": true}, then write "go" and read {"seconds": ...} for every step. They are told in turn,
+so that a machine that drifts drifts for all; the first step of each is not counted.
 
-    bound   what no driver can beat: the same side's step without waits, plus the longest waiting of one rollout
+Where tools wait, a third process takes the steps of handaxe without waits: with the longest waiting of one rollout,
+which is written down too, they give the bound that no driver can beat.
 """
 
 import argparse
@@ -83,7 +84,7 @@ def measure(case: dict[str, Any], options: argparse.Namespace) -> dict[str, Any]
             "model": str(options.model),
             "threads": options.threads,
             "waits": seconds,
-            "reply": LONG_REPLY if case.get("long") else REPLY,
+            "reply": LONG_REPLY if case["bench"] == "history" else REPLY,
             "rollouts": rollouts,
             "turns": turns,
             "group_size": 8,
@@ -95,41 +96,51 @@ def measure(case: dict[str, Any], options: argparse.Namespace) -> dict[str, Any]
             "steps": rounds + 1,
             "folder": folder,
         }
-        sides = {
-            "handaxe": Side(sys.executable, "side_handaxe.py", setting),
-            "trl": Side(options.trl_python, "side_trl.py", setting),
-        }
+        sides: dict[str, Side] = {}
+        taken: dict[str, list[dict[str, float]]] = {}
         try:
-            taken: dict[str, list[dict[str, float]]] = {name: [] for name in sides}
+            sides["handaxe"] = Side(sys.executable, "side_handaxe.py", setting)
+            sides["trl"] = Side(options.trl_python, "side_trl.py", setting)
+            if any(seconds):
+                sides["handaxe, no waits"] = Side(sys.executable, "side_handaxe.py", setting | {"waits": [0.0]})
             for _ in range(rounds + 1):
                 for name, side in sides.items():
-                    taken[name].append(side.ask("go"))
+                    taken.setdefault(name, []).append(side.ask("go"))
         finally:
             for side in sides.values():
                 side.close()
+    calls = {name: {int(one["calls"]) for one in steps} for name, steps in taken.items()}
+    if any(made != {rollouts * turns} for made in calls.values()):
+        raise SystemExit(f"{case}: not every side made {rollouts * turns} calls in every step: {calls}")
     found = {name: [one["seconds"] for one in steps[1:]] for name, steps in taken.items()}
     last = {name: steps[-1] for name, steps in taken.items()}
     return case | {"waiting": critical(seconds, rollouts, turns), "seconds": found, "last": last}
 
 
 def cases(quick: bool, long: bool) -> list[dict[str, Any]]:
-    """What is measured. The longest ones have fewer rounds, which the table says, or need --long."""
+    """What is measured. The longest ones have fewer rounds, which the table says, or need --long as well."""
+
+    def latency(rollouts: int, turns: int, rounds: int, kinds: tuple[str, ...]) -> list[dict[str, Any]]:
+        return [{"bench": "latency", "rollouts": rollouts, "turns": turns, "wait": w, "rounds": rounds} for w in kinds]
+
+    def at_once(bench: str, rollouts: int, turns: int, rounds: int) -> dict[str, Any]:
+        return {"bench": bench, "rollouts": rollouts, "turns": turns, "wait": "0ms", "rounds": rounds}
+
     if quick:
-        return [{"bench": "latency", "rollouts": 16, "turns": 1, "wait": w, "rounds": 1} for w in ("0ms", "250ms")] + [
-            {"bench": "plain", "rollouts": 16, "turns": 0, "wait": "0ms", "rounds": 1}
-        ]
+        return [*latency(16, 1, 1, ("0ms", "250ms")), at_once("history", 8, 2, 1), at_once("plain", 16, 0, 1)]
     kinds = ("0ms", "50ms", "250ms", "heavy")
-    out = [{"bench": "latency", "rollouts": 16, "turns": 1, "wait": w, "rounds": 5} for w in kinds]
-    out += [{"bench": "plain", "rollouts": r, "turns": 0, "wait": "0ms", "rounds": 5} for r in (16, 64)]
-    out += [{"bench": "history", "rollouts": 8, "turns": 8, "wait": "0ms", "rounds": 5, "long": True}]
-    out += [{"bench": "latency", "rollouts": 16, "turns": 8, "wait": w, "rounds": 3} for w in ("0ms", "250ms", "heavy")]
-    out += [{"bench": "latency", "rollouts": 128, "turns": 1, "wait": w, "rounds": 3} for w in ("0ms", "250ms")]
-    out += [{"bench": "history", "rollouts": 8, "turns": 32, "wait": "0ms", "rounds": 1, "long": True}]
-    if long:
-        out += [{"bench": "latency", "rollouts": 16, "turns": 8, "wait": "50ms", "rounds": 5}]
-        out += [{"bench": "latency", "rollouts": 128, "turns": 1, "wait": w, "rounds": 5} for w in ("50ms", "heavy")]
-        out += [{"bench": "latency", "rollouts": 128, "turns": 8, "wait": w, "rounds": 3} for w in kinds]
-    return out
+    out = [*latency(16, 1, 5, kinds), *latency(16, 8, 5, kinds), *latency(128, 1, 5, kinds)]
+    out += [at_once("history", 8, 8, 5), at_once("history", 8, 32, 3)]
+    out += [at_once("plain", rollouts, 0, 5) for rollouts in (16, 64)]
+    return out + (latency(128, 8, 3, ("0ms", "250ms", "50ms", "heavy")) if long else [])
+
+
+def merged(found: list[dict[str, Any]], case: dict[str, Any]) -> list[dict[str, Any]]:
+    """With a case, in place of what was found of it before."""
+    same = [all(one[key] == case[key] for key in ("bench", "rollouts", "turns", "wait")) for one in found]
+    if not any(same):
+        return [*found, case]
+    return [case if old else one for one, old in zip(found, same)]
 
 
 def main() -> None:
@@ -139,20 +150,24 @@ def main() -> None:
     parser.add_argument("--model", type=Path, required=True, help="what bench/model.py wrote")
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--threads", type=int, default=1, help="of torch, on each side")
-    parser.add_argument("--only", default="", help="latency, history or plain")
     parser.add_argument("--quick", action="store_true", help="a few cases, one round each")
-    parser.add_argument("--long", action="store_true", help="also 128 rollouts of 8 turns, and more waits: hours")
-    parser.add_argument("--rollouts", type=int, help="only cases of so many rollouts")
-    parser.add_argument("--append", action="store_true", help="keep the cases that are in the file")
+    parser.add_argument("--long", action="store_true", help="also 128 rollouts of 8 turns: an hour or more")
+    parser.add_argument("--only", nargs="+", choices=("latency", "history", "plain"), help="only these")
+    parser.add_argument("--rollouts", type=int, nargs="+", help="only cases of so many rollouts")
+    parser.add_argument("--turns", type=int, nargs="+", help="only cases of so many tool turns")
+    parser.add_argument("--rounds", type=int, help="steps of each side that count, instead of what is usual")
+    parser.add_argument("--append", action="store_true", help="keep the cases in the file; those measured are replaced")
     options = parser.parse_args()
-    found = json.loads(options.out.read_text())["cases"] if options.append else []
+    wanted = {"bench": options.only, "rollouts": options.rollouts, "turns": options.turns}
+    found = json.loads(options.out.read_text())["cases"] if options.append and options.out.exists() else []
     for case in cases(options.quick, options.long):
-        if (options.only and case["bench"] != options.only) or options.rollouts not in (None, case["rollouts"]):
+        if any(values is not None and case[key] not in values for key, values in wanted.items()):
             continue
-        found.append(measure(case, options))
-        medians = {name: statistics.median(values) for name, values in found[-1]["seconds"].items()}
-        ratio = medians["trl"] / medians["handaxe"]
-        print(f"{case}: handaxe {medians['handaxe']:.2f} s, trl {medians['trl']:.2f} s, {ratio:.1f} x", flush=True)
+        measured = measure(case | {"rounds": options.rounds or case["rounds"]}, options)
+        found = merged(found, measured)
+        medians = {name: statistics.median(values) for name, values in measured["seconds"].items()}
+        shown = ", ".join(f"{name} {value:.2f} s" for name, value in medians.items())
+        print(f"{case}: {shown}; {medians['trl'] / medians['handaxe']:.1f} x", flush=True)
         options.out.parent.mkdir(parents=True, exist_ok=True)
         options.out.write_text(json.dumps({"threads": options.threads, "cases": found}, indent=1) + "\n")
 

@@ -1,0 +1,25 @@
+"""What a turn costs besides sampling and tools."""
+
+from typing import Any
+
+from pages.tables import spread, table, verdict
+
+NAMES = {
+    "turn_us": "a turn of `linear`, environment called in a thread",
+    "turn_async_us": "a turn of `linear`, environment awaited",
+    "driver_us": "the driver alone",
+    "doubles_us": "the scripted engine and environment alone",
+}
+
+
+def section(found: dict[str, Any]) -> str:
+    """Microseconds of a turn."""
+    rows = [[text, spread(found["runs"][name], 1)] for name, text in NAMES.items()]
+    text = (
+        f"{found['live']} rollouts alive at the same time in one process, {found['turns']} turns each, with a scripted "
+        "policy and an environment that answers at once. Command: "
+        f"`python bench/driver_overhead.py --turns {found['turns']} --runs {len(found['runs']['turn_us'])}`.\n"
+    )
+    reached = verdict(found["turn_us"] - found["doubles_us"] < 100)
+    goal = f"Goal: under 100 microseconds of overhead a turn, everything but the doubles counted: {reached}.\n"
+    return f"{text}\n{table(['', 'microseconds'], rows)}\n{goal}"
