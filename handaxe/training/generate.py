@@ -19,7 +19,7 @@ from handaxe.training.endings import Treatment
 from handaxe.training.gate import may_launch
 from handaxe.training.group_play import GroupPlay, Tried
 
-__all__ = ["Pace", "Placed", "Player", "draws"]
+__all__ = ["Pace", "Placed", "Player", "carried_out", "draws"]
 
 
 class Placed(NamedTuple):
@@ -101,6 +101,12 @@ def draws(tasks: Curriculum, step: int, *, groups: int, rounds: int) -> Iterator
             yield drawn
 
 
+def carried_out(work: Work) -> RolloutPlan:
+    """A plan of nothing but this work, for `Player.beside`."""
+    yield work
+    return []
+
+
 class Player:
     """Plays groups; a context manager, and Stateful: on resume, what was in flight is launched again from its tasks.
 
@@ -132,6 +138,7 @@ class Player:
         self._treatment, self._retries = treatment, retries
         self._playing: list[GroupPlay] = []
         self._groups: dict[str, GroupPlay] = {}
+        self._beside, self._plans = set[str](), 0
         self._launched = 0  # steps whose groups were launched
         self._again: list[dict[str, Any]] = []
 
@@ -169,7 +176,7 @@ class Player:
                 self._launch(step, drawn, Counter())
             self._launched = step + 1
             yield self._finishing(step, progress)
-        elif self.pace.staleness or self._launched > step:
+        elif self.pace.staleness:
             while self._launched < self.pace.steps and self._may_launch(step):
                 for drawn in draws(tasks, self._launched, groups=self.pace.groups, rounds=1):
                     self._launch(self._launched, drawn, Counter())
@@ -181,17 +188,19 @@ class Player:
                 self._launch(step, drawn, seen)
                 yield self._finishing(step, progress)
 
-    def beside(self, work: Work) -> None:
-        """Do some work, such as training elsewhere, and play on under the weights of now until it is done."""
-        over = list[bool]()
+    def beside(self, plan: RolloutPlan) -> None:
+        """Take up a plan that is nobody's attempt, such as rewarding a group: it goes on whenever attempts are played.
 
-        def plan() -> RolloutPlan:
-            yield work
-            over.append(True)
-            return []
+        Its end is not told; `wait` for it.
+        """
+        attempt = self._attempt(-1, Task("beside", ()), self._plans)
+        self._plans += 1
+        self._beside.add(attempt.id)
+        self._driver.add(attempt, lambda attempt: plan)
 
-        self._driver.add(self._attempt(-1, Task("beside", ()), 0), lambda attempt: plan())
-        while not over:
+    def wait(self) -> None:
+        """Play on, under the weights of now, until every plan of `beside` is over."""
+        while self._beside:
             self._take(self._driver.advance())
 
     def state_dict(self) -> dict[str, Any]:
@@ -254,9 +263,10 @@ class Player:
         left = {attempt.id for attempt, _ in ended}
         for attempt, trajectories in ended:
             left.discard(attempt.id)
-            group = self._groups.pop(attempt.id, None)
-            if group is None:
-                continue  # what `beside` added
+            if attempt.id in self._beside:
+                self._beside.remove(attempt.id)
+                continue
+            group = self._groups.pop(attempt.id)
             start, stop = group.ended(attempt, trajectories)
             self._start(group, start)
             if stop:

@@ -14,7 +14,7 @@ from handaxe.slots import ChatFormat, Credit, Curriculum, Engine, EnvFactory, Lo
 from handaxe.training.about import describe
 from handaxe.training.endings import DEFAULT, Treatment, treatments
 from handaxe.training.gate import token_ages
-from handaxe.training.generate import Pace, Player
+from handaxe.training.generate import Pace, Player, carried_out
 from handaxe.training.group_play import Tried
 from handaxe.training.loggers import Logger
 from handaxe.training.measure import Clock, group_metrics, settle
@@ -62,6 +62,7 @@ def train(
     retries: int = 1,
     workers: int | Executor = 8,
     lockstep: bool = False,
+    reward_beside: bool = False,
     spare: int = 0,
     stop_when: StopRule | None = None,
     segment_tokens: int | None = None,
@@ -76,14 +77,14 @@ def train(
 
     Args:
         engine, format, env, tasks, rollout, reward, credit, loss, select, sampling: the roles; see handaxe.slots.
-        steps: steps in all, those before a resume included.
-        groups, group_size: tasks a step, attempts a task.
-        learning_rate: a number, or a function of the step (see training.schedule).
+        steps: steps in all, those before a resume included; >= 0.
+        groups, group_size: tasks a step, attempts a task; >= 1.
+        learning_rate: of the optimiser, > 0; or a function of the step, from 0 (see training.schedule).
         epochs, minibatches: passes over what a step selected; optimiser steps a pass, each on a random part of the
-            rollouts with denominators of its own.
-        micro_batch_rows: rows in one forward and backward; changes memory and time, not the result.
-        rounds: most generation rounds a step. With 2 or more, generation goes on until `groups` of all groups of the
-            step are selected, and those beyond are left out (DAPO).
+            rollouts with denominators of its own; >= 1.
+        micro_batch_rows: sequences in one forward and backward, >= 1; changes memory and time, not the result.
+        rounds: most generation rounds a step, >= 1. With 2 or more, generation goes on until `groups` of all groups of
+            the step are selected, and those beyond are left out (DAPO).
         on_ending: what is done with an attempt by the way it ended; see training.endings.
         annotate: features the engine measures on every scored sequence before credit: old_logp, ref_logp, value,
             entropy, collision.
@@ -91,23 +92,27 @@ def train(
             and after the last; 0 is never.
         seed: every draw derives from it.
         out: the run's folder, for record and checkpoints; None keeps nothing.
-        resume: go on after the last checkpoint in `out`, bit for bit with lockstep; starts anew when there is none.
-            Groups that were under way are launched again.
-        retries: how often an attempt that ended in something to "retry" is tried again.
-        workers: environments that act at the same time, or who carries out what they are asked.
+        loggers: called with the step and its metrics, after each; closed at the end.
+        progress: whether a bar is shown on stderr.
+        resume: go on after the last checkpoint in `out`; starts anew when there is none. In lockstep, with staleness 0
+            and no segments, bit for bit; else groups that were under way are launched again, from their beginning.
+        retries: how often an attempt that ended in something to "retry" is tried again; >= 0.
+        workers: threads for environments, >= 1; or who carries out what they are asked.
         lockstep: sample everybody who speaks in one batch, then let everybody act: the same bits whatever the tools'
             timing. False lets nobody wait for another one's tool; log-probs then agree within rounding.
-        spare: attempts a group beyond group_size. The first group_size that end are kept, the others stopped.
+        reward_beside: call the reward in one of the workers' threads, for one group at a time, while the others are
+            played on: for a judge that is waited for. Many rewards need the main thread; see docs/asynchronous.md.
+        spare: attempts a group beyond group_size, >= 0. The first group_size that end are kept, the others stopped.
         stop_when: whether the rest of a group is stopped; see rollouts.stopping. What is stopped is never scored.
-        segment_tokens, segment_calls: how much an attempt may add in one step, each or both. Who needs more is held and
-            goes on first in the next step, under the new weights; a group trains once all of it has ended. `groups`
-            are in play at a time, so a step trains that many at most.
-        staleness: most steps that a trained token may be old. Groups are launched so many steps ahead, and their tools
-            work during the update. 0 launches a step's groups in that step. See docs/asynchronous.md.
+        segment_tokens, segment_calls: how much an attempt may add in one step, >= 1, each or both. Who needs more is
+            held and goes on first in the next step, under the new weights; a group trains once all of it has ended.
+            `groups` are in play at a time, so a step trains that many at most.
+        staleness: most steps that a trained token may be old, >= 0. Groups are launched so many steps ahead, and their
+            tools work during the update. 0 launches a step's groups in that step. See docs/asynchronous.md.
         meanwhile: given what will train, work that the update waits for while later groups are played on under the old
             weights, such as training on another machine.
-        checkpoint_every, keep_checkpoints: steps between checkpoints, and how many of them stay. The last step and
-            Ctrl-C always write one.
+        checkpoint_every, keep_checkpoints: steps between checkpoints, and how many of them stay; >= 1. The last step
+            and Ctrl-C always write one.
         recipe: JSON facts on where these arguments came from, kept in recipe.json.
 
     Returns:
@@ -128,6 +133,7 @@ def train(
     play = Player(*roles, treatment=treatment, pace=pace, retries=retries, workers=workers, seed=seed)
     parts = {"tasks": tasks, "env": env, "rollout": rollout, "reward": reward, "credit": credit}
     parts |= {"select": select, "loss": loss, "learning_rate": learning_rate} | ({"play": play} if pace.carries else {})
+    beside = play if reward_beside else None
     keep = Keep(out, resume, checkpoint_every, keep_checkpoints)
     run = Run(engine, parts, steps, about, keep, EvaluateEvery(evaluate, eval_every), loggers, progress)
     with run, play:
@@ -135,7 +141,9 @@ def train(
             clock, choose = Clock(), restarting(select) if rounds > 1 else select
             tried, rated, selected = list[Tried](), list[Rated](), list[Rated]()
             for finishing in play.rounds(tasks, step, run.playing):
-                stream = Streaming(reward, engine, annotate, treatment=treatment, retries=retries, clock=clock)
+                stream = Streaming(
+                    reward, engine, annotate, beside=beside, treatment=treatment, retries=retries, clock=clock
+                )
                 for placed in clock.over("sampling", finishing):
                     stream(placed)
                 fresh = stream.rate(credit)
@@ -147,7 +155,8 @@ def train(
             trained = selected[:groups] if rounds > 1 else selected
             if meanwhile is not None:
                 with clock("sampling"):
-                    play.beside(meanwhile(trained))
+                    play.beside(carried_out(meanwhile(trained)))
+                    play.wait()
             with clock("update"):
                 learned = update(
                     engine,

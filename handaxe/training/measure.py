@@ -95,7 +95,8 @@ def group_metrics(groups: list[GroupRecord], seconds: dict[str, float]) -> dict[
     ending/KIND, reply/STATUS  counts over everything generated
     groups, groups/FATE        how many groups, and what became of them; groups/zero_advantage, groups/lone
     trained_share              of the generated trajectories
-    seconds/PHASE              wall time; seconds/tools is the sum over calls, which run side by side
+    seconds/PHASE              wall time, of rewards beside sampling only what was waited for at the end;
+                               seconds/tools is the sum over calls, which run side by side
     tokens_per_second          sampled tokens over the wall time of sampling
     stopped, stopped/share     attempts stopped since they were no longer needed, and their share of the generated ones
     stopped/tokens, /turns     means over those, up to the stop: where they exceed tokens and turns, what is kept is

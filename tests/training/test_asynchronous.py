@@ -1,14 +1,16 @@
 """Training ahead of itself, in segments, with spare attempts: what is guaranteed, and what it costs."""
 
 import random
+import time
 from collections import Counter
 from pathlib import Path
+from threading import Event
 
 import numpy as np
 import pytest
 import torch
 
-from handaxe.errors import InputError
+from handaxe.errors import CheckpointError, InputError
 from handaxe.exchange import EnvReply, Work
 from handaxe.losses.corrections.mis import mis
 from handaxe.losses.corrections.tis import tis
@@ -135,13 +137,23 @@ def test_killed_at_random_and_resumed_no_task_is_lost_or_trained_twice(world, tm
     """Groups in flight at a kill are launched again: every task in its step, every attempt once."""
     steps, rng = 6, random.Random(3)
     start_child(Path(world.__file__), "resume_ahead", (tmp_path / "warm", 1, 0.0)).join()
-    after = [rng.uniform(0.1, 0.6) for _ in range(6)]
+    after = sorted(rng.uniform(0.1, 0.6) for _ in range(6))  # the first one comes long before the end
     kills = kill_until_done(Path(world.__file__), "resume_ahead", (tmp_path / "run", steps, 0.05), after=after)
     assert kills >= 1
     groups = everything(tmp_path / "run")
     assert [(one.group.step, one.group.task.id) for one in groups] == [(k // 2, f"t{k}") for k in range(2 * steps)]
     names = [trajectory.id for one in groups for trajectory in one.group]
     assert len(names) == len(set(names)) == 8 * steps
+
+
+def test_a_run_ahead_is_not_resumed_as_one_that_is_not(world, tmp_path):
+    """Nor the other way round: what was under way would be lost."""
+    train(**world.arguments(steps=1, staleness=1, out=tmp_path / "ahead"))
+    with pytest.raises(CheckpointError, match="holds the state of .*'play'"):
+        train(**world.arguments(steps=2, out=tmp_path / "ahead", resume=True))
+    train(**world.arguments(steps=1, out=tmp_path / "not"))
+    with pytest.raises(CheckpointError, match="this run needs that of .*'play'"):
+        train(**world.arguments(steps=2, segment_tokens=5, out=tmp_path / "not", resume=True))
 
 
 def seconds_taken(world, **options):
@@ -186,6 +198,88 @@ def test_decoupled_ppo_of_the_paper():
     for correction, second in ((tis(cap=5), -5 * 1.2), (mis(cap=5, floor=0), 0.0)):
         loss = policy(ratio=token(), surrogate=clip(), reduction=token_mean(), correction=correction)
         assert float(loss(out, batch).value) == pytest.approx((-1.7902 + second) / 2, abs=1e-4)
+
+
+# --- rewards beside sampling ---------------------------------------------------------------------------------------
+
+
+def judged(world, **options):
+    """A run, its reward beside, in which t1 speaks again only once the judge of t0 is at work, which in turn waits for
+    that: called in the thread that samples, it would wait for ever."""
+    judging, spoken = Event(), Event()
+
+    class Waiting(world.Chat):
+        def step(self, turn, *, seed):
+            if self.task.id == "t1" and turn.calls:
+                assert judging.wait(60)
+            elif self.task.id == "t1":
+                spoken.set()
+            return super().step(turn, seed=seed)
+
+    def reward(group):
+        if group.task.id == "t0":
+            judging.set()
+            assert spoken.wait(60)
+        return world.small_bytes(group)
+
+    roles = {"engine": talking(world), "env": Waiting, "reward": reward, "tasks": numbered(world, 9)}
+    result = train(**world.arguments(**roles, group_size=1, workers=2, lockstep=False, reward_beside=True, **options))
+    assert [m["ending/completed"] for m in result.metrics] == [options["groups"]] * options["steps"]
+
+
+def test_a_judge_holds_nobody_back_who_samples(world):
+    judged(world, groups=2, steps=1)
+
+
+def test_a_judge_of_the_last_group_does_not_hold_back_the_next_step(world):
+    """With staleness, the groups of the step after it are played on while the last group of this one is judged."""
+    judged(world, groups=1, steps=2, staleness=1)
+
+
+@pytest.mark.parametrize("options", [{}, {"staleness": 1}, {"segment_calls": 1}], ids=str)
+def test_how_long_rewards_take_changes_no_bit(world, options):
+    """In lockstep; the curriculum and credit remember, so would show any other order."""
+
+    def weights(pause, beside):
+        rng, engine = random.Random(1), world.make_engine()
+
+        def reward(group):
+            time.sleep(pause * rng.random())
+            return world.small_bytes(group)
+
+        train(**world.arguments(engine=engine, reward=reward, reward_beside=beside, **options))
+        return world.weights(engine)
+
+    beside = weights(0.0, True)
+    assert world.same(beside, weights(0.02, True))
+    assert "staleness" in options or world.same(beside, weights(0.0, False))
+
+
+@pytest.mark.parametrize("beside", [True, False])
+def test_a_run_whose_reward_remembers_resumes_bit_for_bit(world, tmp_path, beside):
+    """The reward has seen exactly the groups of the steps that are done."""
+
+    class Counts:
+        seen = 0
+
+        def __call__(self, group):
+            self.seen += 1
+            scores = world.small_bytes(group)
+            return Scores(scores.outcome * self.seen)
+
+        def state_dict(self):
+            return {"seen": self.seen}
+
+        def load_state_dict(self, state):
+            self.seen = state["seen"]
+
+    def weights(steps, **options):
+        engine = world.make_engine()
+        train(**world.arguments(engine=engine, reward=Counts(), reward_beside=beside, steps=steps, **options))
+        return world.weights(engine)
+
+    weights(2, out=tmp_path)
+    assert world.same(weights(4), weights(4, out=tmp_path, resume=True))
 
 
 # --- segments ------------------------------------------------------------------------------------------------------

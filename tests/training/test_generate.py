@@ -10,7 +10,7 @@ from handaxe.rollouts.linear import linear
 from handaxe.selection.in_order import in_order
 from handaxe.testing.simulated import SimulatedClock, SimulatedEngine, SimulatedWorkers
 from handaxe.training.endings import treatments
-from handaxe.training.generate import Pace, Player, draws
+from handaxe.training.generate import Pace, Player, carried_out, draws
 
 
 def player(world, *, on_ending=None, retries=1, engine=None, workers=2, sampling=None, turns=2, **pace):
@@ -234,19 +234,6 @@ def test_what_was_in_flight_is_launched_again(world):
     assert ["1/t2/0", "1/t2/1"] in found[0]  # the very attempts that were under way
 
 
-def test_a_run_that_goes_on_without_staleness_loses_nothing(world):
-    tasks = in_order([world.task(f"t{i}") for i in range(20)], shuffle=False)
-    play, _ = simulated(world, lambda act: 1.0, groups=2, group_size=1, staleness=2)
-    with play:
-        names = [p.tried.group.task.id for finishing in play.rounds(tasks, 0) for p in finishing]
-    other, _ = simulated(world, lambda act: 1.0, groups=2, group_size=1)
-    other.load_state_dict(play.state_dict())
-    with other:
-        for step in range(1, 5):
-            names += [p.tried.group.task.id for finishing in other.rounds(tasks, step) for p in finishing]
-    assert sorted(names) == sorted(f"t{i}" for i in range(10))
-
-
 def test_beside_other_work_attempts_are_played_on(world):
     """While 100 s of training elsewhere go by, the groups of the next step finish."""
     play, clock = simulated(world, lambda act: 10.0, groups=1, group_size=2, staleness=1)
@@ -255,7 +242,8 @@ def test_beside_other_work_attempts_are_played_on(world):
         for finishing in play.rounds(tasks, 0):
             list(finishing)
         before = clock.now
-        play.beside(play._workers.takes(100.0))
+        play.beside(carried_out(play._workers.takes(100.0)))
+        play.wait()
         assert clock.now == before + 100 and play.held == 1 and not play._groups
 
 

@@ -117,6 +117,13 @@ def test_a_claim_against_another_run_holds_where_the_intervals_do_not_meet(direc
     assert "Compared with: `handaxe train x`" in text
 
 
+def test_what_a_baseline_came_to_is_told_too():
+    entry = ENTRY._replace(metric="seconds", direction="down", baseline="slow")
+    other = result("higher")._replace(training={"seconds": {"value": 2.0, "low": 1.8, "high": 2.2}})
+    text = papers_page([entry], {}, {"first": measured(1.0, 0.9, 1.1)}, {"first": other})
+    assert "the claim holds (one seed)" in text and "\n    - pass@1 0.500 [0.250, -] -> 0.750 [0.500, 1.000]" in text
+
+
 def test_a_baseline_that_did_not_measure_it_decides_nothing():
     entry = ENTRY._replace(metric="seconds", baseline="slow")
     text = papers_page([entry], {}, {"first": measured(1, 1, 1)}, {"first": result("higher")})
