@@ -103,10 +103,8 @@ class Message:
 
 @dataclass(frozen=True)
 class Task:
-    """One thing to try. `tools` names the tools offered; () offers none, None all that the environment has.
-
-    `answer` is what a reward compares with (None: no reference answer). `metadata` is JSON.
-    """
+    """One thing to try. `tools` names the tools offered: () none, None all that the environment has. `answer` is what a
+    reward compares with (None: no reference answer). `metadata` is JSON."""
 
     id: str
     messages: tuple[Message, ...]

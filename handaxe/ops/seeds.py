@@ -1,6 +1,6 @@
 """Seeds derived from what they are for, so that neither order nor the number of workers changes a draw."""
 
-import hashlib
+from hashlib import blake2b
 
 import numpy as np
 
@@ -13,8 +13,8 @@ def derive_seed(*parts: str | int) -> int:
     Example:
         derive_seed(0, 3, "sum-17", 2) is the same number on every machine, and unlike derive_seed(0, 32, ...).
     """
-    path = "\x1f".join(f"{type(part).__name__}:{part}" for part in parts)
-    return int.from_bytes(hashlib.blake2b(path.encode(), digest_size=8).digest(), "big") >> 1
+    path = "\x1f".join([f"{type(part).__name__}:{part}" for part in parts])
+    return int.from_bytes(blake2b(path.encode(), digest_size=8).digest(), "big") >> 1
 
 
 def generator(*parts: str | int) -> np.random.Generator:

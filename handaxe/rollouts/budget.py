@@ -23,6 +23,11 @@ class Budget:
     cost     of sampling and tools, in the unit the tools declare, > 0. Looked at before each turn
 
     An attempt that needs more ends truncated for "budget". One that ends by itself is completed, whatever it used.
+
+    Example:
+        linear(max_turns=8, budget=Budget(tokens=512, calls=3), tell_budget=True)
+
+    Idea: bound what an attempt costs and not only its turns, and a policy that is told can learn to spend.
     """
 
     tokens: int | None = None
@@ -63,7 +68,7 @@ class Spent(NamedTuple):
 
 
 class Left(NamedTuple):
-    """What is left; None where there is no bound."""
+    """What is left, never below 0; None where there is no bound."""
 
     turns: int
     tokens: int | None = None
@@ -74,7 +79,7 @@ class Left(NamedTuple):
     @property
     def nothing(self) -> bool:
         """Whether no further turn may be begun for want of tokens, seconds or cost."""
-        return any(x is not None and x <= 0 for x in (self.tokens, self.seconds, self.cost))
+        return 0 in (self.tokens, self.seconds, self.cost)
 
 
 Tell = Callable[[Left], str]

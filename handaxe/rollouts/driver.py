@@ -52,7 +52,7 @@ def run(
         attempt as infra_error; an exception of the engine closes every attempt and is raised.
     """
     results: dict[str, list[Trajectory]] = {}
-    with closing(Driver(engine, workers=workers, lockstep=lockstep)) as driver:
+    with closing(Driver(engine, workers=workers, lockstep=lockstep)) as driver, fewer_collections(len(attempts)):
         for attempt in attempts:
             driver.add(attempt, rollout)
         while driver.live:
@@ -82,6 +82,8 @@ class Driver:
 
     Example:
         driver.add(attempt, linear()); while driver.live: for attempt, trajectories in driver.advance(): ...
+
+    Idea: an event loop over generators; a turn's end frees a place in the decoder at once, and a tool holds none.
     """
 
     def __init__(self, engine: Engine, *, workers: int | Executor = 8, lockstep: bool = False):
@@ -122,7 +124,7 @@ class Driver:
     def advance(self) -> list[Finished]:
         """Go on until an attempt is over, or several at once; [] when none is live, or all are held."""
         floor = self._floor
-        with self._closed_by_errors(), fewer_collections():
+        with self._closed_by_errors(), fewer_collections(len(floor.live)):
             while not floor.over and floor.moving:
                 self._round()
         over = [Finished(live.attempt, trajectories) for live, trajectories in floor.over.values()]
@@ -158,6 +160,8 @@ class Driver:
 
         Raises:
             InputError: a limit below 1.
+
+        Paper: AgentMath, arXiv:2512.20745, agentic partial rollout.
         """
         if any(limit is not None and limit < 1 for limit in (tokens, calls)):
             raise InputError(f"a segment of {tokens} tokens and {calls} calls never ends an attempt; give 1 or more")

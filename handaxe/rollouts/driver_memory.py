@@ -7,18 +7,23 @@ from contextlib import contextmanager
 __all__ = ["fewer_collections"]
 
 YOUNG, MIDDLE, OLD = 50_000, 20, 20
+EACH = 50
+"""About as many objects as a live rollout has: a look is worth its price once there are as many new ones."""
 
 
 @contextmanager
-def fewer_collections() -> Iterator[None]:
-    """Raise the thresholds of automatic collection to at least (50,000, 20, 20) objects, for as long as it lasts.
+def fewer_collections(live: int) -> Iterator[None]:
+    """Raise the thresholds of automatic collection while this many rollouts are live, for as long as it lasts.
 
-    With ten thousand live rollouts the usual thresholds, 700 objects, cost more than everything else that the driver
-    does: records are made by the thousand and none of them is garbage. What was switched off stays off.
+    The first becomes 50 objects a live rollout and at least 50,000, the others 20; what is higher stays, and what was
+    switched off stays off. With ten thousand live rollouts the usual 700 objects cost more than everything else that
+    the driver does: records are made by the thousand and none of them is garbage.
+
+    Idea: count in what is alive, and the price of a rollout's turn does not grow with the number of rollouts.
     """
     before = gc.get_threshold()
     if before[0]:
-        gc.set_threshold(max(before[0], YOUNG), max(before[1], MIDDLE), max(before[2], OLD))
+        gc.set_threshold(max(before[0], YOUNG, EACH * live), max(before[1], MIDDLE), max(before[2], OLD))
     try:
         yield
     finally:

@@ -64,13 +64,15 @@ class Beginning(NamedTuple):
 
 
 class Play:
-    """One attempt. Read `messages`, `tools`, `turns`, `tracks` (one a sequence) and `marks` (one a turn, the next
-    included), and leave them as they are.
+    """One attempt. Read `messages`, `tools`, `turns`, `tracks` (one a sequence) and, where the rules say snapshots,
+    `marks` (one a turn, the next included), and leave them as they are.
 
     Args:
         attempt: what is played.
         rules: how.
         beginning: what it shares with another play; nothing unless told otherwise.
+
+    Idea: the loop of every tool-using agent, cut open between turns for whoever wants to branch or look there.
     """
 
     def __init__(self, attempt: Attempt, rules: Rules, *, beginning: Beginning | None = None):
@@ -181,19 +183,11 @@ class Play:
     def _record(self, k: int, completion: Completion, seed: int) -> Turn:
         start, stop = self.tracks[-1].sampled(completion, turn=k)
         read = self.attempt.format.parse(completion.ids, self.tools)
-        calls = tuple(ToolCall(call.name, call.arguments, f"t{k}{call.id}") for call in read.calls)
+        calls = tuple([ToolCall(call.name, call.arguments, f"t{k}{call.id}") for call in read.calls])
         parsed = ParsedTurn(read.text, calls, read.errors, read.raw)
-        turn = Turn(
-            sequence=len(self.tracks) - 1,
-            start=start,
-            stop=stop,
-            parsed=parsed,
-            finish=completion.finish,
-            sampling=self.attempt.sampling,
-            seed=seed,
-            seconds=completion.seconds,
-            cost=completion.cost,
-        )
+        sequence, sampling, finish = len(self.tracks) - 1, self.attempt.sampling, completion.finish
+        seconds, cost = completion.seconds, completion.cost
+        turn = Turn(sequence, start, stop, parsed, finish, sampling, seed, seconds=seconds, cost=cost)
         self.turns.append(turn)
         self.messages.append(Message("assistant", parsed.text, parsed.calls))
         return turn
@@ -228,9 +222,10 @@ class Play:
         return ending
 
     def _told(self, k: int) -> list[Message]:
-        tell, left = self.rules.tell_budget, self._left(k + 1)
+        tell = self.rules.tell_budget
         if tell is False:
             return []
+        left = self._left(k + 1)
         return [Message("user", say_left(left) if tell is True else tell(left), name=SPEAKER)]
 
     def _left(self, k: int) -> Left:
@@ -296,5 +291,5 @@ class Play:
             seed=attempt.seed,
             branch_of=None if self._beginning is None else self._beginning.branch,
             env=facts,
-            seconds=sum(turn.seconds + sum(r.seconds for r in turn.replies) for turn in self.turns),
+            seconds=sum([turn.seconds + sum([r.seconds for r in turn.replies]) for turn in self.turns]),
         )

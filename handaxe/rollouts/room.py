@@ -3,7 +3,6 @@
 import threading
 import warnings
 from collections.abc import Mapping
-from concurrent.futures import Future
 from typing import Any, NamedTuple
 
 from handaxe.errors import InputError
@@ -44,10 +43,11 @@ class Room:
     def __init__(self, make: EnvFactory, task: Task, *, name: str, state: State | None = None, snapshots: bool = False):
         self._make, self._task, self._name = make, task, name
         self._state, self._snapshots = state, snapshots
-        self._lock = threading.Lock()
+        self._lock, self._finishing = threading.Lock(), threading.Lock()
         self._env: Env | None = None
         self._unwanted = False
-        self._facts: Future[dict[str, Any]] = Future()
+        self._facts: dict[str, Any] = {}
+        self._failure: BaseException | None = None
 
     @property
     def env(self) -> Env:
@@ -86,23 +86,23 @@ class Room:
 
     def finish(self) -> Mapping[str, Any]:
         """The environment's report; it is closed then. Called again, it gives the same report, once there is one."""
-        env = self._take()
-        if env is not None:
-            try:
-                facts = dict(env.report())
-            except BaseException as error:
-                self._facts.set_exception(error)
-            else:
-                self._facts.set_result(facts)
-            finally:
-                self._close(env)
-        return self._facts.result()
+        with self._finishing:  # who asks second waits for the report of the first
+            env = self._take()
+            if env is not None:
+                try:
+                    self._facts = dict(env.report())
+                except BaseException as error:
+                    self._failure = error
+                finally:
+                    self._close(env)
+        if self._failure is not None:
+            raise self._failure
+        return self._facts
 
     def leave(self) -> None:
         """Close without a report. Nothing happens when that is done already."""
         env = self._take()
         if env is not None:
-            self._facts.set_result({})
             self._close(env)
 
     def _take(self) -> Env | None:

@@ -4,7 +4,6 @@ import time
 from asyncio import Task
 from collections.abc import Coroutine
 from dataclasses import dataclass
-from functools import partial
 from queue import Empty, SimpleQueue
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
@@ -53,6 +52,22 @@ class Executor(Protocol):
         ...
 
 
+class _Errand:
+    """An Act or Work for a thread."""
+
+    __slots__ = ("answers", "request", "ticket")
+
+    def __init__(self, ticket: int, request: Act | Work, answers: "SimpleQueue[tuple[int, Answer]]"):
+        self.ticket, self.request, self.answers = ticket, request, answers
+
+    def work(self) -> Any:
+        request = self.request
+        return request.call() if isinstance(request, Work) else request.env.step(request.turn, seed=request.seed)
+
+    def tell(self, value: Any, error: BaseException | None) -> None:
+        self.answers.put((self.ticket, Answer(value, error)))
+
+
 @dataclass(slots=True)
 class _Awaited:
     """An `astep` on the loop."""
@@ -81,6 +96,11 @@ class Workers:
 
     Raises:
         InputError: an argument out of range.
+
+    Example:
+        Driver(engine, workers=Workers(16, seconds=120.0)) gives up on an environment after two minutes, not ten.
+
+    Idea: Python cannot kill a thread, so one that hangs is counted, replaced and waited for no longer.
     """
 
     def __init__(self, count: int = 8, *, seconds: float = 600.0, stall: float = 30.0):
@@ -105,13 +125,11 @@ class Workers:
 
     def submit(self, ticket: int, request: Act | Work) -> None:
         """Begin it, or let it wait for a thread."""
-        if isinstance(request, Work):
-            self._flying[ticket] = self._pool.submit(request.call, partial(self._tell, ticket))
-        elif self._asynchronous(request.env):
+        if isinstance(request, Act) and self._asynchronous(request.env):
             self._await(ticket, request)
         else:
-            work = partial(request.env.step, request.turn, seed=request.seed)
-            self._flying[ticket] = self._pool.submit(work, partial(self._tell, ticket))
+            errand = _Errand(ticket, request, self._answers)
+            self._flying[ticket] = self._pool.submit(errand.work, errand.tell)
 
     def ready(self, wait: float | None) -> list[tuple[int, Answer]]:
         """What has been answered; waits at most `wait` seconds for one, None: until there is one."""
@@ -122,11 +140,11 @@ class Workers:
                 self._look()
             left = LOOK if end is None else min(LOOK, max(0.0, end - time.monotonic()))
             try:
-                ticket, answer = self._answers.get(timeout=left) if left else self._answers.get_nowait()
+                answer = self._answers.get(timeout=left) if left else self._answers.get_nowait()
                 while True:
-                    if self._flying.pop(ticket, None) is not None:
-                        out.append((ticket, answer))
-                    ticket, answer = self._answers.get_nowait()
+                    if self._flying.pop(answer[0], None) is not None:
+                        out.append(answer)
+                    answer = self._answers.get_nowait()
             except Empty:
                 if end is not None and not out and time.monotonic() >= end:
                     break

@@ -317,13 +317,18 @@ def test_a_tool_that_hangs_holds_nobody_up_with_a_single_thread():
     release = threading.Event()
 
     @tool(timeout=0.05)
+    def hang(number: int) -> str:
+        """Hang."""
+        release.wait(60)
+        return "never"
+
+    @tool(timeout=60)
     def work(number: int) -> str:
-        """Hang, or not."""
-        if number % 2 == 0:
-            release.wait(60)
+        """Work."""
         return "done"
 
-    results = play([work], calls_then_answer("work"), 8, workers=1)
+    script = calls_then_answer(lambda number: "work" if number % 2 else "hang")
+    results = play([hang, work], script, 8, workers=1)
     for number, (trajectory,) in enumerate(results):
         assert trajectory.ending.kind == ("completed" if number % 2 else "infra_error")
     release.set()
