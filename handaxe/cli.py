@@ -28,6 +28,7 @@ COMMANDS = {
     "eval": "RUN: evaluate its last checkpoint on held-out tasks",
     "show": "RUN: its metrics, and one attempt token by token",
     "replay": "RUN: play its recorded attempts again without a model, and say what comes out otherwise",
+    "index": "DOCUMENTS --out INDEX: make an index of documents, for the tool `search`",
     "serve": "MODULE:ATTRIBUTE ...: serve tools over MCP",
     "papers": "write PAPERS.md; --check fails when it is stale",
 }

@@ -38,6 +38,8 @@ EPOCH = datetime(2026, 1, 1)
 """What the clock in the sandbox always says: the same program prints the same in every run."""
 ROOMY = 64
 """A state of less than this part of the memory limit is taken to fit when it is loaded again."""
+GONE = "no longer exists"
+"""What the sandbox says of an object that it is asked about and that nothing in the session holds."""
 REVERTED = "The session is as it was before this call."
 LOCK = threading.Lock()
 DIRECT = ToolContext(call_id="", seed=0)
@@ -50,16 +52,17 @@ def python(
     """Make a Python session with state of its own; pass `python` or `lambda: python(seconds=1)` to an environment.
 
     Between calls the session is a few kilobytes of bytes and holds no process, so thousands may be live: a call
-    borrows a sandboxed worker, loads the state, runs the code, and takes the state back. A call that hits the limit
-    on time or memory leaves no trace in the state. There are no files, no network, no environment variables and no
-    third-party modules; sleeping takes no time, the clock stands still, and `random` is seeded by the first call's
-    seed. The interpreter is a subset of Python (no `del`, for one), and says so where it ends.
+    borrows a sandboxed worker, loads the state, runs the code, and takes the state back. The state keeps the text of
+    every program, for tracebacks, so it grows with each call. A call that hits the limit on time, memory or output
+    (16 MiB) leaves no trace in it. There are no files, no network, no environment variables and no third-party modules;
+    sleeping takes no time, the clock stands still, and `random` is seeded by the first call's seed. The interpreter is
+    a subset of Python (no `del`, for one), and says so where it ends.
 
     The policy reads what was printed, then the value of the last expression as `repr` writes it, unless None; an
     error is status "retry" and ends with the traceback.
 
     Args:
-        seconds: of execution a call may take, > 0.
+        seconds: of execution a call may take, > 0; a `__repr__` that shows its value may take as many again.
         memory: bytes the session may hold, >= 1 MiB.
         recursion: deepest call stack, 1 to 1000.
         max_chars: most characters of a reply.
@@ -74,9 +77,9 @@ def python(
     Example:
         run = python(); run("x = 40"); run("print('hi')\\nx + 2") is "hi\\n42".
     """
-    if not seconds > 0 or memory < 2**20 or not 1 <= recursion <= 1000:
+    if not 0 < seconds < 10**6 or not 2**20 <= memory < 2**60 or not 1 <= recursion <= 1000:
         raise InputError(
-            f"seconds must be above 0, memory at least {2**20} bytes and recursion from 1 to 1000; "
+            f"seconds must be above 0 (and finite), memory at least {2**20} bytes and recursion from 1 to 1000; "
             f"they are {seconds}, {memory} and {recursion}"
         )
     limits: ResourceLimits = {
@@ -156,7 +159,7 @@ def _feed(session: MontySession, code: str) -> tuple[str, bool]:
     printed = CollectString(MAX_PRINTED)
     try:
         value = session.feed_run(code, print_callback=printed)
-        shown = _show(session, value)
+        shown = _show(session, value, printed)
     except (MontySyntaxError, MontyRuntimeError) as error:
         if isinstance(error.exception(), MemoryError | TimeoutError):
             raise _LimitError(reply_text(printed.output, error.display())) from None
@@ -166,16 +169,19 @@ def _feed(session: MontySession, code: str) -> tuple[str, bool]:
     return reply_text(printed.output, shown), False
 
 
-def _show(session: MontySession, value: Any) -> str:
+def _show(session: MontySession, value: Any, printed: CollectString) -> str:
     if value is None:
         return ""
-    if isinstance(value, MontyClassProxy):
-        # Only the sandbox knows the object's own __repr__; `_` is the last value, as in any Python session.
-        try:
-            return str(session.feed_run("repr(_)", inputs={"_": value}))
-        except MontyRuntimeError:
-            return f"<{value.name} object>"  # nothing in the session holds it, so it is gone already
-    return repr(value)
+    text = repr(value)
+    if f"{MontyClassProxy.__name__}(" not in text:
+        return text
+    # Only the sandbox knows an object's own __repr__; `_` is the last value, as in any Python session.
+    try:
+        return str(session.feed_run("repr(_)", inputs={"_": value}, print_callback=printed))
+    except MontyRuntimeError as error:
+        if GONE not in str(error):
+            raise
+        return f"<{value.name} object>" if isinstance(value, MontyClassProxy) else text
 
 
 @functools.cache

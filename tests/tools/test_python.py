@@ -51,13 +51,32 @@ def test_what_is_shown():
     assert {code: run(session, code)[1] for code in shown} == shown
     run(session, "class P:\n    def __repr__(self): return 'a point'\np = P()")
     assert run(session, "p") == ("ok", "a point")
+    assert run(session, "[p, {'a': (p,)}]") == ("ok", "[a point, {'a': (a point,)}]")
     assert run(session, "P()") == ("ok", "<P object>")
     status, text = run(session, "10**5000")
     assert status == "retry" and "cannot be shown" in text
+    assert run(session, "'MontyClassProxy(' * 2") == ("ok", "'MontyClassProxy(MontyClassProxy('")
+
+
+def test_a_value_that_shows_itself_is_code_like_any_other(capfd):
+    """What it prints is part of the reply and nothing else; its error is one; a limit it hits leaves no trace."""
+    session = python(seconds=1.0, memory=2**24)
+    run(session, "class P:\n    def __init__(self, act): self.act = act\n    def __repr__(self): return self.act()")
+    run(session, "x = 1")
+    run(session, "def speak():\n    print('aside')\n    return 'said'\ndef fail(): raise ValueError('no')")
+    run(session, "def hang():\n    while True: pass\ndef eat(): return 'a' * 10**8")
+    assert run(session, "p = P(speak)\nprint('first')\np") == ("ok", "first\naside\nsaid")
+    assert "aside" not in "".join(capfd.readouterr())
+    status, text = run(session, "p = P(fail)\nx = 2\np")
+    assert status == "retry" and text.endswith("ValueError: no") and run(session, "x") == ("ok", "2")
+    for name, error in (("hang", "TimeoutError"), ("eat", "MemoryError")):
+        status, text = run(session, f"x = 3\np = P({name})\np")
+        assert status == "retry" and error in text and text.endswith("as it was before this call.")
+        assert run(session, "x") == ("ok", "2")
 
 
 def test_a_limit_that_is_hit_leaves_no_trace():
-    session = python(seconds=0.2, memory=2**21, recursion=50)
+    session = python(seconds=1.0, memory=2**21, recursion=50)
     assert run(session, "x = 1") == ("ok", "")
     status, text = run(session, "x = 2\nwhile True: pass")
     assert status == "retry" and "TimeoutError" in text and text.endswith("as it was before this call.")
@@ -80,7 +99,7 @@ def test_a_state_too_large_to_keep_is_a_memory_limit():
 
 @pytest.mark.parametrize("code", ["x = []\nfor _ in range(10**5):\n    x = [x]", "x = [0] * 800_000"])
 def test_a_state_that_cannot_be_loaded_again_is_not_kept(code):
-    session = python(memory=2**24, seconds=2)
+    session = python(memory=2**24, seconds=60)
     run(session, "y = 1")
     status, text = run(session, code)
     assert status == "ok" or (status == "retry" and "MemoryError" in text)
@@ -88,13 +107,21 @@ def test_a_state_that_cannot_be_loaded_again_is_not_kept(code):
 
 
 def test_ten_megabytes_are_cut():
-    session = python(max_chars=200, seconds=0.5)
+    session = python(max_chars=200, seconds=60)
     status, text = run(session, "print('a' * 10**7)")
     assert status == "ok" and len(text) <= 200 and "characters cut" in text
     status, text = run(session, "'b' * 10**6")
     assert len(text) <= 200 and "characters cut" in text
-    status, text = run(session, "for i in range(10**7): print('a' * 10000)")
+    status, text = run(python(max_chars=200, seconds=0.5), "for i in range(10**7): print('a' * 10000)")
     assert status == "retry" and len(text) <= 200
+
+
+def test_what_is_kept_of_the_output_is_bounded():
+    session = python(seconds=60)
+    assert run(session, "x = 1\nfor _ in range(15): print('a' * 2**20)")[0] == "ok"
+    status, text = run(session, "x = 2\nfor _ in range(17): print('a' * 2**20)")
+    assert status == "retry" and "MemoryError" in text and text.endswith("as it was before this call.")
+    assert run(session, "x") == ("ok", "1")
 
 
 def test_snapshot_and_restore():
@@ -206,7 +233,8 @@ def test_closing():
 
 
 def test_limits_out_of_range():
-    for limits in ({"seconds": 0}, {"memory": 10}, {"recursion": 0}, {"recursion": 10**6}):
+    wrong = [{"seconds": 0}, {"seconds": float("inf")}, {"seconds": float("nan")}, {"memory": 10}, {"memory": 2**64}]
+    for limits in (*wrong, {"recursion": 0}, {"recursion": 10**6}):
         with pytest.raises(InputError):
             python(**limits)
     status, text = run(python(), "x = 1\n" * 20_000)

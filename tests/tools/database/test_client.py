@@ -44,9 +44,9 @@ def test_a_worker_that_died_is_replaced_and_the_query_asked_again(path):
 
 def test_a_query_that_hangs_beyond_interrupts_is_killed(path):
     """One value is formatted in one step of sqlite, which looks at no interrupt meanwhile."""
-    queries = pool(path, seconds=0.2)
+    queries = pool(path, seconds=1.0)
     pid = queries.idle[0].process.pid
-    assert "took longer than 0.2 seconds" in queries.query("SELECT printf('%.*c', 2000000000, 'x')")["error"]
+    assert "took longer than 1 seconds" in queries.query("SELECT printf('%.*c', 2000000000, 'x')")["error"]
     assert queries.idle == []
     with pytest.raises(ProcessLookupError):
         os.kill(pid, 0)
@@ -60,6 +60,18 @@ def test_workers_end_with_the_pool(path):
     del forgotten
     gc.collect()
     assert [process.poll() for process in processes] == [-9, -9]
+
+
+def test_a_child_of_this_process_leaves_them_alone(path):
+    queries = pool(path)
+    process = queries.idle[0].process
+    child = os.fork()
+    if child == 0:
+        queries.close()
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0
+    assert process.poll() is None and queries.query("select 1 as a") == ONE
+    assert queries.idle[0].process is process
 
 
 def test_a_database_that_goes_away_is_no_fault_of_the_query(path):

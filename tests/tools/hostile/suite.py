@@ -18,6 +18,11 @@ class Program(NamedTuple):
     holds: tuple[str, ...]
     code: str
 
+    @property
+    def endless(self):
+        """Whether it may run into the limit of time. The others have long enough for a busy machine."""
+        return self.family == "time" or "TimeoutError" in self.holds
+
     def aimed(self, targets):
         return re.sub(r"@([A-Z]+)@", lambda found: str(targets[found[1]]), self.code)
 

@@ -10,19 +10,17 @@ from pathlib import Path
 
 import pytest
 
-from handaxe.errors import InputError
 from handaxe.records import ToolCall
 from handaxe.tools.cpython import cpython
 from handaxe.tools.python import python
 from handaxe.tools.sandbox.limits import Limits
-from handaxe.tools.sandbox.probe import probe
 
 _spec = importlib.util.spec_from_file_location("hostile_suite", Path(__file__).with_name("suite.py"))
 suite = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(suite)
 PROGRAMS = suite.programs()
 IDS = [f"{one.family}-{one.name}".replace(" ", "_") for one in PROGRAMS]
-LIMITS = Limits(seconds=0.7, cpu=8, memory=160 * 2**20, disk=2**20, open_files=40, threads=4, output=2**18)
+LIMITS = Limits(seconds=3.0, cpu=8, memory=160 * 2**20, disk=2**20, open_files=40, threads=4, output=2**18)
 NONCE = "nonce-7c41aa0e95"
 MAX_CHARS = 3_000
 # What an honest program finds in a new session: nothing of what another one left.
@@ -35,13 +33,20 @@ print(len([1, 2, 3]), json.loads("[4]"), math.isqrt(25), os.listdir("."), found,
 ANSWER = "3 [4] 5 [] [] None None\n42"
 
 
-def session():
-    return cpython(limits=LIMITS, packages=(), warm=2, max_chars=MAX_CHARS)
+def session(seconds=LIMITS.seconds):
+    return cpython(limits=LIMITS._replace(seconds=seconds), packages=(), warm=2, max_chars=MAX_CHARS)
 
 
 def run(tool, code):
     reply = tool.run(ToolCall("python", {"code": code}, "c0"), seed=3)
     return reply.status, reply.content
+
+
+def honest(tool, code):
+    """What an honest program reads, however busy the machine is."""
+    answer = tool.owner._begun(3).ask({"op": "run", "code": code}, seconds=60)
+    assert (answer.stop, answer.failed) == ("", False)
+    return answer.printed + answer.text
 
 
 @pytest.fixture(scope="module")
@@ -109,14 +114,10 @@ def test_there_are_enough_programs_and_no_two_of_one_name():
 
 
 @pytest.fixture(scope="module")
-def bystander():
+def bystander(sandbox):
     """Another rollout's session, open all the time."""
-    try:
-        probe()
-    except InputError as error:
-        pytest.skip(str(error))
     tool = session()
-    assert run(tool, "mine = ['a']\nopen('mine.txt', 'w').write('b')") == ("ok", "1")
+    assert honest(tool, "mine = ['a']\nopen('mine.txt', 'w').write('b')") == "1"
     worker = tool.owner._worker
     yield tool
     assert tool.owner._worker is worker, "it was started again"
@@ -126,9 +127,9 @@ def bystander():
 @pytest.mark.parametrize("program", PROGRAMS, ids=IDS)
 def test_cpython_contains(program, host, bystander):
     targets, unharmed = host
-    tool = session()
+    tool = session(0.7 if program.endless else LIMITS.seconds)
     # A new session, after whatever the program before this one did to its own.
-    assert run(tool, GOOD) == ("ok", ANSWER)
+    assert honest(tool, GOOD) == ANSWER
     groups = [tool.owner._worker.group]
     status, content = run(tool, program.aimed(targets))
     harmless(content)
@@ -142,12 +143,12 @@ def test_cpython_contains(program, host, bystander):
     tool.owner.close()
     assert all(ended(group) for group in groups)
     unharmed()
-    assert run(bystander, "mine.append(open('mine.txt').read()) or mine.pop()") == ("ok", "'b'")
+    assert honest(bystander, "mine.append(open('mine.txt').read()) or mine.pop()") == "'b'"
 
 
 def test_cpython_answers_after_the_last_one(bystander):
     tool = session()
-    assert run(tool, GOOD) == ("ok", ANSWER)
+    assert honest(tool, GOOD) == ANSWER
     tool.owner.close()
 
 
@@ -156,7 +157,7 @@ def test_cpython_answers_after_the_last_one(bystander):
 
 @pytest.fixture(scope="module")
 def neighbour():
-    tool = python(seconds=0.3, memory=2**24, max_chars=MAX_CHARS)
+    tool = python(seconds=0.5, memory=2**24, max_chars=MAX_CHARS)
     assert run(tool, "mine = ['a']") == ("ok", "")
     return tool
 
@@ -164,7 +165,7 @@ def neighbour():
 @pytest.mark.parametrize("program", PROGRAMS, ids=IDS)
 def test_the_embedded_one_contains(program, host, neighbour):
     targets, unharmed = host
-    tool = python(seconds=0.3, memory=2**24, max_chars=MAX_CHARS)
+    tool = python(seconds=0.5, memory=2**24, max_chars=MAX_CHARS)
     status, content = run(tool, program.aimed(targets))
     harmless(content)
     assert status in ("ok", "retry"), content
@@ -175,12 +176,8 @@ def test_the_embedded_one_contains(program, host, neighbour):
     assert run(python(), "print('hi')\n6 * 7") == ("ok", "hi\n42")
 
 
-def test_the_suite_leaves_nothing_behind(host):
+def test_the_suite_leaves_nothing_behind(sandbox):
     """In a process of its own, so that its end can be watched: no sandbox outlives it."""
-    try:
-        probe()
-    except InputError as error:
-        pytest.skip(str(error))
     code = (
         "from handaxe.tools.cpython import cpython\n"
         "import os, signal\n"

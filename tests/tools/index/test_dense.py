@@ -33,6 +33,13 @@ def test_meaning_is_found_without_a_common_word(tmp_path):
         np.testing.assert_allclose(scores, [embed([text])[0] @ embed([question])[0] for text in TEXTS], atol=1e-5)
 
 
+def test_many_are_written_in_batches_and_counted(tmp_path):
+    texts, seen = [f"{text} {i}" for i in range(28) for text in TEXTS], []
+    write_dense(texts, tmp_path, progress=lambda done, total: seen.append((done, total)))
+    assert len(texts) == 140 and seen == [(0, 3), (1, 3), (2, 3), (3, 3)]
+    np.testing.assert_allclose(Dense(tmp_path).vectors, embed(texts), atol=1e-5)
+
+
 def test_vectors_have_length_one_and_are_the_same_again():
     vectors = embed([*TEXTS, ""])
     assert vectors.shape == (6, 384) and vectors.dtype == np.float32

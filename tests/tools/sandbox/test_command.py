@@ -40,6 +40,8 @@ def test_the_root_becomes_read_only_after_everything_else():
         place for place, word in enumerate(made) if word in ("--ro-bind", "--tmpfs", "--dir", "--symlink", "--proc")
     ]
     assert max(mounts) < max(place for place in range(len(made)) if made[place : place + 2] == ["--remount-ro", "/"])
+    proc = made.index("--proc")
+    assert made[proc : proc + 4] == ["--proc", "/proc", "--remount-ro", "/proc"]
     covered = made.index("/opt/py/lib/x")
     assert made[covered - 1 : covered + 3] == ["--tmpfs", "/opt/py/lib/x", "--remount-ro", "/opt/py/lib/x"]
     assert made.index("/opt/py/lib/x") > made.index("--ro-bind")

@@ -15,7 +15,7 @@ def pool(spec):
 
 
 def ask(worker, code):
-    return worker.ask({"op": "run", "code": code}, seconds=5).text
+    return worker.ask({"op": "run", "code": code}, seconds=60).text
 
 
 def test_no_worker_serves_twice(pool):

@@ -1,8 +1,10 @@
+import ast
 import os
 
 import pytest
 
 from handaxe.errors import InfrastructureError
+from handaxe.tools.sandbox.command import outside_id
 from handaxe.tools.sandbox.start import greet, launch
 
 
@@ -17,6 +19,40 @@ def test_started_greeted_and_destroyed_nothing_is_left(spec):
     greet(worker, seconds=60)
     assert worker.alive
     worker.destroy()
+    assert descriptors() == before
+
+
+LIMITED = """
+import resource
+[resource.getrlimit(getattr(resource, "RLIMIT_" + name)) for name in NAMES]
+"""
+
+
+def test_every_limit_is_set_and_cannot_be_raised(spec):
+    names = ("AS", "CPU", "FSIZE", "NOFILE", "NPROC", "STACK", "CORE", "MEMLOCK", "MSGQUEUE")
+    worker = launch(spec)
+    greet(worker, seconds=60)
+    shown = worker.ask({"op": "run", "code": f"NAMES = {names}{LIMITED}"}, seconds=10.0)
+    worker.destroy()
+    pairs = ast.literal_eval(shown.text)
+    assert all(soft == hard for soft, hard in pairs)
+    found, limits = {name: soft for name, (soft, _) in zip(names, pairs)}, spec.limits
+    # The worker counts itself, and the process before it where both are the same user.
+    assert found["NPROC"] == limits.threads + (2 if outside_id() is None else 1)
+    assert limits.cpu < found["CPU"] < limits.cpu + 60
+    assert limits.memory < found["AS"] < limits.memory + 2**29
+    assert (found["FSIZE"], found["NOFILE"], found["STACK"]) == (limits.disk, limits.open_files, 8 * 2**20)
+    assert (found["CORE"], found["MEMLOCK"], found["MSGQUEUE"]) == (1, 0, 0)
+
+
+def test_a_bubblewrap_that_ends_at_once_leaves_nothing(spec, monkeypatch, tmp_path):
+    before = descriptors()
+    fake = tmp_path / "bwrap"
+    fake.write_text("#!/bin/sh\necho 'no namespaces today'\nexit 1\n")
+    fake.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    with pytest.raises(InfrastructureError, match="no namespaces today"):
+        launch(spec)
     assert descriptors() == before
 
 
