@@ -4,11 +4,13 @@ import importlib
 import os
 import sys
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal
 
 import tyro
 
 from handaxe.errors import InputError
+from handaxe.tools.bearer import check_token
 from handaxe.tools.serve import serve
 
 __all__ = ["ServeOptions", "main"]
@@ -23,8 +25,10 @@ class ServeOptions:
             folder are found. Each is a tool, or a function or class without arguments that makes tools for one client.
         name: what the server calls itself.
         transport: stdio, for clients that start this command; http for those that come by address.
-        host: where to listen for http. There is no log-in: whoever reaches it may call the tools.
+        host: where to listen for http; another than localhost, 127.0.0.1 and ::1 needs a token.
         port: where to listen for http.
+        token_env: the environment variable that holds the token which clients must send, as "Authorization: Bearer ..."
+        token_file: or the file that holds it. It is no argument itself, which others on this machine could read.
     """
 
     tools: tyro.conf.Positional[tuple[str, ...]]
@@ -32,6 +36,8 @@ class ServeOptions:
     transport: Literal["stdio", "http"] = "stdio"
     host: str = "127.0.0.1"
     port: int = 8000
+    token_env: str = ""
+    token_file: Path | None = None
 
 
 def main(arguments: list[str]) -> int:
@@ -39,12 +45,29 @@ def main(arguments: list[str]) -> int:
     options = tyro.cli(ServeOptions, args=arguments, prog="handaxe serve")
     if not options.tools:
         raise InputError("name at least one tool, such as handaxe.tools.calculator:calculator")
+    token = _token(options)
     tools = [_found(where) for where in options.tools]
     try:
-        serve(tools, name=options.name, transport=options.transport, host=options.host, port=options.port)
+        serve(tools, name=options.name, transport=options.transport, host=options.host, port=options.port, token=token)
     except KeyboardInterrupt:
         sys.stderr.write("stopped\n")
     return 0
+
+
+def _token(options: ServeOptions) -> str:
+    """The token, or "" where none is asked for; one that is asked for and empty is a mistake."""
+    if options.token_env and options.token_file:
+        raise InputError("give --token-env or --token-file, not both")
+    if options.token_file:
+        try:
+            return check_token(options.token_file.read_text().strip())
+        except (OSError, UnicodeDecodeError) as error:
+            raise InputError(f"the token cannot be read from {options.token_file}: {error}") from None
+    if options.token_env:
+        if not os.environ.get(options.token_env):
+            raise InputError(f"the environment variable {options.token_env} is not set; it should hold the token")
+        return check_token(os.environ[options.token_env])
+    return ""
 
 
 def _found(where: str) -> Any:

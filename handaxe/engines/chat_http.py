@@ -6,11 +6,12 @@ import json
 import random
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from handaxe.errors import InfrastructureError, InputError
 from handaxe.records import Finish
+from handaxe.tools.web.keys import Secrets, check_headers
 
 __all__ = ["ChatHttp", "RefusedError", "Said"]
 
@@ -35,21 +36,29 @@ class ChatHttp:
 
     Args:
         url: the address that requests go to.
-        key: sent as a bearer token, and never shown: it is cut out of every message.
-        headers: sent besides.
+        key: sent as a bearer token.
+        headers: sent besides. Like the key they are never shown: `Secrets` cuts them out of every message.
         timeout: seconds one attempt may take, all of it.
         attempts: how often a request is tried, >= 1.
         backoff: seconds before the second attempt, doubled for each further one; a server's Retry-After counts more.
+
+    Raises:
+        InputError: an address, key or header that is none.
     """
 
     def __init__(
         self, url: str, *, key: str, headers: Mapping[str, str], timeout: float, attempts: int, backoff: float
     ):
-        self._url, self._key, self._timeout = url, key, timeout
+        self._url, self._timeout = url, timeout
         self._attempts, self._backoff = attempts, backoff
-        sent = {**headers, **({"Authorization": f"Bearer {key}"} if key else {})}
+        sent = check_headers({**headers, **({"Authorization": f"Bearer {key}"} if key else {})})
+        self.hide = Secrets([sent]).hide
         self._httpx = httpx = _httpx()
         limits = httpx.Limits(max_connections=None, max_keepalive_connections=64)
+        try:
+            httpx.URL(url)
+        except httpx.InvalidURL as error:
+            raise InputError(f"{url!r} is no address of a server: {error}") from None
         # A redirect would carry the conversation, and perhaps the key, to somebody the user did not name.
         self._client = httpx.Client(headers=sent, timeout=timeout, limits=limits, follow_redirects=False)
         self._over = threading.Event()
@@ -69,12 +78,12 @@ class ChatHttp:
                 return self._once(body)
             except _AgainError as error:
                 trouble = error
-            except (self._httpx.HTTPError, self._httpx.InvalidURL) as error:
+            except self._httpx.HTTPError as error:
                 trouble = _AgainError(f"{type(error).__name__}: {error}")
         if self._over.is_set():
             raise InfrastructureError(f"the engine for {self._url} was closed")
         raise InfrastructureError(
-            self._hidden(f"{self._url} gave no answer in {self._attempts} attempts; the last one: {trouble}")
+            self.hide(f"{self._url} gave no answer in {self._attempts} attempts; the last one: {trouble}")
         )
 
     def close(self) -> None:
@@ -93,11 +102,11 @@ class ChatHttp:
                 if time.monotonic() > deadline:
                     raise _AgainError(f"the answer was not complete after {self._timeout:g} seconds")
             status, headers = response.status_code, response.headers
-        said = self._hidden(bytes(text).decode(errors="replace")[:2000])
+        said = self.hide(bytes(text[:4000]).decode(errors="replace"), cut=len(text) > 4000)[:2000]
         if status in AGAIN:
             raise _AgainError(f"HTTP {status}: {said[:500]}", after=_seconds(headers.get("retry-after", "")))
         if 300 <= status < 400:
-            where = self._hidden(headers.get("location", "")[:300])
+            where = self.hide(headers.get("location", ""))[:300]
             raise RefusedError(status, f"it redirects to {where!r}; give that address if you trust it")
         if status != 200:
             raise RefusedError(status, said)
@@ -112,9 +121,6 @@ class ChatHttp:
     def _pause(self, attempt: int, trouble: _AgainError) -> float:
         own = self._backoff * 2 ** (attempt - 1) * random.uniform(0.5, 1.0)  # so that many do not come back together
         return min(LONGEST_WAIT, max(own, trouble.after))
-
-    def _hidden(self, text: str) -> str:
-        return text.replace(self._key, "***") if self._key else text
 
 
 def _httpx() -> Any:
@@ -150,8 +156,8 @@ class Said(NamedTuple):
     finish: Finish
 
     @classmethod
-    def of(cls, answer: dict[str, Any]) -> Said:
-        """Read an answer; raises InfrastructureError when it is none."""
+    def of(cls, answer: dict[str, Any], *, hide: Callable[[str], str] = str) -> Said:
+        """Read an answer; raises InfrastructureError when it is none, with the answer after `hide`."""
         try:
             choice = answer["choices"][0]
             message = choice["message"]
@@ -159,9 +165,13 @@ class Said(NamedTuple):
             calls = [_call(call["function"]) for call in message.get("tool_calls") or ()]
             finish = choice.get("finish_reason")
         except (AttributeError, IndexError, KeyError, TypeError):
-            raise InfrastructureError(f"the server's answer is no chat completion: {str(answer)[:300]!r}") from None
+            raise InfrastructureError(
+                f"the server's answer is no chat completion: {hide(str(answer))[:300]!r}"
+            ) from None
         if not isinstance(content, str):
-            raise InfrastructureError(f"the server's answer holds content that is no text: {str(content)[:300]!r}")
+            raise InfrastructureError(
+                f"the server's answer holds content that is no text: {hide(str(content))[:300]!r}"
+            )
         return cls(content, calls, "length" if finish == "length" else "stop")
 
 

@@ -75,11 +75,12 @@ class OpenAICompatible:
         seeded: send the seed of each request.
         limit_as: what the server calls the limit on tokens.
         extra: further fields of every request's body, such as {"reasoning_effort": "low"}.
-        headers: further HTTP headers.
+        headers: further HTTP headers; like the key in no record, message or repr.
 
     Raises:
-        InputError: a limit out of range, an address that is none, an environment variable that is not set; later, by
-            sampling, whatever the server refuses for good (a wrong key, an unknown model), in its own words.
+        InputError: a limit out of range, an address that is none, an environment variable that is not set, a key or
+            header that is none; later, by sampling, whatever the server refuses for good (a wrong key, an unknown
+            model), in its own words.
 
     Example:
         engine = OpenAICompatible("http://127.0.0.1:8000/v1", model="some/model", format=Transcript())
@@ -136,7 +137,8 @@ class OpenAICompatible:
     def sample(self, requests: Sequence[Sample]) -> list[Completion]:
         """One completion a request, in order; `concurrency` at the same time. Raises InfrastructureError when one got
         none, after all are over."""
-        futures = [self._submit(k, request) for k, request in enumerate(requests)]
+        bodies = [self._body(k, request) for k, request in enumerate(requests)]
+        futures = [self._pool.submit(self._complete, body) for body in bodies]
         try:
             results = [future.result() for future in futures]
         except BaseException:
@@ -198,14 +200,13 @@ class OpenAICompatible:
         return InputError(f"{self!r} only samples: train a model of your own, with LocalEngine")
 
     def _submit(self, number: int, request: Sample) -> concurrent.futures.Future[Result]:
+        return self._pool.submit(self._complete, self._body(number, request))
+
+    def _body(self, number: int, request: Sample) -> dict[str, Any]:
         if request.begun is not None and request.begun.ids:
             raise InputError(f"request {number}: a server cannot go on with a turn that has begun")
         if request.sampling.max_tokens < 1:
             raise InputError(f"request {number}: max_tokens is {request.sampling.max_tokens}; give 1 or more")
-        body = self._body(request)
-        return self._pool.submit(self._complete, body)
-
-    def _body(self, request: Sample) -> dict[str, Any]:
         sampling = request.sampling
         body = {"model": self.model, **self.format.request(request.ids), "stream": False}
         body |= {"temperature": sampling.temperature, "top_p": sampling.top_p, self._limit_as: sampling.max_tokens}
@@ -219,7 +220,7 @@ class OpenAICompatible:
         begin = time.perf_counter()
         try:
             answer = self._http.post(body)
-            said = Said.of(answer)
+            said = Said.of(answer, hide=self._http.hide)
         except InfrastructureError as error:
             return error
         except RefusedError as error:

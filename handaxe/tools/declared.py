@@ -15,6 +15,7 @@ from handaxe.errors import InputError, ToolDefinitionError
 from handaxe.records import ToolSchema
 from handaxe.tools.decorator import TimeoutIs, Tool, tool
 from handaxe.tools.schema import NAME, Definition, ToolContext
+from handaxe.tools.threads import Limit
 
 try:
     from jsonschema import Draft202012Validator
@@ -42,6 +43,8 @@ def declared(
     timeout_is: TimeoutIs = "infra_error",
     cost: float = 0.0,
     max_chars: int = 10_000,
+    limit: int | Limit | None = None,
+    retries: int = 0,
 ) -> Tool:
     """Make a tool of a JSON schema and a callable.
 
@@ -55,20 +58,22 @@ def declared(
         schema: what the policy is told; `parameters` is a JSON schema of type object.
         carry: function or coroutine function of (arguments, ToolContext); returns text, or raises Retry or Failed.
         owner: the object that holds the tool's state; an environment closes it once. None: there is no state.
-        timeout, timeout_is, cost, max_chars: as of `tool`.
+        timeout, timeout_is, cost, max_chars, limit, retries: as of `tool`. A factory that every rollout calls makes one
+            `Limit` and passes that; a number would be a limit in each rollout.
 
     Returns:
         A Tool.
 
     Raises:
         ToolDefinitionError: a name that no policy can write, or parameters that are no JSON schema of type object.
+        InputError: as `tool`.
 
     Example:
         shout = declared(ToolSchema("shout", "Say it loud.", {"type": "object"}), lambda given, context: "HEY")
     """
     if not NAME.fullmatch(schema.name):
         raise ToolDefinitionError(f"{schema.name[:80]!r} cannot name a tool: letters, digits, _ and -, at most 64")
-    make = tool(timeout=timeout, timeout_is=timeout_is, cost=cost, max_chars=max_chars)
+    make = tool(timeout=timeout, timeout_is=timeout_is, cost=cost, max_chars=max_chars, limit=limit, retries=retries)
     made = make(_awaiting(carry) if inspect.iscoroutinefunction(carry) else _calling(carry))
     made.definition = Definition(schema, _arguments_model(schema), ("arguments",), "context")
     made.owner = owner

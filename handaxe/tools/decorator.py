@@ -216,7 +216,7 @@ def tool(
     cost: float = 0.0,
     max_chars: int = 10_000,
     drop: Drop = "middle",
-    limit: int | None = None,
+    limit: int | Limit | None = None,
     retries: int = 0,
 ) -> Callable[[Callable[..., Any]], Tool]:
     """As `@tool(...)`."""
@@ -232,7 +232,7 @@ def tool(
     cost: float = 0.0,
     max_chars: int = 10_000,
     drop: Drop = "middle",
-    limit: int | None = None,
+    limit: int | Limit | None = None,
     retries: int = 0,
 ) -> Any:
     """Make a tool of a typed function (or method, or coroutine function) with a docstring.
@@ -250,8 +250,9 @@ def tool(
         cost: of one call, in a unit of your choice.
         max_chars: most characters of a reply, >= 0.
         drop: which part of a longer reply is cut: head, middle or tail.
-        limit: most calls at the same time, over all rollouts; None: no limit. It belongs to the decorated function: one
-            that every rollout's factory decorates anew has a limit in each.
+        limit: most calls at the same time, over all rollouts; None: no limit. A number belongs to the decorated
+            function: one that every rollout's factory decorates anew has a limit in each. A `Limit` is shared by all
+            tools that are given it.
         retries: further tries, with the same call id and seed, when a try died (infra_error, or a timeout that is not
             the policy's). One that timed out may still be at work beside the next.
 
@@ -274,7 +275,7 @@ def tool(
         raise InputError(f"a timeout of {timeout} seconds leaves no time; give more than 0, or None for no limit")
     if cost < 0 or max_chars < 0 or retries < 0:
         raise InputError(f"cost, max_chars and retries cannot be negative: they are {cost}, {max_chars}, {retries}")
-    if limit is not None and limit < 1:
+    if isinstance(limit, int) and limit < 1:
         raise InputError(f"a limit of {limit} calls at a time lets none through; give 1 or more, or None for no limit")
 
     def make(target: Callable[..., Any]) -> Tool:
@@ -291,7 +292,7 @@ def tool(
             max_chars=max_chars,
             drop=drop,
             method=method,
-            limit=None if limit is None else Limit(limit),
+            limit=Limit(limit) if isinstance(limit, int) else limit,
             retries=retries,
         )
 

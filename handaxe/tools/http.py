@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Sequence
-from typing import Annotated, Literal
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Literal, NamedTuple
 
 from handaxe.errors import InfrastructureError, InputError, Retry
 from handaxe.tools.decorator import Tool, tool
 from handaxe.tools.web.fetch import ExchangeError, ForbiddenAddressError, Response, exchange
+from handaxe.tools.web.keys import Keys
 from handaxe.tools.web.origin import Address, Allowed
 from handaxe.tools.web.page import page_text
 
@@ -26,6 +27,7 @@ def http(
     allow: Sequence[str],
     *,
     methods: Sequence[Method] = ("GET",),
+    headers: Mapping[str, Mapping[str, str]] | None = None,
     private: bool = False,
     seconds: float = 10.0,
     max_bytes: int = 500_000,
@@ -37,8 +39,8 @@ def http(
 
     A policy reaches the places in `allow` and nothing else: a URL, and every redirect, must have the scheme, host and
     port of one and a path below its path. The host is resolved once, its addresses must be public, and the connection
-    goes to one of them. Nothing is taken from environment variables or .netrc; there are no cookies; every request
-    has a connection of its own. The tools hold no state of a rollout and serve any number of rollouts and threads.
+    goes to one of them. Nothing is taken from environment variables or .netrc; no cookie is kept; every request has a
+    connection of its own. The tools hold no state of a rollout and serve any number of rollouts and threads.
 
     A reply is the page as text: HTML reduced to its words and links, JSON laid out, other text as it is. An answer that
     is no success (4xx, 5xx) is status "retry" and begins with its number; so are a place that is not allowed and a page
@@ -48,6 +50,9 @@ def http(
     Args:
         allow: such as "https://docs.python.org/3/" or "http://127.0.0.1:8000"; at least one.
         methods: GET, POST or both. A POST's body is sent as application/json if it is JSON, else as text/plain.
+        headers: for each origin, such as "https://api.example.org", what is sent there and nowhere else, also not after
+            a redirect: keys, cookies, a User-Agent. The policy never sees them, and what `Secrets.hide` finds of them
+            in an answer is shown as ***. A redirect to an address with a key in it is not followed.
         private: also allow hosts that resolve to loopback, private and other special addresses.
         seconds: of wall time for all of it, redirects included, > 0.
         max_bytes: of a page, after decompression; more is not read, >= 1.
@@ -60,7 +65,8 @@ def http(
         The tools in the order of GET, POST.
 
     Raises:
-        InputError: nothing or no URL allowed, an argument out of range, or httpcore is not installed.
+        InputError: nothing or no URL allowed, an argument out of range, headers for what is not allowed or that are
+            none, or httpcore is not installed.
 
     Example:
         http(["https://docs.python.org/3/"])[0]("https://docs.python.org/3/library/json.html")
@@ -73,18 +79,18 @@ def http(
             f"{seconds}, {max_bytes} and {max_chars}"
         )
     allowed = Allowed(allow)
+    rules = _Rules(allowed, methods, Keys(headers or {}, allowed), max_bytes, private)
 
     def visit(method: str, url: str, body: bytes) -> str:
         end = time.monotonic() + seconds
         try:
-            address, answer = _follow(allowed, methods, method, url, body, end, max_bytes, private)
+            address, answer = _follow(rules, method, url, body, end)
         except ForbiddenAddressError as error:
             raise Retry(f"{error}") from None
         except ExchangeError as error:
-            if trouble_is == "policy":
-                raise Retry(f"{error}") from None
-            raise InfrastructureError(f"{error}") from None
-        return _show(address, answer)
+            what = rules.keys.hide(f"{error}")
+            raise (Retry if trouble_is == "policy" else InfrastructureError)(what) from None
+        return _show(rules.keys, address, answer)
 
     @tool(timeout=None, max_chars=max_chars, drop="tail", cost=cost)
     def http_get(url: Annotated[str, "begins with http:// or https://"]) -> str:
@@ -102,30 +108,42 @@ def http(
     return [made for made, method in ((http_get, "GET"), (http_post, "POST")) if method in methods]
 
 
-def _follow(
-    allowed: Allowed,
-    methods: Sequence[str],
-    method: str,
-    url: str,
-    body: bytes,
-    end: float,
-    max_bytes: int,
-    private: bool,
-) -> tuple[Address, Response]:
+class _Rules(NamedTuple):
+    """What holds for every request."""
+
+    allowed: Allowed
+    methods: Sequence[str]
+    keys: Keys
+    max_bytes: int
+    private: bool
+
+
+def _follow(rules: _Rules, method: str, url: str, body: bytes, end: float) -> tuple[Address, Response]:
     """The answer after all redirects, and where it came from."""
     for _ in range(MAX_REDIRECTS + 1):
-        address = allowed.check(url)
-        kind = "" if method == "GET" else _content_type(body)
-        answer = exchange(method, address, body=body, content_type=kind, end=end, max_bytes=max_bytes, private=private)
+        address = rules.allowed.check(url)
+        answer = exchange(
+            method,
+            address,
+            body=body,
+            content_type="" if method == "GET" else _content_type(body),
+            headers=rules.keys.of(address),
+            end=end,
+            max_bytes=rules.max_bytes,
+            private=rules.private,
+        )
         if answer.status not in REDIRECTS or "location" not in answer.headers:
             return address, answer
+        location = answer.headers["location"]
+        if rules.keys.hide(location) != location:
+            raise Retry("the page sends you on to an address with a key in it, which is not followed")
         try:
-            url = address.join(answer.headers["location"])
+            url = address.join(location)
         except ValueError:
-            raise Retry(f"the page sends you to {answer.headers['location'][:100]!a}, no address") from None
+            raise Retry(f"the page sends you to {location[:100]!a}, no address") from None
         if method == "POST" and answer.status not in (307, 308):
             method, body = "GET", b""
-        if method not in methods:
+        if method not in rules.methods:
             raise Retry(f"the page sends you to {url[:100]!a} with {method}, which is not allowed")
     raise Retry(f"the page sends you on more than {MAX_REDIRECTS} times")
 
@@ -138,11 +156,12 @@ def _content_type(body: bytes) -> str:
     return "application/json"
 
 
-def _show(address: Address, answer: Response) -> str:
+def _show(keys: Keys, address: Address, answer: Response) -> str:
     kind = answer.headers.get("content-type", "")
     text = page_text(answer.body, kind, link=address.join, cut=answer.cut)
+    shown = keys.hide(text or "", cut=answer.cut)
     if not 200 <= answer.status < 300:
-        raise Retry(f"{answer.status} {answer.reason[:100]}: {(text or '')[:500]}")
+        raise Retry(f"{answer.status} {keys.hide(answer.reason)[:100]}: {shown[:500]}")
     if text is None:
-        raise Retry(f"the page is no text but {ascii(kind[:100]) if kind else 'bytes'}")
-    return text + (f"\n(only the first {len(answer.body)} bytes were read)" if answer.cut else "")
+        raise Retry(f"the page is no text but {ascii(keys.hide(kind)[:100]) if kind else 'bytes'}")
+    return shown + (f"\n(only the first {len(answer.body)} bytes were read)" if answer.cut else "")

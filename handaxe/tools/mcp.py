@@ -6,9 +6,9 @@ import collections
 import json
 import re
 import threading
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from handaxe.errors import InfrastructureError, InputError, ToolDefinitionError
 from handaxe.records import ToolSchema
@@ -16,7 +16,9 @@ from handaxe.tools.declared import declared
 from handaxe.tools.decorator import TimeoutIs, Tool
 from handaxe.tools.mcp_session import McpSession, Server
 from handaxe.tools.schema import ToolContext
+from handaxe.tools.threads import Limit
 from handaxe.tools.truncate import truncate
+from handaxe.tools.web.keys import check_headers
 
 __all__ = ["McpTools", "mcp"]
 
@@ -44,6 +46,9 @@ def mcp(
     startup: float = 30.0,
     max_chars: int = 10_000,
     cost: float = 0.0,
+    limit: int | None = None,
+    retries: int = 0,
+    repeatable: Collection[str] | None = None,
 ) -> McpTools:
     """Make a factory of the tools of an MCP server, for `tool_chat`.
 
@@ -70,13 +75,20 @@ def mcp(
         warm: sessions kept started in advance, >= 0. Each is used by one rollout.
         timeout, timeout_is, max_chars, cost: of each tool, as of `tool`. A timeout cancels the request at the server.
         startup: seconds until a session must stand.
+        limit: most calls at the same time, over all rollouts and all tools of this factory; None: no limit.
+        retries: further tries of a call that timed out or met an internal error of the server, with the same call id.
+            Only of tools that are safe to call twice, which `repeatable` says. A session that has ended is not begun
+            again, for what it remembered is lost; but a shared one is, since it remembers nothing.
+        repeatable: the server's own names of the tools that are safe to call twice; None: those that the server marks
+            as read-only or idempotent.
 
     Returns:
         A factory without arguments: each call gives the list of tools of a new session (their `owner`). `close()` ends
         what is shared or warm; a `with` block does that too.
 
     Raises:
-        InputError: neither or both of command and url, a limit out of range, `only` that names what is not there.
+        InputError: neither or both of command and url, a number out of range, a header that is none; by the first call,
+            `only` or `repeatable` that name what is not there.
         ToolDefinitionError: by the first call, for a tool that cannot be offered; leave it out with `only`.
         InfrastructureError: by a call, when there is no session; the message ends with the end of the server's stderr.
 
@@ -85,11 +97,39 @@ def mcp(
     """
     if isinstance(command, str) or bool(command) == bool(url):
         raise InputError("give command, a list such as ['npx', '-y', 'some-server'], or url, and not both")
-    if not (timeout > 0 and startup > 0) or warm < 0:
-        raise InputError(f"timeout {timeout} and startup {startup} must be above 0, warm {warm} not below")
-    server = Server(tuple(command), url, dict(env or {}), cwd, dict(headers or {}))
-    look = {"timeout": timeout, "timeout_is": timeout_is, "max_chars": max_chars, "cost": cost}
-    return McpTools(server, prefix, only, shared, 1 if shared else warm, startup, look)
+    if not (timeout > 0 and startup > 0) or warm < 0 or retries < 0:
+        raise InputError(
+            f"timeout {timeout} and startup {startup} must be above 0, warm {warm} and retries {retries} not below"
+        )
+    if limit is not None and limit < 1:
+        raise InputError(f"a limit of {limit} calls at a time lets none through; give 1 or more, or None for no limit")
+    server = Server(tuple(command), url, dict(env or {}), cwd, check_headers(headers or {}))
+    shared_limit = None if limit is None else Limit(limit)
+    look = {"timeout": timeout, "timeout_is": timeout_is, "max_chars": max_chars, "cost": cost, "limit": shared_limit}
+    chosen = _Chosen(prefix, only, repeatable, retries)
+    return McpTools(server, chosen, shared, 1 if shared else warm, startup, look)
+
+
+class _Chosen(NamedTuple):
+    """What the user says of a server's tools, by the server's names."""
+
+    prefix: str
+    only: Collection[str] | None
+    repeatable: Collection[str] | None
+    retries: int
+
+    def of(self, listed: Collection[str], server: Server) -> list[str]:
+        """The names wanted, in the server's order."""
+        missing = sorted({*(self.only or ()), *(self.repeatable or ())} - set(listed))
+        if missing:
+            raise InputError(f"{server!r} has no tools {missing}; it has {sorted(listed)}")
+        return [name for name in listed if self.only is None or name in self.only]
+
+    def retries_of(self, name: str, annotations: Any) -> int:
+        """How often a call may be repeated. A server that marks a tool wrongly harms itself alone."""
+        marked = annotations is not None and (annotations.read_only_hint or annotations.idempotent_hint)
+        safe = marked if self.repeatable is None else name in self.repeatable
+        return self.retries if safe else 0
 
 
 class McpTools:
@@ -98,14 +138,13 @@ class McpTools:
     def __init__(
         self,
         server: Server,
-        prefix: str,
-        only: Collection[str] | None,
+        chosen: _Chosen,
         shared: bool,
         warm: int,
         startup: float,
         look: dict[str, Any],
     ):
-        self._server, self._prefix, self._only = server, prefix, only
+        self._server, self._chosen = server, chosen
         self._shared, self._warm, self._startup, self._look = shared, warm, startup, look
         self._ready: collections.deque[McpSession] = collections.deque()
         self._offered: list[str] | None = None
@@ -149,32 +188,41 @@ class McpTools:
 
     def _take(self) -> McpSession:
         with self._lock:
-            while self._ready and not self._ready[0].usable:
+            session = self._first()
+            if not self._shared:
                 self._ready.popleft()
-            while len(self._ready) < max(self._warm, 1):
-                self._ready.append(McpSession(self._server, startup=self._startup))
-            if self._shared:
-                return self._ready[0]
-            session = self._ready.popleft()
-            while len(self._ready) < self._warm:
-                self._ready.append(McpSession(self._server, startup=self._startup))
+                while len(self._ready) < self._warm:
+                    self._ready.append(McpSession(self._server, startup=self._startup))
         return session
+
+    def _current(self) -> McpSession:
+        """The session that all share: another one where that has ended by itself."""
+        with self._lock:
+            if not self._ready:
+                raise InfrastructureError(f"{self!r} were closed")
+            return self._first()
+
+    def _first(self) -> McpSession:
+        while self._ready and not self._ready[0].usable:
+            self._ready.popleft().begin_closing()
+        while len(self._ready) < max(self._warm, 1):
+            self._ready.append(McpSession(self._server, startup=self._startup))
+        return self._ready[0]
 
     def _tools(self, session: McpSession) -> list[Tool]:
         listed = {tool.name: tool for tool in session.tools}
-        missing = sorted(set(self._only or ()) - set(listed))
-        if missing:
-            raise InputError(f"{self._server!r} has no tools {missing}; it has {sorted(listed)}")
-        chosen = [tool for name, tool in listed.items() if self._only is None or name in self._only]
-        if not chosen:
+        names = self._chosen.of(listed, self._server)
+        if not names:
             raise ToolDefinitionError(f"{self._server!r} offers no tools")
         owner = _Shared(session) if self._shared else session
+        find = self._current if self._shared else lambda: session
         made, taken = list[Tool](), set[str]()
         try:
-            for tool in chosen:
-                name = _writable(self._prefix + tool.name, taken)
+            for tool in (listed[name] for name in names):
+                name = _writable(self._chosen.prefix + tool.name, taken)
                 schema = ToolSchema(name, _described(tool.description or ""), _schema(tool.name, tool.input_schema))
-                made.append(declared(schema, _carry(session, tool.name), owner=owner, **self._look))
+                retries = self._chosen.retries_of(tool.name, tool.annotations)
+                made.append(declared(schema, _carry(find, tool.name), owner=owner, retries=retries, **self._look))
         except ToolDefinitionError as error:
             if self._offered is None:
                 raise
@@ -192,9 +240,9 @@ class _Shared:
         """Others go on using the session."""
 
 
-def _carry(session: McpSession, name: str) -> Any:
+def _carry(find: Callable[[], McpSession], name: str) -> Any:
     async def carry(arguments: dict[str, Any], context: ToolContext) -> str:
-        return await session.call(name, arguments, context.call_id)
+        return await find().call(name, arguments, context.call_id)
 
     return carry
 

@@ -11,6 +11,7 @@ from handaxe.errors import InputError
 try:
     import httpx2
     from mcp.client.streamable_http import streamable_http_client
+    from mcp_types import INVALID_REQUEST
 except ImportError as error:
     raise InputError("MCP needs its SDK: install it with pip install 'handaxe[mcp]'") from error
 
@@ -18,6 +19,7 @@ __all__ = ["MAX_BODY", "over_http"]
 
 MAX_BODY = 64 * 2**20
 """Bytes of the longest message. A longer one breaks the session."""
+NO_LOGIN = "it wants a log-in, or another one: give headers={'Authorization': 'Bearer ...'}"
 CONNECT = 10.0
 """Seconds until a connection must stand. How long an answer may take is the caller's business."""
 
@@ -37,10 +39,17 @@ async def over_http(url: str, headers: Mapping[str, str]) -> AsyncIterator[Any]:
 
 
 class _Bounded(httpx2.AsyncHTTPTransport):
-    """Cuts off a response of more than MAX_BODY bytes, unless it is a stream of events, whose reader counts itself."""
+    """Cuts off a response of more than MAX_BODY bytes, unless it is a stream of events, whose reader counts itself.
+
+    The SDK tells of a refused request only that it was; this says that a log-in is missing.
+    """
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         response = await super().handle_async_request(request)
+        if response.status_code in (401, 403):
+            await response.aclose()
+            error = {"code": INVALID_REQUEST, "message": f"HTTP {response.status_code}: {NO_LOGIN}"}
+            return httpx2.Response(response.status_code, json={"jsonrpc": "2.0", "id": None, "error": error})
         if not response.headers.get("content-type", "").startswith("text/event-stream"):
             response.stream = _Counted(response.stream)
         return response

@@ -19,6 +19,7 @@ import handaxe
 from handaxe.errors import InfrastructureError, InputError, Retry
 from handaxe.tools.mcp_http import over_http
 from handaxe.tools.mcp_stdio import Process
+from handaxe.tools.web.keys import Secrets
 
 try:
     import mcp_types as types
@@ -31,6 +32,8 @@ __all__ = ["McpSession", "Server", "content_text"]
 MAX_PAGES = 50
 """Pages of the longest list of tools."""
 TOO_NEW = types.UNSUPPORTED_PROTOCOL_VERSION
+LIVES_ON = types.INTERNAL_ERROR
+"""The error of one request after which the session goes on."""
 US = types.Implementation(name="handaxe", version=handaxe.__version__)
 CLOSING = 10.0
 """Seconds after which nobody waits for a session to end any more."""
@@ -67,6 +70,7 @@ class McpSession:
     def __init__(self, server: Server, *, startup: float):
         self.server, self.startup = server, startup
         self.tools: list[types.Tool] = []
+        self._hide = Secrets([server.headers]).hide
         self._process = Process(server.command, env=server.env, cwd=server.cwd) if server.command else None
         self._client: Client | None = None
         self._loop = _loop(os.getpid())
@@ -98,7 +102,8 @@ class McpSession:
         return self
 
     async def call(self, name: str, arguments: dict[str, Any], call_id: str) -> str:
-        """Call a tool; awaited on any event loop. Cancelled, it cancels the request at the server.
+        """Call a tool once the session stands; awaited on any event loop. Cancelled, it cancels the request at the
+        server.
 
         The server finds `call_id` in the request's `_meta` under "handaxe/call_id", so that a call which is sent again
         can be carried out once.
@@ -164,7 +169,7 @@ class McpSession:
     def _fail(self, why: str) -> None:
         if not self._ready.done():
             words = self._process.last_words() if self._process else ""
-            about = "; ".join(part for part in (why, words) if part)
+            about = "; ".join(part for part in (self._hide(why), words) if part)
             self._ready.set_exception(InfrastructureError(f"{self.server!r} gives no session: {about}"))
 
     async def _list(self, client: Client) -> list[types.Tool]:
@@ -180,6 +185,7 @@ class McpSession:
         raise InfrastructureError(f"its list of tools has more than {MAX_PAGES} pages")
 
     async def _call(self, name: str, arguments: dict[str, Any], call_id: str) -> str:
+        await asyncio.shield(asyncio.wrap_future(self._ready))
         if self._broken or self._client is None:
             raise InfrastructureError(f"{self.server!r} is gone: {await self._obituary()}")
         meta: Any = {"handaxe/call_id": call_id}
@@ -187,17 +193,18 @@ class McpSession:
         try:
             result = await self._client.session.send_request(request, types.CallToolResult)
         except MCPError as error:
+            message = self._hide(error.message)
             if error.code == types.INVALID_PARAMS:
-                raise Retry(error.message) from None
+                raise Retry(message) from None
+            if error.code == LIVES_ON:
+                raise InfrastructureError(f"{self.server!r} says {message[:500]!r}") from error
             self._broken = True
-            raise InfrastructureError(
-                f"{self.server!r} says {error.message[:500]!r}; {await self._obituary()}"
-            ) from error
+            raise InfrastructureError(f"{self.server!r} says {message[:500]!r}; {await self._obituary()}") from error
         except Exception as error:
             self._broken = True
-            what = f"{type(error).__name__}: {str(error)[:500]}"
+            what = f"{type(error).__name__}: {self._hide(str(error))[:500]}"
             raise InfrastructureError(f"{self.server!r} broke the protocol: {what}") from error
-        text = content_text(result)
+        text = self._hide(content_text(result))
         if result.is_error:
             raise Retry(text or f"{name} failed")
         return text

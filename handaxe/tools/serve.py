@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext, suppress
@@ -10,6 +11,7 @@ from typing import Any, Literal
 from handaxe.errors import InputError, ToolDefinitionError
 from handaxe.ops.seeds import derive_seed
 from handaxe.records import ToolCall, ToolReply, ToolSchema
+from handaxe.tools.bearer import Bearer, is_this_machine
 from handaxe.tools.decorator import Tool
 from handaxe.tools.schema import check_names
 from handaxe.tools.state import Closes, tools_of
@@ -37,6 +39,7 @@ def serve(
     transport: Literal["stdio", "http"] = "stdio",
     host: str = "127.0.0.1",
     port: int = 8000,
+    token: str = "",
     workers: int = 16,
     max_sessions: int = 1000,
     idle: float = 1800.0,
@@ -55,13 +58,16 @@ def serve(
     run one after the other if it has such state. Over HTTP that takes a client that begins with `initialize`, and a
     server with state tells newer clients so.
 
-    There is no log-in: whoever reaches the port may call the tools. The default host is reached from this machine only.
+    Over HTTP whoever brings `token` may call the tools; without one everybody on this machine may, and no other host
+    than localhost, 127.0.0.1 and ::1 can be listened at. There is no TLS: where the network is not yours alone, put a
+    server that has it before this one, or the token can be read on the way.
 
     Args:
         tools: as for `tool_chat`: tools, or functions without arguments that make them.
         name: what the server calls itself.
         transport: stdio, or http (streamable HTTP, at http://host:port/mcp).
         host, port: where to listen for http.
+        token: what a client sends in the header "Authorization: Bearer TOKEN"; "": there is no log-in.
         workers: calls that run at the same time, over all sessions.
         max_sessions: over HTTP, sessions at the same time.
         idle: seconds after which an HTTP session that nobody uses is ended.
@@ -69,19 +75,28 @@ def serve(
 
     Raises:
         ToolDefinitionError: as `tool_chat` does.
-        InputError: a limit out of range.
+        InputError: a limit out of range, a token that is none, none where one is needed, or one for stdio.
 
     Example:
         serve([calculator, python], name="lab", transport="http", port=8000)
     """
     if workers < 1 or max_sessions < 1 or not idle > 0:
         raise InputError(f"workers {workers} and max_sessions {max_sessions} must be 1 or more, idle {idle} above 0")
+    if token and transport == "stdio":
+        raise InputError("a token is for http: who talks over stdio has started the server")
+    if transport == "http" and not token and not is_this_machine(host):
+        raise InputError(
+            f"others can reach {host!r}, so a token is needed: --token-env or --token-file of handaxe serve, token= of "
+            "serve; without one listen at 127.0.0.1, ::1 or localhost"
+        )
     server = mcp_server(tools, name=name, workers=workers, seed=seed, one_client=transport == "stdio")
     if transport == "stdio":
         anyio.run(_over_stdio, server)
         return
-    app = server.streamable_http_app(host=host, max_sessions=max_sessions, session_idle_timeout=idle)
-    sys.stderr.write(f"serving {name} at http://{host}:{port}/mcp\n")
+    app: Any = server.streamable_http_app(host=host, max_sessions=max_sessions, session_idle_timeout=idle)
+    if token:
+        app = Bearer(app, token)
+    sys.stderr.write(f"serving {name} at http://{f'[{host}]' if ':' in host else host}:{port}/mcp\n")
     sys.stderr.flush()
     uvicorn.run(app, host=host, port=port, log_level="warning", timeout_graceful_shutdown=2)
 
@@ -176,7 +191,7 @@ class _Session:
     """The tools of one client, made in the thread of its first call, since that may take long."""
 
     def __init__(self, offered: Sequence[Offered], seed: int, *, stateful: bool):
-        self.offered, self.seed, self.calls = offered, seed, 0
+        self.offered, self.seed, self.numbers = offered, seed, itertools.count()
         self.made: list[Tool] | None = None
         self.turn: Any = anyio.Lock() if stateful else nullcontext()
 
@@ -186,7 +201,7 @@ class _Session:
         return self.made
 
     def run(self, name: str, arguments: dict[str, Any], call_id: Any) -> tuple[Tool, ToolReply]:
-        number, self.calls = self.calls, self.calls + 1
+        number = next(self.numbers)  # many threads may be here
         call = ToolCall(name, arguments, call_id if isinstance(call_id, str) else f"c{number}")
         (tool,) = [tool for tool in self.tools() if tool.schema.name == name]
         return tool, tool.run(call, seed=derive_seed(self.seed, number))

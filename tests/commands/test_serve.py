@@ -1,9 +1,18 @@
+import contextlib
+import os
 import re
+import socket
+import subprocess
 import sys
+import time
+import urllib.error
+import urllib.request
 
+import psutil
 import pytest
 
 from handaxe.cli import main
+from handaxe.errors import InfrastructureError
 from handaxe.records import ToolCall
 from handaxe.tools.mcp import mcp
 
@@ -24,6 +33,99 @@ class Notes:
         self.notes.append(text)
         return ", ".join(self.notes)
 '''
+
+
+CALCULATOR = "handaxe.tools.calculator:calculator"
+TOKEN = "a-token-of-the-tests-0123456789"
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def listens(port):
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
+@contextlib.contextmanager
+def over_http(*words, env=None):
+    """The address of `handaxe serve` over HTTP, and its process."""
+    port = free_port()
+    command = [*HANDAXE, CALCULATOR, "--transport", "http", "--port", str(port), *words]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env={**os.environ, **(env or {})})
+    try:
+        assert "serving handaxe" in process.stderr.readline()
+        while not listens(port):
+            assert process.poll() is None
+            time.sleep(0.05)
+        yield f"http://127.0.0.1:{port}/mcp", process
+    finally:
+        process.kill()
+        process.wait()
+        process.stderr.close()
+
+
+def status_of(url, method, **headers):
+    request = urllib.request.Request(url, b"{}" if method == "POST" else None, headers, method=method)
+    try:
+        with urllib.request.urlopen(request, timeout=60) as answer:
+            return answer.status
+    except urllib.error.HTTPError as error:
+        return error.code
+
+
+@pytest.mark.parametrize("where", ["environment", "file"])
+def test_over_http_with_a_token(where, tmp_path):
+    (tmp_path / "token").write_text(TOKEN + "\n")
+    words = ["--token-env", "LAB_TOKEN"] if where == "environment" else ["--token-file", str(tmp_path / "token")]
+    with over_http("--host", "0.0.0.0", *words, env={"LAB_TOKEN": TOKEN}) as (url, process):
+        (tool,) = mcp(url=url, headers={"Authorization": f"Bearer {TOKEN}"})()
+        assert tool.run(ToolCall("calculator", {"expression": "6*7"}, "")).content == "42"
+        tool.owner.close()
+        for headers in ({}, {"Authorization": "Bearer another-token-of-the-tests"}):
+            with pytest.raises(InfrastructureError, match="HTTP 401: it wants a log-in"):
+                mcp(url=url, headers=headers)()
+        for method in ("GET", "POST", "DELETE", "OPTIONS"):
+            assert status_of(url, method) == status_of(url.removesuffix("mcp"), method) == 401
+        assert status_of(url, "POST", Authorization=f"Bearer {TOKEN}") != 401
+        assert TOKEN not in " ".join(psutil.Process(process.pid).cmdline())
+        process.terminate()
+        assert TOKEN not in process.stderr.read()
+
+
+def test_without_a_token_only_this_machine_is_listened_to():
+    with over_http() as (url, _):
+        (tool,) = mcp(url=url)()
+        assert tool.run(ToolCall("calculator", {"expression": "6*7"}, "")).content == "42"
+        tool.owner.close()
+        kind = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
+        assert status_of(url, "POST", **kind) == 400, "it reads what it is sent"
+        assert status_of(url, "POST", **kind, Origin="http://elsewhere.example") == 403
+        assert status_of(url, "POST", **kind, Host="elsewhere.example") == 421, "a name that was made to lead here"
+
+
+@pytest.mark.parametrize(
+    "words, message",
+    [
+        (["--transport", "http", "--host", "0.0.0.0"], "so a token is needed"),
+        (["--transport", "http", "--host", ""], "so a token is needed"),
+        (["--transport", "http", "--token-env", "NO_SUCH_TOKEN"], "NO_SUCH_TOKEN is not set"),
+        (["--transport", "http", "--token-env", "EMPTY_TOKEN"], "EMPTY_TOKEN is not set"),
+        (["--transport", "http", "--token-env", "SHORT_TOKEN"], "16 or more letters"),
+        (["--transport", "http", "--token-file", "/no/such/file"], "cannot be read from"),
+        (["--token-env", "GOOD_TOKEN", "--token-file", "/no/such/file"], "not both"),
+        (["--token-env", "GOOD_TOKEN"], "who talks over stdio"),
+    ],
+)
+def test_tokens_that_will_not_do(words, message, capsys, monkeypatch):
+    for name, value in {"EMPTY": "", "SHORT": "sh0rt", "GOOD": TOKEN}.items():
+        monkeypatch.setenv(f"{name}_TOKEN", value)
+    assert main(["serve", CALCULATOR, *words]) == 2
+    said = " ".join(capsys.readouterr().err.split())
+    assert message in said and TOKEN not in said and "sh0rt" not in said
 
 
 def test_tools_of_the_library_and_of_the_current_folder(tmp_path):

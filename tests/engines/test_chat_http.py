@@ -1,17 +1,27 @@
 import contextlib
 import importlib.util
 import threading
+import time
 from pathlib import Path
 
 import pytest
 
 from handaxe.engines.chat_http import ChatHttp, RefusedError, Said
-from handaxe.errors import InfrastructureError
+from handaxe.errors import InfrastructureError, InputError
 
 _spec = importlib.util.spec_from_file_location("chat_server", Path(__file__).with_name("chat_server.py"))
 chat = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(chat)
 KEY = "sk-very-secret-key"
+
+
+def asked(server, count):
+    """Wait until the server has read so many requests; a client that gave up may be ahead of it."""
+    for _ in range(6000):
+        if len(server.bodies) >= count:
+            break
+        time.sleep(0.01)
+    assert len(server.bodies) == count
 
 
 @pytest.fixture
@@ -69,7 +79,7 @@ def test_a_server_that_never_finishes_is_given_up(serve, answer):
     http, server = serve(answer, timeout=0.3, attempts=2)
     with pytest.raises(InfrastructureError, match="no answer in 2 attempts"):
         http.post({})
-    assert len(server.bodies) == 2
+    asked(server, 2)
 
 
 def test_nobody_there():
@@ -95,6 +105,29 @@ def test_the_key_is_cut_out_of_every_message(serve):
     assert error.value.__cause__ is None
 
 
+def test_headers_are_cut_out_too_and_a_short_dummy_key_cuts_out_nothing(chat_server):
+    server = chat_server((400, {"error": "a team-of-secrets, sk: sk-very-secret-key? a" + " " * 3979 + KEY}))
+    for key, headers in ((KEY, {"X-Team": "team-of-secrets"}), ("a", {})):
+        http = ChatHttp(f"{server.url}/", key=key, headers=headers, timeout=20, attempts=1, backoff=0)
+        with pytest.raises(RefusedError) as error:
+            http.post({})
+        assert ("a ***, sk: ***? a" in str(error.value)) == (key == KEY)
+        assert ("a team-of-secrets" in str(error.value)) == (key == "a")
+        http.close()
+
+
+@pytest.mark.parametrize("headers", [{"X-Team": "a\nb"}, {"Host": "elsewhere"}, {"authorization": "Bearer other"}])
+def test_headers_that_are_none(headers):
+    with pytest.raises(InputError, match="header"):
+        ChatHttp("http://127.0.0.1:9/", key=KEY, headers=headers, timeout=2, attempts=1, backoff=0)
+
+
+def test_a_key_with_the_line_break_of_its_file_is_told_and_not_shown():
+    with pytest.raises(InputError, match="strip it") as error:
+        ChatHttp("http://127.0.0.1:9/", key=KEY + "\n", headers={}, timeout=2, attempts=1, backoff=0)
+    assert KEY not in str(error.value)
+
+
 def test_a_redirect_is_not_followed(serve, chat_server):
     elsewhere = chat_server((200, {"a": 1}))
     http, _ = serve((307, {}, {"location": elsewhere.url}))
@@ -116,8 +149,7 @@ def test_retry_after_counts_more_than_the_backoff(serve):
 
     thread = threading.Thread(target=ask)
     thread.start()
-    while not server.bodies:
-        pass
+    asked(server, 1)
     thread.join(0.3)
     assert thread.is_alive() and len(server.bodies) == 1
     http.close()
@@ -146,6 +178,8 @@ def test_reading_an_answer():
     assert Said.of(answer) == Said("", [("add", "{oops"), ("add", '{"a": 1}')], "stop")
     assert Said.of({"choices": [{"message": {"content": "a"}, "finish_reason": "length"}]}).finish == "length"
     assert Said.of({"choices": [{"message": {"content": "a"}}]}) == Said("a", [], "stop")
+    with pytest.raises(InfrastructureError, match="YOU SAID"):
+        Said.of({"you said": 1}, hide=str.upper)
 
 
 @pytest.mark.parametrize(

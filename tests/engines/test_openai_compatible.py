@@ -109,6 +109,15 @@ def test_what_the_server_refuses_is_wrong_input_in_its_words(engine_of):
     assert "sk-secret" not in str(error.value) + repr(engine) + str(vars(engine))
 
 
+def test_a_key_is_in_no_error_of_an_answer_that_is_none(engine_of):
+    key = "sk-0123456789"
+    for answer in ({"your key": key}, {"choices": [{"message": {"content": [key]}}]}):
+        engine, _ = engine_of((200, answer), key=key)
+        with pytest.raises(InfrastructureError, match=r"\*\*\*") as error:
+            engine.sample([request()])
+        assert key not in str(error.value)
+
+
 def test_a_request_without_an_answer_does_not_spoil_the_others(engine_of):
     def trouble(body):
         return (500, {}) if body["messages"][0]["content"] == "1" else said("fine")
@@ -150,6 +159,7 @@ def test_requests_that_cannot_be_sampled(engine_of):
     ]:
         with pytest.raises(InputError, match=message):
             engine.sample([request(), wrong])
+    assert server.bodies == [], "nothing is sent, and paid for, where one request is wrong"
     assert engine.sample([request(begun=Partial([], [], [], []))])[0].finish == "stop"
 
 
@@ -169,8 +179,9 @@ def test_bad_arguments(monkeypatch):
     for wrong in ({"concurrency": 0}, {"attempts": 0}, {"timeout": 0}, {"backoff": -1}):
         with pytest.raises(InputError, match="must be"):
             OpenAICompatible("http://127.0.0.1:1/v1", **good, **wrong)
-    with pytest.raises(InputError, match="no address"):
-        OpenAICompatible("127.0.0.1:8000", **good)
+    for url in ("127.0.0.1:8000", "http://127.0.0.1:port/v1"):
+        with pytest.raises(InputError, match="no address"):
+            OpenAICompatible(url, **good)
     monkeypatch.delenv("NO_SUCH_KEY", raising=False)
     with pytest.raises(InputError, match="NO_SUCH_KEY is not set"):
         OpenAICompatible("http://127.0.0.1:1/v1", **good, key_env="NO_SUCH_KEY")

@@ -11,7 +11,10 @@ from pathlib import Path
 import pytest
 
 from handaxe.engines.openai_compatible import OpenAICompatible
+from handaxe.errors import VerifierError
+from handaxe.rollouts.driver import run as run_driver
 from handaxe.tools.mcp import mcp
+from handaxe.tools.serve import serve
 
 ROOT = Path(__file__).parents[2]
 _spec = importlib.util.spec_from_file_location("chat_server", ROOT / "tests" / "engines" / "chat_server.py")
@@ -27,6 +30,21 @@ def polite(body):
         return chat.said(heard["content"])
     expression = re.search(r"[0-9*+-]+[0-9]", heard["content"])[0]
     return chat.said("", [("calculator", f'{{"expression": "{expression}"}}')], "tool_calls")
+
+
+def many_parts(body):
+    """Plays, judges, is a customer and invents, as its orders say."""
+    order, *rest = (message["content"] for message in body["messages"])
+    if order.startswith("You are a judge"):
+        right = re.search(r"Key: (.*)\nAnswer: (.*)", rest[0])
+        return chat.said("YES" if right[1] == right[2] else "NO")
+    if order.startswith("You are a customer"):
+        return chat.said("DONE, thanks." if "408" in rest[0] else "What do 12*34 cost?")
+    if order.startswith("You invent"):
+        return chat.said(f"{len(rest[0])}*{int(rest[0][-1]) // 2}=?")
+    if body["messages"][-1]["content"] == "Good morning.":
+        return chat.said("What would you like?")
+    return polite(body)
 
 
 def run(script, *words):
@@ -69,16 +87,49 @@ def test_the_blocks_of_the_page_about_mcp():
 
 def test_the_blocks_of_the_page_about_chat_servers(capsys):
     names = {}
-    with chat.ChatServer(polite) as server:
+    with chat.ChatServer(many_parts) as server:
         for block in blocks("chat_servers.md"):
             exec(block.replace("http://127.0.0.1:8000/v1", server.url), names)
-        names["engine"].close()
-    assert names["reply"].text == "What is a burin?" and names["found"].metrics["pass@1"].value == 1.0
-    assert names["reply"].text in capsys.readouterr().out
+            if "found" in names:
+                assert names["found"].metrics["pass@1"].value == 1.0
+                assert not any(names["found"].excluded.values())
+        for engine in ("engine", "judge", "customer"):
+            names[engine].close()
+    assert names["reply"].text == "What is a burin?" and names["reply"].text in capsys.readouterr().out
+    asked = {body["model"] for body in server.bodies}
+    assert asked == {"my-model", "judge-model", "customer-model"}
+    assert names["talk"].ending.kind == "completed" and names["talk"].env["lines"] == [
+        "Customer: Good morning.",
+        "Clerk: What would you like?",
+        "Customer: What do 12*34 cost?",
+        "Clerk: 408",
+        "Customer: DONE, thanks.",
+    ]
+    assert names["invented"] == ["10*0=?", "10*1=?", "10*2=?"]
+    assert len(names["lessons"]) == 5 and all(lesson.num_tokens and lesson.calls for lesson in names["lessons"])
+
+
+def judged_by(words):
+    """The page up to its judge, who says this."""
+    names = {}
+    answer = lambda body: chat.said(words) if body["model"] == "judge-model" else many_parts(body)  # noqa: E731
+    with chat.ChatServer(answer) as server:
+        for block in blocks("chat_servers.md"):
+            exec(block.replace("http://127.0.0.1:8000/v1", server.url), names)
+            if "judged" in names:
+                break
+    return names["found"]
+
+
+def test_the_judge_of_the_page_scores_a_no_as_0_and_nothing_where_it_does_not_judge():
+    found = judged_by("NO")
+    assert found.metrics["pass@1"].value == 0.0 and not any(found.excluded.values())
+    with pytest.raises(VerifierError, match="the judge said 'Well"):
+        judged_by("Well, YES and NO")
 
 
 @pytest.mark.parametrize("page", ["mcp.md", "chat_servers.md"])
 def test_every_option_that_a_page_shows_exists(page):
-    known = set(inspect.signature(mcp).parameters) | set(inspect.signature(OpenAICompatible).parameters) | {"transport"}
+    known = {name for made in (mcp, serve, run_driver, OpenAICompatible) for name in inspect.signature(made).parameters}
     shown = set(re.findall(r"`(\w+)=", (ROOT / "docs" / page).read_text())) - {"format"}
     assert shown and shown <= known

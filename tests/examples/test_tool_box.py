@@ -26,5 +26,6 @@ def test_every_tool_has_a_program():
 def test_a_program_of_the_page(name, tmp_path):
     if name in NEEDS:
         pytest.importorskip(NEEDS[name])
-    done = subprocess.run([sys.executable, "-c", PROGRAMS[name]], capture_output=True, text=True, cwd=tmp_path)
+    command = [sys.executable, "-c", PROGRAMS[name]]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, timeout=240)
     assert re.fullmatch(PRINTS[name], done.stdout), done.stdout + done.stderr

@@ -33,13 +33,13 @@ from handaxe.training.loop import train
 NEVER = {"crash": 0.0, "hang": 0.0, "garbage": 0.0, "kill": 0.0}
 
 
-@tool(timeout=0.05)
+@tool
 def echo(text: str) -> str:
     """Say it again."""
     return text
 
 
-@tool(timeout=0.05)
+@tool
 async def aecho(text: str) -> str:
     """Say it again."""
     return text
@@ -64,7 +64,8 @@ def test_every_kind_of_fault(made):
     log = FaultLog()
     assert call(always("crash", made, log=log)).content == "OSError: crash on purpose"
     assert call(always("kill", made, log=log)).content == "SystemExit: killed on purpose"
-    assert call(always("hang", made, log=log)).status == "timeout"
+    hasty = tool(name="echo", timeout=0.05)(made.function)
+    assert call(always("hang", hasty, log=log)).status == "timeout"
     replies = [call(always("garbage", made, log=log), seed) for seed in range(30)]
     assert {reply.status for reply in replies} == {"ok", "infra_error"}
     assert len({reply.content for reply in replies}) == 5 and all(reply.content.encode() for reply in replies)

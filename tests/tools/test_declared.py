@@ -1,11 +1,14 @@
 import asyncio
+import subprocess
+import sys
 
 import pytest
 
 from handaxe.envs.tool_chat import tool_chat
-from handaxe.errors import Failed, Retry, ToolDefinitionError
+from handaxe.errors import Failed, InputError, Retry, ToolDefinitionError
 from handaxe.records import ToolCall, ToolSchema
 from handaxe.tools.declared import declared
+from handaxe.tools.threads import Limit
 
 
 def run(tool, arguments):
@@ -72,13 +75,23 @@ def test_regular_expressions_of_strangers_are_not_run():
     assert run(tool, {"pattern": "a property of that name is checked"})[0] == "invalid"
 
 
-def test_references_lead_nowhere_outside_and_end():
-    assert run(made({"a": {"$ref": "http://127.0.0.1:9/schema"}}), {"a": 1})[0] == "ok"
-    doubling = {f"d{i}": {"anyOf": [{"$ref": f"#/$defs/d{i + 1}"}] * 2} for i in range(60)}
-    assert (
-        run(made({"a": {"$ref": "#/$defs/d0"}}, **{"$defs": {**doubling, "d60": {"type": "null"}}}), {"a": 1})[0]
-        == "ok"
+def test_references_that_double_end():
+    """In a process of its own, which is killed where they do not: there are 2**60 ways to follow them."""
+    code = (
+        "from handaxe.records import ToolCall, ToolSchema\n"
+        "from handaxe.tools.declared import declared\n"
+        "doubling = {f'd{i}': {'anyOf': [{'$ref': f'#/$defs/d{i + 1}'}] * 2} for i in range(60)}\n"
+        "defs = {**doubling, 'd60': {'type': 'null'}}\n"
+        "schema = {'type': 'object', 'properties': {'a': {'$ref': '#/$defs/d0'}}, '$defs': defs}\n"
+        "tool = declared(ToolSchema('shout', '', schema), lambda given, context: 'HEY')\n"
+        "print(tool.run(ToolCall('shout', {'a': 1})).status)"
     )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert done.stdout == "ok\n", done.stderr
+
+
+def test_references_lead_nowhere_outside():
+    assert run(made({"a": {"$ref": "http://127.0.0.1:9/schema"}}), {"a": 1})[0] == "ok"
     inside = {"$defs": {"whole": {"type": "integer"}}}
     assert run(made({"a": {"$ref": "#/$defs/whole"}}, **inside), {"a": "x"})[0] == "invalid"
 
@@ -93,6 +106,25 @@ def test_a_name_no_policy_can_write(name):
 def test_what_is_no_schema(schema):
     with pytest.raises(ToolDefinitionError, match="no JSON schema"):
         declared(ToolSchema("a", "", schema), lambda given, context: "")
+
+
+def test_a_limit_is_shared_and_what_died_is_tried_again():
+    seen, one = [], Limit(3)
+
+    def carry(given, context):
+        seen.append(context.call_id)
+        if len(seen) < 3:
+            raise OSError("gone")
+        return "there"
+
+    schema = ToolSchema("a", "A.", {"type": "object"})
+    first, second = (declared(schema, carry, limit=one, retries=2) for _ in range(2))
+    assert first.limit is second.limit is one
+    assert run(first, {}) == ("ok", "there") and seen == ["c7"] * 3
+    assert declared(schema, carry, limit=2).limit.count == 2 and declared(schema, carry).limit is None
+    for wrong in ({"limit": 0}, {"retries": -1}):
+        with pytest.raises(InputError):
+            declared(schema, carry, **wrong)
 
 
 def test_the_owner_is_closed_with_the_environment():

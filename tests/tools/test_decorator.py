@@ -12,7 +12,7 @@ from handaxe.errors import Failed, InfrastructureError, InputError, Retry, ToolD
 from handaxe.records import ToolCall
 from handaxe.tools import Tool, ToolContext, tool
 from handaxe.tools.deadline import Threads
-from handaxe.tools.threads import ThreadPool
+from handaxe.tools.threads import Limit, ThreadPool
 
 
 @tool
@@ -295,12 +295,12 @@ def test_a_retried_call_gets_fresh_arguments():
     assert answer(grow, items=[]) == ("ok", "[1]")
 
 
-def on_a_loop(of, *calls, count=1):
-    """The replies to calls made at the same time, with a pool of `count` threads."""
+def on_a_loop(*pairs, count=1):
+    """The replies to calls of tools, made at the same time, with a pool of `count` threads."""
 
     async def main():
         post = asyncio.get_running_loop().call_soon_threadsafe
-        return await asyncio.gather(*(of.arun(one, threads=Threads(pool, post, longest=30)) for one in calls))
+        return await asyncio.gather(*(of.arun(one, threads=Threads(pool, post, longest=30)) for of, one in pairs))
 
     pool = ThreadPool(count)
     try:
@@ -310,14 +310,12 @@ def on_a_loop(of, *calls, count=1):
 
 
 def test_a_loop_gets_the_same_replies():
-    @tool(timeout=0.05)
     async def talk(how: str) -> str:
         """Talk."""
         if how == "hang":
             await asyncio.sleep(30)
         return {"a": "b"}[how]
 
-    @tool(timeout=0.05)
     def block(how: str) -> str:
         """Talk."""
         if how == "hang":
@@ -327,10 +325,11 @@ def test_a_loop_gets_the_same_replies():
         return {"a": "b"}[how]
 
     release = threading.Event()
-    for of, hows in ((talk, ("a", "x", "hang", 3)), (block, ("a", "x", "hang", "exit", 3))):
-        calls = [call(of.schema.name, f"c{n}", how=how) for n, how in enumerate(hows)]
-        expected = [of.run(one) for one in calls]
-        for one, other in zip(on_a_loop(of, *calls), expected, strict=True):
+    for function, hows in ((talk, ("a", "x", "hang", 3)), (block, ("a", "x", "hang", "exit", 3))):
+        patient, hasty = tool(timeout=60)(function), tool(timeout=0.05)(function)
+        pairs = [(hasty if how == "hang" else patient, call(function.__name__, f"c{how}", how=how)) for how in hows]
+        expected = [of.run(one) for of, one in pairs]
+        for one, other in zip(on_a_loop(*pairs), expected, strict=True):
             assert dataclasses.replace(one, seconds=0.0) == dataclasses.replace(other, seconds=0.0)
     release.set()
 
@@ -362,7 +361,7 @@ def test_at_most_so_many_calls_at_a_time(asynchronous):
             inside.pop()
             return ""
 
-    replies = on_a_loop(use, *(call("use", f"c{n}") for n in range(12)), count=6)
+    replies = on_a_loop(*((use, call("use", f"c{n}")) for n in range(12)), count=6)
     assert [reply.status for reply in replies] == ["ok"] * 12
     assert max(most) == 2
     pool = [threading.Thread(target=use.run, args=(call("use"),)) for _ in range(6)]
@@ -382,6 +381,18 @@ def test_a_limit_belongs_to_the_function_and_is_shared_by_every_object():
 
     assert Notes().write.limit is Notes().write.limit is Notes.write.limit
     assert Notes().write.but(max_chars=1, cost=0).limit is Notes.write.limit
+
+
+def test_a_limit_that_was_given_is_shared_by_tools():
+    one = Limit(1)
+
+    @tool(limit=one)
+    def left() -> str:
+        """Use it."""
+        return str(one._free)
+
+    assert answer(left) == ("ok", "0") and left.limit is tool(limit=one)(left.function).limit is one
+    assert one._free == 1
 
 
 def test_limits_and_retries_out_of_range():

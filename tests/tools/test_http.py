@@ -31,7 +31,7 @@ def tools(server):
         [f"{server.origin}/open/"],
         methods=["GET", "POST"],
         private=True,
-        seconds=5,
+        seconds=60,
         max_bytes=20_000,
         trouble_is="policy",
     )
@@ -141,7 +141,7 @@ def test_answers_without_end_are_cut(server, tools):
 @pytest.mark.parametrize("page", ["headers", "header", "garbage", "short", "brotli", "notgzip"])
 def test_bad_answers_are_trouble(server, tools, page):
     assert get(tools[0], f"{server.origin}/open/{page}")[0] == "retry"
-    (strict,) = http([server.origin], private=True, seconds=5)
+    (strict,) = http([server.origin], private=True, seconds=60)
     assert get(strict, f"{server.origin}/open/{page}")[0] == "infra_error"
 
 
@@ -156,7 +156,7 @@ def test_nobody_there():
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         origin = f"http://127.0.0.1:{free.getsockname()[1]}"
-        (read,) = http([origin], private=True, seconds=5)
+        (read,) = http([origin], private=True, seconds=60)
         assert get(read, origin)[0] == "infra_error"
 
 
@@ -197,10 +197,72 @@ def test_a_name_that_leads_inside_is_refused(server, monkeypatch):
 def test_a_name_is_resolved_once_and_that_address_is_used(server, monkeypatch):
     """A second answer of the resolver, such as one of a rebinding attack, is never asked for."""
     port = server.origin.rpartition(":")[2]
-    (read,) = http([f"http://rebind.test:{port}"], private=True, seconds=5)
+    (read,) = http([f"http://rebind.test:{port}"], private=True, seconds=60)
     asked = resolver(monkeypatch, ["127.0.0.1"], ["192.0.2.1"])
     assert get(read, f"http://rebind.test:{port}/hello") == ("ok", "hello")
     assert asked == ["rebind.test"] and server.seen[-1][1]["host"] == f"rebind.test:{port}"
+
+
+# --- headers of the user ---------------------------------------------------------------------------------------
+
+KEY = "sk-0123456789abcdef"
+
+
+@pytest.fixture
+def other():
+    """A second origin."""
+    second = server_module.Server()
+    yield second
+    second.end()
+
+
+def keyed(server, *more, **options):
+    headers = {server.origin: {"X-Key": KEY, "User-Agent": "tester"}}
+    places = [f"{server.origin}/open/", *(one.origin for one in more)]
+    return http(places, private=True, seconds=30, headers=headers, **options)[0]
+
+
+def test_headers_go_to_their_origin_alone(server, other):
+    read = keyed(server, other)
+    assert get(read, f"{server.origin}/open/hello") == ("ok", "hello")
+    sent = server.seen[-1][1]
+    assert sent["x-key"] == KEY and sent["user-agent"] == "tester" and sent["accept-encoding"] == "identity"
+    assert get(read, f"{other.origin}/hello") == ("ok", "hello")
+    assert get(read, f"{server.origin}/open/go?{other.origin}/hello") == ("ok", "hello")
+    assert server.seen[-1][1]["x-key"] == KEY, "the first hop"
+    assert [("x-key" in headers, headers["user-agent"]) for _, headers, _ in other.seen] == [(False, "handaxe")] * 2
+    back = f"{other.origin}/go?{server.origin}/open/hello"
+    assert get(read, back) == ("ok", "hello") and server.seen[-1][1]["x-key"] == KEY and len(other.seen) == 3
+
+
+def test_a_key_is_never_shown(server):
+    read = keyed(server)
+    status, content = get(read, f"{server.origin}/open/echo")
+    assert status == "ok" and '"x-key": "***"' in content and '"user-agent": "tester"' in content
+    assert get(read, f"{server.origin}/open/tell?500") == ("retry", "500 ***: ")
+    assert get(read, f"{server.origin}/open/tell?200") == ("retry", "the page is no text but 'image/***'")
+    assert KEY not in repr(read) + str(read.schema) + str(vars(read))
+
+
+@pytest.mark.parametrize("shown", range(len(KEY) + 1))
+def test_no_piece_of_a_key_is_shown_where_a_page_was_cut(server, shown):
+    """A policy that may choose how much stands before the key cannot read it letter by letter."""
+    status, content = get(keyed(server, max_bytes=1000, max_chars=4000), f"{server.origin}/open/pad?{1000 - shown}")
+    assert status == "ok" and KEY[:4] not in content and content.startswith("x" * (1000 - shown))
+
+
+@pytest.mark.parametrize("to", ["{o}/KEY", "{s}/open/KEY", "{o}/?a=KEY", "http://[KEY"])
+def test_a_redirect_that_carries_a_key_is_not_followed(server, other, to):
+    to = to.format(o=other.origin, s=server.origin)
+    status, content = get(keyed(server, other), f"{server.origin}/open/go?{to}")
+    assert status == "retry" and "with a key in it" in content and KEY not in content and other.seen == []
+
+
+def test_headers_that_cannot_be_given():
+    for headers in ({"http://c.d": {"X": "1"}}, {"http://a.b/x": {"X": "1"}}, {"http://a.b": {"Host": "c.d"}},
+                    {"http://a.b": {"X": "1\r\nY: 2"}}, {"https://a.b": {"X": "1"}}):  # fmt: skip
+        with pytest.raises(InputError, match="header"):
+            http(["http://a.b"], headers=headers)
 
 
 def test_in_an_environment(server):

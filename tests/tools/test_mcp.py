@@ -39,16 +39,24 @@ def call(tools, name, _id="c0", **arguments):
     return reply.status, reply.content
 
 
-def gone(pid, seconds=10.0):
-    """Whether a process is dead, or dies while we look."""
-    for _ in range(int(seconds / 0.05)):
-        try:
-            if psutil.Process(pid).status() == psutil.STATUS_ZOMBIE:
-                return True
-        except psutil.NoSuchProcess:
-            return True
+def soon(is_so, seconds=60.0):
+    """Whether it is so, or becomes so while we look."""
+    end = time.monotonic() + seconds
+    while not (found := is_so()) and time.monotonic() < end:
         time.sleep(0.05)
-    return False
+    return found
+
+
+def dead(pid):
+    try:
+        return psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return True
+
+
+def gone(pid):
+    """Whether a process is dead, or dies while we look."""
+    return soon(lambda: dead(pid))
 
 
 def close(*made):
@@ -123,9 +131,9 @@ def test_the_server_sees_few_variables_and_a_folder_of_its_own(monkeypatch):
 
 
 def test_a_call_that_hangs_is_cancelled_at_the_server_and_the_session_goes_on():
-    made = mcp(command=stateful(), timeout=1.0, timeout_is="policy")()
-    assert call(made, "hang", seconds=30)[0] == "timeout"
-    assert call(made, "cancellations") == ("ok", "[30.0]")
+    made = mcp(command=stateful(), timeout=3.0, timeout_is="policy")()
+    assert call(made, "hang", seconds=600)[0] == "timeout"
+    assert soon(lambda: call(made, "cancellations") == ("ok", "[600.0]"))
     close(made)
 
 
@@ -141,13 +149,86 @@ def test_the_call_id_travels_along():
     close(made)
 
 
-@pytest.mark.parametrize("mode", ["broken", "internal"])
-def test_a_server_that_breaks_the_protocol_is_an_infra_error_for_good(mode):
-    made = mcp(command=raw(mode))()
+def test_an_internal_error_of_a_server_ends_one_call_and_not_its_session():
+    made = mcp(command=raw("flaky"))()
+    status, text = call(made, "plain")
+    assert status == "infra_error" and "says 'internal'" in text
+    assert call(made, "plain") == ("ok", "call 2 c0")
+    close(made)
+
+
+def test_a_server_that_breaks_the_protocol_is_an_infra_error_for_good():
+    made = mcp(command=raw("broken"))()
     assert call(made, "plain")[0] == "infra_error"
     status, text = call(made, "plain")
     assert status == "infra_error" and "is gone" in text
     close(made)
+
+
+# --- trying again, and how many at once ------------------------------------------------------------------------
+
+
+def tries(made, **more):
+    return {tool.schema.name: call(made, tool.schema.name, _id="t0c1", **more) for tool in made}
+
+
+def test_calls_are_tried_again_where_the_server_says_that_it_is_safe():
+    made = mcp(command=raw("flaky"), retries=1, cost=2.0)()
+    found = tries(made)
+    assert found["reads"] == found["again"] == ("ok", "call 2 t0c1")
+    assert found["plain"][0] == found["claims"][0] == "infra_error"
+    close(made)
+    made = mcp(command=raw("flaky"), retries=1, cost=2.0)()
+    assert [tool.run(ToolCall(tool.schema.name, {}, "")).cost for tool in made] == [2.0, 4.0, 4.0, 2.0]
+    close(made)
+
+
+def test_calls_are_tried_again_where_the_user_says_that_it_is_safe():
+    for repeatable, safe in ((["plain"], {"plain"}), ([], set())):
+        made = mcp(command=raw("flaky"), retries=1, repeatable=repeatable, prefix="x_")()
+        assert {name for name, (status, _) in tries(made).items() if status == "ok"} == {f"x_{name}" for name in safe}
+        close(made)
+    made = mcp(command=raw("flaky"))()
+    assert {status for status, _ in tries(made).values()} == {"infra_error"}, "no retries were asked for"
+    close(made)
+    with pytest.raises(InputError, match=r"no tools \['nothing'\]"):
+        mcp(command=raw("flaky"), retries=1, repeatable=["nothing"])()
+
+
+def test_a_call_that_timed_out_is_tried_again_in_the_same_session():
+    made = mcp(command=raw("late"), retries=1, repeatable=["plain"], timeout=2.0)()
+    assert call(made, "plain") == ("ok", "call 2 c0")
+    assert call(made, "reads")[0] == "timeout"
+    close(made)
+
+
+def test_a_session_that_died_is_not_begun_again_for_a_retry(tmp_path):
+    made = mcp(command=stateful(), retries=1, repeatable=["die_once"])()
+    status, text = call(made, "die_once", flag=str(tmp_path / "flag"))
+    assert status == "infra_error" and "is gone" in text
+    close(made)
+
+
+def test_a_shared_session_that_died_is(tmp_path):
+    with mcp(command=stateful(), shared=True, retries=1, repeatable=["die_once"]) as factory:
+        first, second = factory(), factory()
+        pid = first[0].owner.session.pid
+        assert call(first, "die_once", flag=str(tmp_path / "flag")) == ("ok", "alive")
+        assert call(second, "shout", count=2) == ("ok", "xx"), "who did not see it die goes on too"
+        (standing,) = [session.wait() for session in factory._ready]
+        assert gone(pid) and standing.pid != pid
+    assert gone(standing.pid)
+    status, text = call(first, "shout", count=2)
+    assert status == "infra_error" and "were closed" in text
+    assert not factory._ready
+
+
+def test_a_limit_counts_over_all_rollouts_and_tools():
+    with mcp(command=stateful(), shared=True, limit=2) as factory, concurrent.futures.ThreadPoolExecutor(6) as pool:
+        rollouts = [factory() for _ in range(6)]
+        assert len({id(tool.limit) for made in rollouts for tool in made}) == 1
+        replies = list(pool.map(lambda made: call(made, "meet", count=2), rollouts))
+    assert replies == [("ok", "2")] * 6
 
 
 # --- sessions --------------------------------------------------------------------------------------------------
@@ -286,9 +367,14 @@ def test_bad_arguments():
     for wrong in ({}, {"command": ["a"], "url": "http://b"}, {"command": "npx server"}):
         with pytest.raises(InputError, match="give command"):
             mcp(**wrong)
-    for wrong in ({"timeout": 0}, {"startup": -1}, {"warm": -1}):
+    for wrong in ({"timeout": 0}, {"startup": -1}, {"warm": -1}, {"retries": -1}):
         with pytest.raises(InputError, match="above 0"):
             mcp(command=["a"], **wrong)
+    with pytest.raises(InputError, match="a limit of 0 calls"):
+        mcp(command=["a"], limit=0)
+    with pytest.raises(InputError, match="the value of the header 'Authorization'") as error:
+        mcp(url="http://127.0.0.1:9/mcp", headers={"Authorization": "Bearer abc\n"})
+    assert "abc" not in str(error.value)
 
 
 # --- what a server says of itself ------------------------------------------------------------------------------

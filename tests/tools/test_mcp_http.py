@@ -15,9 +15,12 @@ class _Handler(BaseHTTPRequestHandler):
     def log_message(self, *args):
         pass
 
+    def sent(self):
+        return {name.lower(): value for name, value in self.headers.items()}
+
     def do_POST(self):
         message = json.loads(self.rfile.read(int(self.headers["content-length"])))
-        self.server.seen.append((self.path, dict(self.headers.items()), message.get("method")))
+        self.server.seen.append((self.path, self.sent(), message.get("method")))
         status, headers, body = self.server.answer(message)
         self.send_response(status)
         for name, value in {"content-type": "application/json", "content-length": len(body), **headers}.items():
@@ -30,7 +33,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_error(405)
 
     def do_DELETE(self):
-        self.server.seen.append((self.path, dict(self.headers.items()), "DELETE"))
+        self.server.seen.append((self.path, self.sent(), "DELETE"))
         self.send_response(204)
         self.end_headers()
 
@@ -76,10 +79,40 @@ def test_headers_and_the_session_id_are_sent_and_the_session_is_ended():
         tools = mcp(url=url, headers={"Authorization": "Bearer abc"})()
         assert ping(tools) == ("ok", "pong")
         tools[0].owner.close()
-        assert all(headers.get("Authorization") == "Bearer abc" for _, headers, _ in server.seen)
+        assert all(headers.get("authorization") == "Bearer abc" for _, headers, _ in server.seen)
         (called,) = [headers for _, headers, method in server.seen if method == "tools/call"]
-        assert {name.lower(): value for name, value in called.items()}["mcp-session-id"] == "s1"
+        assert called["mcp-session-id"] == "s1"
         assert server.seen[-1][2] == "DELETE"
+
+
+@pytest.mark.parametrize("place", ["result", "retry", "internal", "shape", "initialize"])
+def test_a_header_that_the_server_repeats_is_hidden(place):
+    secret = "s3cret-0123456789"
+
+    def telling(message):
+        status, headers, body = polite(message, text=f"you sent {secret}")
+        answer = json.loads(body or b"{}")
+        if message.get("method") == ("initialize" if place == "initialize" else "tools/call") and place != "result":
+            codes = {"retry": -32602, "internal": -32603, "initialize": -32603}
+            del answer["result"]
+            if place == "shape":
+                answer["result"] = {"content": secret}
+            else:
+                answer["error"] = {"code": codes[place], "message": f"you sent {secret}"}
+        return status, headers, json.dumps(answer).encode() if body else body
+
+    with serving(telling) as (_, url):
+        factory = mcp(url=url, headers={"Authorization": f"Bearer {secret}"}, timeout=20.0)
+        if place == "initialize":
+            with pytest.raises(InfrastructureError, match=r"you sent \*\*\*") as error:
+                factory()
+            assert secret not in str(error.value)
+            return
+        tools = factory()
+        status, content = ping(tools)
+        tools[0].owner.close()
+    assert status == {"result": "ok", "retry": "retry"}.get(place, "infra_error")
+    assert secret not in content and "***" in content
 
 
 def test_a_redirect_to_another_host_is_not_followed():
@@ -87,6 +120,24 @@ def test_a_redirect_to_another_host_is_not_followed():
         with pytest.raises(InfrastructureError, match="gives no session"):
             mcp(url=url, headers={"Authorization": "Bearer abc"}, startup=10.0)()
         assert elsewhere.seen == []
+
+
+@pytest.mark.parametrize("status", [401, 403])
+def test_a_server_that_wants_a_log_in_says_so(status):
+    with serving(lambda message: (status, {}, b"")) as (_, url):
+        with pytest.raises(InfrastructureError, match=f"HTTP {status}: it wants a log-in") as error:
+            mcp(url=url, headers={"Authorization": "Bearer s3cret"}, startup=20.0)()
+        assert "s3cret" not in str(error.value)
+
+
+def test_a_log_in_that_is_over_ends_the_session():
+    def strict(message):
+        return (401, {}, b"{}") if message.get("method") == "tools/call" else polite(message)
+
+    with serving(strict) as (_, url):
+        tools = mcp(url=url, timeout=20.0)()
+        assert ping(tools)[0] == "infra_error" and "is gone" in ping(tools)[1]
+        tools[0].owner.close()
 
 
 def test_a_message_that_is_too_long_breaks_the_session(monkeypatch):

@@ -154,7 +154,7 @@ def test_over_http_every_session_has_its_own_state_which_is_closed_with_it(url):
     ]
     before = int(call(second, "closings")[1])
     close(first)
-    assert any(int(call(second, "closings")[1]) == before + 1 for _ in range(100))
+    assert helpers.soon(lambda: int(call(second, "closings")[1]) == before + 1)
     close(second)
 
 

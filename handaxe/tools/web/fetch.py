@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 import time
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -49,6 +49,7 @@ def exchange(
     *,
     body: bytes = b"",
     content_type: str = "",
+    headers: Mapping[str, str] | None = None,
     end: float,
     max_bytes: int,
     private: bool,
@@ -63,6 +64,7 @@ def exchange(
         method: GET or POST.
         body: sent with POST.
         content_type: of the body.
+        headers: further ones, with names in lower case, as `check_headers` gives them.
         end: when to give up, as time.monotonic() counts; it bounds the whole exchange, however slowly bytes drip.
         max_bytes: of the body, after decompression; the connection is closed there.
         private: also allow loopback, private and other special addresses.
@@ -73,7 +75,9 @@ def exchange(
         InputError: httpcore is not installed.
     """
     core = _httpcore()
-    headers = {**HEADERS, "accept-encoding": "identity"} | ({"content-type": content_type} if content_type else {})
+    sent = {**HEADERS, **(headers or {}), "accept-encoding": "identity"}
+    if content_type:
+        sent["content-type"] = content_type
     host = f"[{address.host}]" if ":" in address.host else address.host
     request_url = core.URL(
         scheme=address.scheme.encode(), host=host.encode(), port=address.port, target=address.target.encode()
@@ -81,7 +85,7 @@ def exchange(
     try:
         with (
             core.ConnectionPool(network_backend=_guarded(end, max_bytes + HEAD, private)) as pool,
-            pool.stream(method, request_url, headers=headers, content=body or None) as response,
+            pool.stream(method, request_url, headers=sent, content=body or None) as response,
         ):
             found = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in response.headers}
             content, cut = _read(response.iter_stream(), found.get("content-encoding", ""), max_bytes)

@@ -27,6 +27,10 @@ def tools(cursor):
         return {"tools": [{**plain, "inputSchema": schema}]}
     if MODE == "pages":
         return {"tools": [plain], "nextCursor": str(int(cursor or 0) + 1)}
+    if MODE in ("flaky", "late"):
+        marks = {"reads": {"readOnlyHint": True}, "again": {"idempotentHint": True}, "claims": {"title": "safe"}}
+        marked = [{**plain, "name": name, "annotations": mark} for name, mark in marks.items()]
+        return {"tools": [plain, *marked]}
     if MODE == "none":
         return {"tools": []}
     return {"tools": [plain]}
@@ -54,6 +58,7 @@ if MODE == "stubborn":
     import signal
 
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
+calls = {}
 for line in sys.stdin:
     request = json.loads(line)
     if "id" not in request or MODE == "mute":
@@ -76,6 +81,14 @@ for line in sys.stdin:
         say({**reply, "result": {"content": "not a list"}})
     elif MODE == "refuses":
         say({**reply, "error": {"code": -32602, "message": "no such colour"}})
+    elif MODE in ("flaky", "late"):  # every tool fails at its first call
+        name = params["name"]
+        calls[name] = calls.get(name, 0) + 1
+        if calls[name] > 1:
+            text = f"call {calls[name]} {params['_meta']['handaxe/call_id']}"
+            say({**reply, "result": {"content": [{"type": "text", "text": text}]}})
+        elif MODE == "flaky":
+            say({**reply, "error": {"code": -32603, "message": "internal"}})
     elif MODE == "meta":
         say({**reply, "result": {"content": [{"type": "text", "text": json.dumps(params["_meta"])}]}})
     else:

@@ -11,6 +11,7 @@ from mcp.server.mcpserver.exceptions import ToolError
 server = MCPServer("stateful")
 notes = defaultdict(dict)
 cancelled = []
+inside, most = [], []
 
 
 def session(context):
@@ -55,6 +56,27 @@ def die(status: int) -> str:
     sys.stderr.write("goodbye, cruel world\n")
     sys.stderr.flush()
     os._exit(status)
+
+
+@server.tool()
+def die_once(flag: str) -> str:
+    """Exit, unless the file is there already."""
+    if os.path.exists(flag):
+        return "alive"
+    open(flag, "w").close()
+    os._exit(1)
+
+
+@server.tool()
+async def meet(count: int) -> str:
+    """Wait until so many were here at the same time; how many there were at most."""
+    inside.append(1)
+    most.append(len(inside))
+    while max(most) < count:
+        await asyncio.sleep(0.01)
+    await asyncio.sleep(0.05)
+    inside.pop()
+    return str(max(most))
 
 
 @server.tool()

@@ -84,6 +84,14 @@ class Handler(socketserver.StreamRequestHandler):
         if path == "/echo":
             content = json.dumps({"line": lines[0], "headers": headers, "body": body}).encode()
             page = answer(kind="application/json", body=content)
+        elif path.startswith("/go?"):  # where the query says, and what it says of the key
+            to = path.removeprefix("/go?").replace("KEY", headers.get("x-key", "none"))
+            page = answer("302 Found", headers=[f"Location: {to}"])
+        elif path.startswith("/tell?"):  # the key, everywhere
+            key = headers.get("x-key", "none")
+            page = answer(f"{path.removeprefix('/tell?')} {key}", kind=f"image/{key}", body=key.encode())
+        elif path.startswith("/pad?"):  # so many letters, then the key
+            page = answer(body=b"x" * int(path.removeprefix("/pad?")) + headers.get("x-key", "none").encode())
         else:
             page = PAGES.get(path, answer("200 OK", body=b"the treasure"))
         self.send(page(self.server.stop) if callable(page) else [page])
