@@ -5,7 +5,6 @@ import re
 import resource
 import shutil
 import threading
-import time
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
@@ -543,23 +542,24 @@ def test_tool_raises(page, tmp_path):
 
 
 def test_tool_hangs(page, tmp_path):
-    release = threading.Event()
+    release, answered = threading.Event(), []
 
-    @tool(name="add", timeout=0.2)
+    @tool(name="add", timeout=2)  # which must be enough for the calls that do not hang, on a busy machine too
     def hanging(left: int, right: int) -> int:
         """Add two numbers."""
         if left == 7:
-            release.wait(60)
+            release.wait(600)
+            answered.append(left)
         return left + right
 
-    bad, begin = ToolCall("add", {"left": 7, "right": 3}), time.monotonic()
+    bad = ToolCall("add", {"left": 7, "right": 3})
     try:
         run = played(tmp_path, bad, [hanging])
         assert [reply.status for reply in run.bad.replies] == ["timeout"]
         page(run.bad.ending.reason, ending(run))
         never_scored(run)
         excluded([hanging], bad)
-        assert time.monotonic() - begin < 50, "it is not waited for"
+        assert not answered, "it is not waited for"
     finally:
         release.set()
 

@@ -26,7 +26,7 @@ def documents(*, seed: int = 0, size: int = 400) -> list[dict[str, str]]:
     A document has the entity's name as id and title, says what kind of thing it is, its alias where it has one, and
     its facts in a fixed order, each "label: answer."; it has at most 200 characters, which is what `search` shows of a
     result. Other documents name the entity too, sometimes by its alias, so that a name found is not yet the answer.
-    The chronicle's pages ("chronicle 1512") tell of visits that no question asks about.
+    The chronicle's pages ("year 1512") tell of visits that no question asks about.
 
     Args:
         seed: of the world; the same seed and size give the same text. It is not the seed of the tasks.

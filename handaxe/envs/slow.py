@@ -35,12 +35,12 @@ def slow(env: EnvFactory, *, median: float = 0.05, sigma: float = 1.0, longest: 
         An EnvFactory. Waiting blocks no thread of the driver.
 
     Raises:
-        InputError: a negative number.
+        InputError: a number that is negative, or none.
 
     Example:
         slow(tool_chat([calculator]), median=0.25, sigma=0)
     """
-    if min(median, sigma, longest) < 0:
+    if not all(number >= 0 for number in (median, sigma, longest)):
         raise InputError(f"median {median}, sigma {sigma} and longest {longest} must not be negative")
     return lambda task: _Slow(env(task), task, (median, sigma, longest))
 

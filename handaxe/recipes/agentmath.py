@@ -48,8 +48,10 @@ def agentmath(
 ) -> dict[str, Any]:
     """Train with agentic partial rollouts: DAPO's token-level loss on rollouts whose segments had different weights.
 
-    The paper's synthetic data, its stages of growing limits and its efficiency term are left out; the sizes of its
-    segments are not published.
+    A step that finishes fewer rollouts also trains fewer: compare accuracy at equal tokens, not at equal steps.
+
+    Differs: without the paper's synthetic data, stages of growing limits, reward for few calls, and balancing of
+    requests over replicas. Unconfirmed: the sizes of its segments, and its clipping, for which DAPO's stands.
 
     Args:
         model: tiny, smollm2, a folder or a hub name.

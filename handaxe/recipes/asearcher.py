@@ -52,8 +52,8 @@ def asearcher(
 ) -> dict[str, Any]:
     """Train with groups launched up to `staleness` steps ahead and the old policy measured when they arrive.
 
-    The paper's tasks, which need the web, are replaced by sums that need a calculator. Its bias on the reward cancels
-    within a group.
+    Differs: reasoning-gym tasks with a calculator instead of questions that need the web; no bias on the reward, which
+    would cancel within a group; a step waits for the groups launched for it, where the paper takes the first that end.
 
     Args:
         model: tiny, smollm2, a folder or a hub name.

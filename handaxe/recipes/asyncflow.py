@@ -46,6 +46,10 @@ def asyncflow(
 ) -> dict[str, Any]:
     """Train GRPO with the staleness that the paper allows; reward and features of a group are ready when it is.
 
+    Differs: sampling and training take turns on one machine, so that only the waiting for tools overlaps the update;
+    live attempts go on under the new weights at once, where the paper's generator takes them at its next iteration.
+    Unconfirmed: the details of the paper's loss, since its code is not public.
+
     Args:
         model: tiny, smollm2, a folder or a hub name.
         names: reasoning-gym generators to draw tasks from.

@@ -48,13 +48,19 @@ def verltool(
 ) -> dict[str, Any]:
     """Train GRPO while tools really take their time.
 
+    An attempt that was cut by a limit of tokens or turns counts in its group and trains nothing, an option of the
+    paper's code (mask_overlong_loss).
+
+    Differs: tools run in this process and not behind a server; a tool that dies ends its attempt unscored, where the
+    paper's code shows the policy an error and ends the attempt; the default of turns is 10 there.
+
     Args:
         model: tiny, smollm2, a folder or a hub name.
         names: reasoning-gym generators to draw tasks from.
         tools: tools offered.
         steps: training steps.
         groups: tasks a step.
-        group_size: attempts a task; 16 in the paper's math runs.
+        group_size: attempts a task; 16 in the paper. Unconfirmed.
         learning_rate: of AdamW.
         wait: median seconds that a call takes longer, in training; see envs.slow.
         wait_sigma: spread of the logarithm of the wait.

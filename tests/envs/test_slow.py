@@ -98,12 +98,16 @@ def test_waits_do_not_hold_each_other_back():
             workers.submit(ticket, Act(slow(lambda task: Meets(), median=0.0)(TASK), CALL, ticket))
         found = []
         while len(found) < 2:
-            found += workers.ready(30)
+            done = workers.ready(60)
+            assert done, "the two wait for each other for ever"
+            found += done
     finally:
         workers.close()
     assert all(answer.value.done for _, answer in found)
 
 
-def test_negative_waits_are_refused():
+@pytest.mark.parametrize("number", [-1.0, float("nan")])
+@pytest.mark.parametrize("name", ["median", "sigma", "longest"])
+def test_waits_that_are_negative_or_no_number_are_refused(name, number):
     with pytest.raises(InputError, match="must not be negative"):
-        slow(tool_chat([calculator]), median=-1)
+        slow(tool_chat([calculator]), **{name: number})
