@@ -96,8 +96,9 @@ class HuggingFaceModel(Trunk):
         """An empty cache of rows that join and leave; None for a model that cannot take positions and a mask for every
         pair of tokens (it attends a window, counts its mask, has a state), found out once by trying."""
         if self._slots is None:
-            self._slots = self.reads_trees() and fits(self, self.max_length, ROUNDING[self.module.dtype])
-        return PretrainedSlots(self, self.max_length) if self._slots else None
+            rounding = ROUNDING[self.module.dtype]
+            self._slots = self.reads_trees() and fits(self, self.max_length, rounding, self.decoder())
+        return PretrainedSlots(self, self.max_length, self.decoder()) if self._slots else None
 
     def save(self, folder: Path) -> None:
         """Write weights, configuration and every tokenizer file, for `load_pretrained`."""

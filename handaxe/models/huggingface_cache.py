@@ -9,12 +9,14 @@ K width of a head.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 from torch import Tensor
+from torch.nn import functional as F
 
+from handaxe.models.decoder import Decoder
 from handaxe.networks import Copying, Reading
 
 if TYPE_CHECKING:
@@ -56,18 +58,33 @@ class _Layer:
 
     def update(self, keys: Tensor, values: Tensor, *unused: Any) -> tuple[Tensor, Tensor]:
         """Put new keys and values [R, H, T, K] in place; all that the rows attend to."""
-        owner, plan = self._owner, self._owner.plan
+        plan = self._owner.plan
         assert plan is not None
-        if not self.stored:
-            self.stored = [x.new_zeros(owner.count + 1, x.shape[1], owner.length, x.shape[3]) for x in (keys, values)]
+        self._make(keys, values)
         for stored, new in zip(self.stored, (keys, values)):
             row_N, column_N = plan.tokens
             slot_N, position_N = plan.places
             stored[slot_N, :, position_N] = new[row_N, :, column_N]
-            for copy in plan.copies:
-                stored[copy.target, :, copy.start : copy.stop] = stored[copy.source, :, copy.start : copy.stop]
+        self._copy(plan.copies)
         first, second = (stored[plan.slots, :, : plan.used] for stored in self.stored)
         return first, second
+
+    def lay(self, at_N: Tensor, keys: Tensor, values: Tensor, copies: Sequence[Copying]) -> None:
+        """Put new keys and values [N, H, K] in place; `at_N` [N * H] counts rows of K numbers."""
+        self._make(keys, values)
+        for stored, new in zip(self.stored, (keys, values)):
+            stored.view(-1, stored.shape[3]).index_copy_(0, at_N, new.reshape(-1, stored.shape[3]))
+        self._copy(copies)
+
+    def _make(self, *like: Tensor) -> None:
+        if not self.stored:
+            sizes = self._owner.count + 1, self._owner.length
+            self.stored = [x.new_zeros(sizes[0], x.shape[1], sizes[1], x.shape[-1]) for x in like]
+
+    def _copy(self, copies: Sequence[Copying]) -> None:
+        for copy in copies:
+            for stored in self.stored:
+                stored[copy.target, :, copy.start : copy.stop] = stored[copy.source, :, copy.start : copy.stop]
 
     def get_seq_length(self) -> int:
         """What transformers would count positions from, were they not given."""
@@ -83,21 +100,25 @@ class _Layer:
 
 
 class PretrainedSlots:
-    """The cache; implements `networks.SlotCache`. The model must pass `fits`."""
+    """The cache; implements `networks.SlotCache`. The model must pass `fits`.
+
+    Args:
+        decoder: the model's layers, called directly; None to go through transformers.
+    """
 
     multiple, exact = 1, False
 
-    def __init__(self, model: Trunk, max_length: int):
+    def __init__(self, model: Trunk, max_length: int, decoder: Decoder | None = None):
         from transformers import Cache
 
-        self._model, self._max_length = model, max_length
+        self._model, self._max_length, self._decoder = model, max_length, decoder
         self._layers: list[_Layer] = []
         self._cache: Any = Cache(layer_class_to_replicate=self._layer)  # type: ignore[arg-type]
         self._weight = model.module.get_input_embeddings().weight
         self.count = self.length = 0
         self.plan: _Plan | None = None
         config = model.module.config.get_text_config()
-        heads = getattr(config, "num_key_value_heads", None) or config.num_attention_heads
+        self._heads = heads = getattr(config, "num_key_value_heads", None) or config.num_attention_heads
         width = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
         self.token_bytes: int = 2 * config.num_hidden_layers * heads * width * self._weight.element_size()
 
@@ -117,6 +138,8 @@ class PretrainedSlots:
 
     def read(self, rows: Sequence[Reading], copies: Sequence[Copying]) -> Tensor:
         """Logits [R, V] after each row, all of them read at once. The copies are carried out in their order."""
+        if self._decoder is not None:
+            return self._directly(self._decoder, (), (), rows, copies)
         device = self._weight.device
         new = [row.ids[row.start :] for row in rows]
         width, used = max(map(len, new)), max(len(row.ids) for row in rows)
@@ -135,6 +158,8 @@ class PretrainedSlots:
     def write(self, ids: Sequence[int], before: Sequence[int], positions: Sequence[int]) -> Tensor:
         """Logits [S, V] after one more token in each of the first S slots; one whose position is -1 stays as it is."""
         del before
+        if self._decoder is not None:
+            return self._directly(self._decoder, ids, positions, (), ())
         device, index_S = self._weight.device, torch.arange(len(ids), device=self._weight.device)
         position_S = torch.tensor(positions, device=device)
         slot_S = torch.where(position_S < 0, self.count, index_S)
@@ -153,6 +178,41 @@ class PretrainedSlots:
         finally:
             self.plan = None
 
+    def _directly(
+        self,
+        decoder: Decoder,
+        ids: Sequence[int],
+        positions: Sequence[int],
+        rows: Sequence[Reading],
+        copies: Sequence[Copying],
+    ) -> Tensor:
+        """Logits [S + R, V] of what `write` and what `read` is given."""
+        tokens = list(ids)
+        slots = [self.count if position < 0 else slot for slot, position in enumerate(positions)]
+        places = [max(position, 0) for position in positions]
+        ends = list(range(len(ids)))
+        for row in rows:
+            tokens += row.ids[row.start :]
+            slots += [row.slot] * (len(row.ids) - row.start)
+            places += range(row.start, len(row.ids))
+            ends.append(len(tokens) - 1)
+        ids_N, slot_N, position_N = torch.tensor([tokens, slots, places], device=self._weight.device)
+        head_H = torch.arange(self._heads, device=slot_N.device)
+        at_N = ((slot_N[:, None] * self._heads + head_H) * self.length + position_N[:, None]).flatten()
+        written = _attend_written(position_N[: len(ids)], max(positions, default=-1) + 1, self._weight.dtype)
+        read = [_attend_read(row, end, slot_N.device) for row, end in zip(rows, ends[len(ids) :])]
+
+        def attend(index: int, q_NHK: Tensor, k_NHK: Tensor, v_NHK: Tensor) -> Tensor:
+            if index == len(self._layers):
+                self._layer()
+            layer = self._layers[index]
+            layer.lay(at_N, k_NHK, v_NHK, copies)
+            parts = [one(q_NHK, *layer.stored) for one in (written, *read)]
+            return torch.cat(parts) if rows else parts[0]
+
+        hidden_ND = decoder.hidden(ids_N, position_N, attend)
+        return self._model.head(hidden_ND[torch.tensor(ends, device=slot_N.device)] if rows else hidden_ND)
+
     def take(self, slot: int, start: int, stop: int) -> list[Tensor]:
         """A copy of the keys and values at [start, stop), [H, T, K] for each layer and kind."""
         return [stored[slot, :, start:stop].clone() for layer in self._layers for stored in layer.stored]
@@ -164,8 +224,47 @@ class PretrainedSlots:
             stored[slot, :, start : start + part.shape[1]] = part
 
 
+def _attend_written(position_S: Tensor, used: int, dtype: torch.dtype) -> Callable[[Tensor, Tensor, Tensor], Tensor]:
+    """Attention of one token in each of the first S slots."""
+    later = torch.arange(used, device=position_S.device) > position_S[:, None]
+    mask_S11U = torch.zeros(later.shape, dtype=dtype, device=later.device).masked_fill_(later, -torch.inf)[
+        :, None, None
+    ]
+    count = len(position_S)
+
+    def attend(q_NHK: Tensor, keys: Tensor, values: Tensor) -> Tensor:
+        if not count:
+            return q_NHK[:0]
+        # The queries that share a key-value head stand where a row's tokens would.
+        q = q_NHK[:count].reshape(count, keys.shape[1], -1, keys.shape[3])
+        out = F.scaled_dot_product_attention(q, keys[:count, :, :used], values[:count, :, :used], attn_mask=mask_S11U)
+        return out.reshape(count, -1, keys.shape[3])
+
+    return attend
+
+
+def _attend_read(row: Reading, end: int, device: torch.device) -> Callable[[Tensor, Tensor, Tensor], Tensor]:
+    """Attention of the new tokens of a row, of which `end` is the last, to all of it."""
+    length, new = len(row.ids), len(row.ids) - row.start
+    mask = None
+    if 1 < new < length:
+        place_U = torch.arange(length, device=device)
+        mask = place_U <= place_U[row.start :, None]
+
+    def attend(q_NHK: Tensor, keys: Tensor, values: Tensor) -> Tensor:
+        q_1HTK = q_NHK[end + 1 - new : end + 1].transpose(0, 1)[None]
+        keys, values = keys[row.slot, None, :, :length], values[row.slot, None, :, :length]
+        shared = keys.shape[1] != q_1HTK.shape[1]
+        out_1HTK = F.scaled_dot_product_attention(
+            q_1HTK, keys, values, attn_mask=mask, is_causal=new == length, enable_gqa=shared
+        )
+        return out_1HTK[0].transpose(0, 1)
+
+    return attend
+
+
 @torch.no_grad()
-def fits(model: Trunk, max_length: int, rounding: float) -> bool:
+def fits(model: Trunk, max_length: int, rounding: float, decoder: Decoder | None = None) -> bool:
     """Whether the model says the same through the cache as without: a small row is read in parts beside another one.
 
     Args:
@@ -177,7 +276,7 @@ def fits(model: Trunk, max_length: int, rounding: float) -> bool:
     if len(ids) < 4:
         return False
     try:
-        cache = PretrainedSlots(model, max_length)
+        cache = PretrainedSlots(model, max_length, decoder)
         cache.reserve(2, len(ids))
         cache.read([Reading(0, ids[:3], 0), Reading(1, ids[:1], 0)], [])
         read_RV = cache.read([Reading(1, ids[:-1], 1)], [])

@@ -6,6 +6,8 @@ Shapes: B rows, T tokens, N tokens of trees, D width, V vocabulary.
 from __future__ import annotations
 
 import inspect
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,7 +15,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from handaxe.models.decoder import Decoder, find_decoder
 from handaxe.models.overriding import overriding, recomputing
+from handaxe.ops.tree_attention import tree_attention
 from handaxe.ops.trees import Pack, forest, make_pack
 
 __all__ = ["ROUNDING", "Trunk", "wide"]
@@ -37,6 +41,7 @@ class Trunk:
         self.module = module
         self.checkpointing = False
         self._trees: bool | None = None
+        self._direct: bool | None = None
         self._linear: bool | None = None
 
     def hidden(self, ids_BT: Tensor, attend_BT: Tensor) -> Tensor:
@@ -71,11 +76,27 @@ class Trunk:
         """Whether the model takes positions and a mask for every pair of tokens, and no layer sees a window only.
         Found out once, by reading a small tree in both ways."""
         if self._trees is None:
-            self._trees = _attends_everything(self._base().config) and self._probe_trees()
+            everything = _attends_everything(self._base().config)
+            self._trees = everything and (self.decoder() is not None or self._probe(self._hidden_masked))
         return self._trees
+
+    def decoder(self) -> Decoder | None:
+        """The layers, to be called without what transformers does around them; None when that is not known to say the
+        same. Found out once, by reading a small tree."""
+        found = find_decoder(self._base())
+        if found is not None and self._direct is None:
+            self._direct = self._probe(partial(_hidden_blocks, found, checkpointing=False))
+        return found if self._direct else None
 
     def hidden_tree(self, pack: Pack) -> Tensor:
         """What the output layer reads [N, D] after the tokens of trees."""
+        decoder = self.decoder()
+        # With half the precision, torch's own attention adds up in float32; blocks would not.
+        if decoder is not None and self.module.dtype in (torch.float32, torch.float64):
+            return _hidden_blocks(decoder, pack, checkpointing=self.checkpointing)
+        return self._hidden_masked(pack)
+
+    def _hidden_masked(self, pack: Pack) -> Tensor:
         options = self._options(pack.depth_N[None])
         dtype = self.module.get_input_embeddings().weight.dtype
         attend_11NN = torch.zeros(1, 1, len(pack), len(pack), dtype=dtype, device=pack.ids_N.device)
@@ -114,7 +135,7 @@ class Trunk:
         return [part for part in self.module.modules() if isinstance(part, GradientCheckpointingLayer)]
 
     @torch.no_grad()
-    def _probe_trees(self) -> bool:
+    def _probe(self, read: Callable[[Pack], Tensor]) -> bool:
         if "position_ids" not in inspect.signature(self._base().forward).parameters:
             return False
         vocabulary = self.module.get_input_embeddings().num_embeddings
@@ -123,7 +144,7 @@ class Trunk:
         device = self.module.get_input_embeddings().weight.device
         trees = forest(rows)
         try:
-            tree_ND = self.hidden_tree(make_pack(trees, range(len(trees.roots_R)), device))
+            tree_ND = read(make_pack(trees, range(len(trees.roots_R)), device))
         except (TypeError, ValueError, RuntimeError, IndexError, NotImplementedError, AttributeError):
             return False
         for row, node_T in zip(rows, trees.node_BT):
@@ -145,6 +166,17 @@ class Trunk:
     def _base(self) -> Any:
         """The model of transformers, without what may be around it."""
         return self.module
+
+
+def _hidden_blocks(decoder: Decoder, pack: Pack, *, checkpointing: bool) -> Tensor:
+    def attend(index: int, q_NHK: Tensor, k_NGK: Tensor, v_NGK: Tensor) -> Tensor:
+        del index
+        shared = q_NHK.shape[1] // k_NGK.shape[1]
+        keys, values = (x.repeat_interleave(shared, 1) if shared > 1 else x for x in (k_NGK, v_NGK))
+        out_HNK = tree_attention(q_NHK.transpose(0, 1), keys.transpose(0, 1), values.transpose(0, 1), pack.spans)
+        return out_HNK.transpose(0, 1)
+
+    return decoder.hidden(pack.ids_N, pack.depth_N, attend, checkpointing=checkpointing)
 
 
 def _attends_everything(config: Any) -> bool:

@@ -6,6 +6,7 @@ import torch
 from handaxe.engines.local import LocalEngine
 from handaxe.engines.rounds import RoundStream
 from handaxe.engines.stream import SlotStream
+from handaxe.models.decoder import find_decoder
 from handaxe.models.huggingface import HuggingFaceModel, load_pretrained
 from handaxe.models.huggingface_cache import PretrainedSlots, fits
 from handaxe.models.load import load
@@ -59,7 +60,7 @@ def whole(made, ids):
 def test_reading_and_writing_say_what_the_model_says(family):
     made, row, other = model(family), [5, 6, 7, 8, 9, 10, 11], [5, 6, 12]
     cache = made.slots()
-    assert isinstance(cache, PretrainedSlots)
+    assert isinstance(cache, PretrainedSlots) and (made.decoder() is None) == (family == "gpt2")
     cache.reserve(2, 4)
     read_RV = cache.read([Reading(0, row[:4], 0), Reading(1, [3], 0)], [])
     torch.testing.assert_close(read_RV[0], whole(made, row[:4])[-1], rtol=0, atol=1e-12)
@@ -129,3 +130,16 @@ def test_the_real_model_over_three_turns():
             rows[k] = [*ids, 198, 40 + k]
     # Distinct tokens of the prompts, then for each turn and row its last sampled id and two new ones.
     assert stream.read_tokens == 6 + 2 * 2 * 3
+
+
+@torch.inference_mode()
+def test_layers_that_are_not_what_their_class_says_are_left_to_transformers():
+    made = model("llama")
+    for layer in made.module.model.layers:
+        layer.self_attn.scaling = 5.0
+    found = find_decoder(made.module)
+    assert not fits(made, 32, 1e-6, found) and fits(made, 32, 1e-6)
+    cache = made.slots()
+    cache.reserve(1, 8)
+    read_RV = cache.read([Reading(0, [5, 6, 7, 8], 0)], [])
+    torch.testing.assert_close(read_RV[0], whole(made, [5, 6, 7, 8])[-1], rtol=0, atol=1e-12)

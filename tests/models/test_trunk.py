@@ -73,7 +73,7 @@ def test_a_model_that_ignores_the_mask_is_found_out():
         def _options(self, position_BT, **rest):
             return super()._options(torch.arange(position_BT.shape[1])[None], **rest)
 
-    module = make("llama").module
+    module = make("gpt2").module  # its layers are not known, so it is asked with a mask
     assert Trunk(module).reads_trees() and not Deaf(module).reads_trees() and not Lost(module).reads_trees()
 
 
