@@ -104,8 +104,6 @@ class SlotCache(Protocol):
     """The number of slots is best a multiple of this."""
     token_bytes: int
     """Memory of one token's keys and values."""
-    exact: bool
-    """Rounding depends on a row alone, not on what is computed beside it: logits are the same to the bit."""
 
     def reserve(self, slots: int, length: int) -> None:
         """Make room for this many slots and tokens each, and keep what is there."""
@@ -118,6 +116,18 @@ class SlotCache(Protocol):
     def write(self, ids: List[int], before: List[int], positions: List[int]) -> torch.Tensor:
         """Logits [S, V] after one more token in each of the first S slots: its id, the id before it, and where it
         goes. A position of -1 leaves a slot alone; its logits mean nothing."""
+        ...
+
+    def step(
+        self,
+        ids: List[int],
+        before: List[int],
+        positions: List[int],
+        rows: List[Reading],
+        copies: List[Copying],
+    ) -> tuple[torch.Tensor | None, torch.Tensor | None]:
+        """What `write` gives for the first three and `read` for the others, None where there is nothing to do; in one
+        forward where that is less work. No row is read into a slot that is written."""
         ...
 
     def take(self, slot: int, start: int, stop: int) -> list[torch.Tensor]:

@@ -16,7 +16,7 @@ from handaxe.engines.draw import DrawRules, draw, rules
 from handaxe.engines.modules import evaluating
 from handaxe.engines.prefixes import Prefixes
 from handaxe.engines.requests import check_request, completed
-from handaxe.engines.rows import LiveRow, Slot, admit
+from handaxe.engines.rows import Admission, LiveRow, Slot, admit
 from handaxe.errors import InputError
 from handaxe.networks import Model, SlotCache
 from handaxe.records import Sampling
@@ -31,11 +31,12 @@ SPARSE = 0.75
 class SlotStream:
     """Sample from a model with a slot cache; implements `slots.Stream`.
 
-    Each `poll` reads what is new of the requests that can get in, all in one forward, and draws one token for every
-    row that is in. The keys and values of a row are kept when it ends, in its slot until another row takes it, and in
-    a store of `kept_tokens`: a request that begins with ids that were read or sampled before, in an earlier turn of its
-    trajectory or by a sibling, reads only the rest (at least its last id). When the version or the weights have
-    changed, all of that is dropped, and the rows at work are read again and go on.
+    Each `poll` reads what is new of the requests that can get in, along with the last token of the rows that are in,
+    all in one forward where the cache does that, and draws one token for every row that is in. The keys and values of a
+    row are kept when it ends, in its slot until another row takes it, and in a store of `kept_tokens`: a request that
+    begins with ids that were read or sampled before, in an earlier turn of its trajectory or by a sibling, reads only
+    the rest (at least its last id). When the version or the weights have changed, all of that is dropped, and the rows
+    at work are read again and go on.
 
     Args:
         model: sampled from with dropout off.
@@ -125,8 +126,9 @@ class SlotStream:
             return []
         with torch.inference_mode(), evaluating(self._model.module):
             self._follow_weights()
-            logits_SV = self._join(self._write())
-            return self._draw(logits_SV)
+            tokens, joining = self._last_tokens(), self._let_in()
+            written_SV, read_RV = self._cache.step(*tokens, joining.readings, joining.copies)
+            return self._draw(self._together(written_SV, read_RV, joining))
 
     def _mark(self) -> tuple[int, int]:
         """Changes when the engine steps or loads, and when anybody writes into a parameter."""
@@ -141,15 +143,15 @@ class SlotStream:
         self._waiting.extendleft(reversed(rows))
         self._slots = [Slot() for _ in self._slots]
 
-    def _write(self) -> Tensor | None:
-        """Logits [S, V] after the last token of every row at work."""
+    def _last_tokens(self) -> tuple[list[int], list[int], list[int]]:
+        """What `SlotCache.write` takes: the last token of every row at work, the one before it, and its place."""
         self._move_together()
         live = [index for index, slot in enumerate(self._slots) if slot.row is not None]
+        ids, before, positions = list[int](), list[int](), list[int]()
         if not live:
-            return None
+            return ids, before, positions
         span = self._slots[: live[-1] + 1]
         self._reserve(max(len(slot.row.ids) for slot in span if slot.row is not None))
-        ids, before, positions = [], [], []
         for slot in span:
             row = slot.row
             ids.append(0 if row is None else row.ids[-1])
@@ -157,33 +159,37 @@ class SlotStream:
             positions.append(-1 if row is None else len(slot.ids))
             if row is not None:
                 slot.ids.append(row.ids[-1])
-        return self._cache.write(ids, before, positions)
+        return ids, before, positions
 
-    def _join(self, logits_SV: Tensor | None) -> Tensor:
-        """Let waiting requests in; the logits [S, V] of every row at work."""
+    def _let_in(self) -> Admission:
+        """Put waiting requests into free slots; what has to be read for them."""
         live = sum(slot.row is not None for slot in self._slots)
         joining = [self._waiting.popleft() for _ in range(min(len(self._waiting), self._max_rows - live))]
-        if not joining:
-            assert logits_SV is not None
-            return logits_SV
-        missing = live + len(joining) - len(self._slots)
-        self._slots += [Slot() for _ in range(missing)]
-        self._reserve(max(len(row.ids) for row in joining))
+        if joining:
+            missing = live + len(joining) - len(self._slots)
+            self._slots += [Slot() for _ in range(missing)]
+            self._reserve(max(len(row.ids) for row in joining))
         free = [index for index, slot in enumerate(self._slots) if slot.row is None]
         plan = admit(joining, self._slots, free, self._prefixes)
         for index, found in plan.puts:
             for start, parts in found.stretches:
                 self._cache.put(index, start, parts)
-        read_RV = self._cache.read(plan.readings, plan.copies)
         self.read_tokens += sum(len(row.ids) - row.start for row in plan.readings)
         self.reused_tokens += plan.reused
-        for index, _ in plan.logits:
+        return plan
+
+    def _together(self, written_SV: Tensor | None, read_RV: Tensor | None, joined: Admission) -> Tensor:
+        """The logits [S, V] of every row at work."""
+        if read_RV is None:
+            assert written_SV is not None
+            return written_SV
+        for index, _ in joined.logits:
             self._keep(index)
         out_SV = read_RV.new_zeros(len(self._slots), read_RV.shape[1])
-        if logits_SV is not None:
-            known = min(len(logits_SV), len(out_SV))
-            out_SV[:known] = logits_SV[:known]
-        slots_R, indices_R = torch.tensor(plan.logits, device=self._device).T
+        if written_SV is not None:
+            known = min(len(written_SV), len(out_SV))
+            out_SV[:known] = written_SV[:known]
+        slots_R, indices_R = torch.tensor(joined.logits, device=self._device).T
         out_SV[slots_R] = read_RV[indices_R]
         self._set_rules()
         return out_SV

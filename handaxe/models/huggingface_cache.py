@@ -106,7 +106,7 @@ class PretrainedSlots:
         decoder: the model's layers, called directly; None to go through transformers.
     """
 
-    multiple, exact = 1, False
+    multiple = 1
 
     def __init__(self, model: Trunk, max_length: int, decoder: Decoder | None = None):
         from transformers import Cache
@@ -168,6 +168,20 @@ class PretrainedSlots:
         hidden_S1D = self._run(torch.tensor(ids, device=device)[:, None], position_S[:, None], plan)
         return self._model.head(hidden_S1D[:, 0])
 
+    def step(
+        self,
+        ids: Sequence[int],
+        before: Sequence[int],
+        positions: Sequence[int],
+        rows: Sequence[Reading],
+        copies: Sequence[Copying],
+    ) -> tuple[Tensor | None, Tensor | None]:
+        """What `write` gives for the first three and `read` for the others; called directly, in one forward."""
+        if self._decoder is not None and ids and rows:
+            written_SV, read_RV = self._directly(self._decoder, ids, positions, rows, copies).tensor_split([len(ids)])
+            return written_SV, read_RV
+        return self.write(ids, before, positions) if ids else None, self.read(rows, copies) if rows else None
+
     def _run(self, ids_RT: Tensor, position_RT: Tensor, plan: _Plan) -> Tensor:
         later = torch.arange(plan.used, device=position_RT.device) > position_RT[:, None, :, None]
         attend = torch.zeros(later.shape, dtype=self._weight.dtype, device=later.device)
@@ -226,11 +240,8 @@ class PretrainedSlots:
 
 def _attend_written(position_S: Tensor, used: int, dtype: torch.dtype) -> Callable[[Tensor, Tensor, Tensor], Tensor]:
     """Attention of one token in each of the first S slots."""
-    later = torch.arange(used, device=position_S.device) > position_S[:, None]
-    mask_S11U = torch.zeros(later.shape, dtype=dtype, device=later.device).masked_fill_(later, -torch.inf)[
-        :, None, None
-    ]
-    count = len(position_S)
+    count, later_S11U = len(position_S), torch.arange(used, device=position_S.device) > position_S[:, None, None, None]
+    mask_S11U = torch.zeros_like(later_S11U, dtype=dtype).masked_fill_(later_S11U, -torch.inf)
 
     def attend(q_NHK: Tensor, keys: Tensor, values: Tensor) -> Tensor:
         if not count:

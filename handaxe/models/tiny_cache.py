@@ -173,6 +173,17 @@ class TinySlots:
 
         return self._head(self._run(ids, before, positions, attend))
 
+    def step(
+        self,
+        ids: Sequence[int],
+        before: Sequence[int],
+        positions: Sequence[int],
+        rows: Sequence[Reading],
+        copies: Sequence[Copying],
+    ) -> tuple[Tensor | None, Tensor | None]:
+        """What `write` gives for the first three and `read` for the others, one after the other."""
+        return self.write(ids, before, positions) if ids else None, self.read(rows, copies) if rows else None
+
     # --- the network, token by token -------------------------------------------------------------------------------
 
     def _run(self, ids: Sequence[int], before: Sequence[int], positions: Sequence[int], attend: _Attend) -> Tensor:

@@ -73,8 +73,11 @@ def test_reading_and_writing_say_what_the_model_says(family):
     logits_SV = cache.write([20, 0, 21, 22], [8, -1, 12, 11], [4, -1, 3, 7])
     for slot, ids in {0: [*row[:4], 20], 2: [*other, 21], 3: [*row, 22]}.items():
         torch.testing.assert_close(logits_SV[slot], whole(made, ids)[-1], rtol=0, atol=1e-12)
-    logits_SV = cache.write([0, 30], [0, 3], [-1, 1])
-    torch.testing.assert_close(logits_SV[1], whole(made, [3, 30])[-1], rtol=0, atol=1e-12)
+    written_SV, read_RV = cache.step([0, 30], [0, 3], [-1, 1], [Reading(0, row, 4), Reading(2, other, 1)], [])
+    for logits_V, ids in zip((written_SV[1], *read_RV), ([3, 30], row, other), strict=True):
+        torch.testing.assert_close(logits_V, whole(made, ids)[-1], rtol=0, atol=1e-12)
+    assert cache.step([0, 31], [0, 30], [-1, 2], [], [])[1] is None and cache.step([], [], [], [], []) == (None, None)
+    assert cache.step([], [], [], [Reading(0, row, 6)], [])[0] is None
     assert cache.token_bytes == sum(part.numel() for part in cache.take(0, 0, 1)) * 8
 
 

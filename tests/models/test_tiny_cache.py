@@ -65,6 +65,18 @@ def test_a_suffix_after_what_is_there_copied_moved_or_grown():
 
 
 @torch.inference_mode()
+def test_a_step_writes_and_reads():
+    made, row, other = model(torch.float64), [5, 6, 7, 8, 9], [1, 2, 3]
+    cache = made.slots()
+    cache.reserve(8, 16)
+    cache.read([Reading(0, row[:4], 0)], [])
+    written_SV, read_RV = cache.step([row[4]], [row[3]], [4], [Reading(3, other, 0)], [])
+    for logits_V, ids in zip((written_SV[0], read_RV[0]), (row, other)):
+        torch.testing.assert_close(logits_V, whole(made, ids)[-1], rtol=0, atol=1e-12)
+    assert cache.step([], [], [], [], []) == (None, None)
+
+
+@torch.inference_mode()
 def test_a_slot_that_is_left_alone_stays_as_it_is():
     made = model()
     cache = made.slots()
@@ -124,6 +136,6 @@ def test_to_the_bit_whatever_is_beside_and_however_it_came_there(config, threads
 
 def test_what_it_says_of_itself():
     cache = model().slots()
-    assert cache.exact and cache.multiple == 8
+    assert cache.multiple == 8
     assert cache.token_bytes == 2 * 2 * 32 * 4
     assert {name for name in vars(SlotCache) if not name.startswith("_")} <= set(dir(cache))
