@@ -19,8 +19,8 @@ from handaxe.ops.logprob import divisor
 
 __all__ = ["ENTRIES", "chunked_measures"]
 
-ENTRIES = 2**21
-"""Most logits alive at a time: 8 MiB in float32."""
+ENTRIES = 2**20
+"""Most logits alive at a time: 4 MiB in float32."""
 NARROWEST = 1024
 """Least vocabulary of a piece; with more tokens than fit beside it, the tokens are cut as well."""
 NAMES = ("logp", "entropy", "collision")
