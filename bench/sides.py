@@ -76,7 +76,7 @@ def critical(seconds: list[float], rollouts: int, turns: int) -> float:
 
 
 def measure(case: dict[str, Any], options: argparse.Namespace) -> dict[str, Any]:
-    """Both sides on one case, in turn."""
+    """Both sides on one case, in turn. Raises ValueError when they did not do the same work."""
     rollouts, turns, rounds = case["rollouts"], case["turns"], case["rounds"]
     seconds = waits(case["wait"], max(1, rollouts * turns))
     with tempfile.TemporaryDirectory() as folder:
@@ -111,7 +111,7 @@ def measure(case: dict[str, Any], options: argparse.Namespace) -> dict[str, Any]
                 side.close()
     calls = {name: {int(one["calls"]) for one in steps} for name, steps in taken.items()}
     if any(made != {rollouts * turns} for made in calls.values()):
-        raise SystemExit(f"{case}: not every side made {rollouts * turns} calls in every step: {calls}")
+        raise ValueError(f"not every side made {rollouts * turns} calls in every step: {calls}")
     found = {name: [one["seconds"] for one in steps[1:]] for name, steps in taken.items()}
     last = {name: steps[-1] for name, steps in taken.items()}
     return case | {"waiting": critical(seconds, rollouts, turns), "seconds": found, "last": last}
@@ -160,16 +160,24 @@ def main() -> None:
     options = parser.parse_args()
     wanted = {"bench": options.only, "rollouts": options.rollouts, "turns": options.turns}
     found = json.loads(options.out.read_text())["cases"] if options.append and options.out.exists() else []
+    failed = list[str]()
     for case in cases(options.quick, options.long):
         if any(values is not None and case[key] not in values for key, values in wanted.items()):
             continue
-        measured = measure(case | {"rounds": options.rounds or case["rounds"]}, options)
+        try:
+            measured = measure(case | {"rounds": options.rounds or case["rounds"]}, options)
+        except ValueError as error:
+            failed.append(f"{case} is left out: {error}")
+            print(failed[-1], flush=True)
+            continue
         found = merged(found, measured)
         medians = {name: statistics.median(values) for name, values in measured["seconds"].items()}
         shown = ", ".join(f"{name} {value:.2f} s" for name, value in medians.items())
         print(f"{case}: {shown}; {medians['trl'] / medians['handaxe']:.1f} x", flush=True)
         options.out.parent.mkdir(parents=True, exist_ok=True)
         options.out.write_text(json.dumps({"threads": options.threads, "cases": found}, indent=1) + "\n")
+    if failed:
+        raise SystemExit("\n".join(failed))
 
 
 if __name__ == "__main__":
