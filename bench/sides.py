@@ -7,7 +7,8 @@ the setting, read {"ready": true}, then write "go" and read {"seconds": ...} for
 so that a machine that drifts drifts for all; the first step of each is not counted.
 
 Where tools wait, a third process takes the steps of handaxe without waits: with the longest waiting of one rollout,
-which is written down too, they give the bound that no driver can beat.
+which is written down too, they give the bound: what a step takes in which nobody waits for another one's tool, and
+nothing is computed meanwhile.
 """
 
 import argparse

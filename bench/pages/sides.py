@@ -10,13 +10,14 @@ TEXT = """\
 One step of GRPO with the same 0.9M-parameter Llama, questions, sampling, learning rate and rows per forward, sampling,
 tools and update included: `handaxe.training.loop.train` and TRL's `GRPOTrainer(tools=...)`; threads of torch on each
 side: {threads}. The policy was trained to make the same call at every turn, so both sample the same text; group size 8.
-128 rollouts of 8 turns take an hour or more: they are measured with `--long` alone, in fewer rounds.
+128 rollouts of 8 turns take an hour or more: they stand here only when they were measured, with `--long`.
 Command: `make bench`, or `python bench/sides.py` with the arguments it lists.
 """
 WAITS = ["0ms", "50ms", "250ms", "heavy"]
 LATENCY_HEAD = ["a call takes", "rollouts", "turns", "rounds", "bound, s", "handaxe, s", "of bound", "TRL, s", "x"]
 BOUND = (
-    "the step of handaxe without waits, measured in the same run, plus the longest waiting of one rollout. "
+    "the step of handaxe without waits, measured in the same run, plus the longest waiting of one rollout. A step that "
+    "computes while others wait can fall below it. "
     "Heavy-tailed waits are lognormal with a median of 50 ms, cut at 2 s; both sides get the same ones."
 )
 

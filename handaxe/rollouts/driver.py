@@ -83,7 +83,9 @@ class Driver:
     Example:
         driver.add(attempt, linear()); while driver.live: for attempt, trajectories in driver.advance(): ...
 
-    Idea: an event loop over generators; a turn's end frees a place in the decoder at once, and a tool holds none.
+    Paper: VerlTool, arXiv:2509.01055, asynchronous rollouts: trajectories meet tools each at its own pace.
+    Differs: one event loop over generators in place of coroutines and a tool server; a place in the decoder is free as
+    soon as a turn ends, and a tool holds none.
     """
 
     def __init__(self, engine: Engine, *, workers: int | Executor = 8, lockstep: bool = False):
