@@ -31,5 +31,6 @@ def section(found: dict[str, Any]) -> str:
         for name, one in calls.items()
     ]
     goals = [f"{goal:.0f} x {NAMES[name]}: {verdict(found['reached'][name])}" for name, goal in found["goals"].items()]
-    text = f"Latency of `{found['code']}`, {found['rounds']} rounds in turn. Command: `{found['command']}`.\n"
+    text = f"Latency of `{found['code']}`, {found['rounds']} rounds in turn; a session makes "
+    text += f"{found['calls_of_a_session']} calls. Command: `{found['command']}`.\n"
     return f"{text}\n{table(HEAD, rows)}\nGoals: {'; '.join(goals)}.\n"

@@ -19,7 +19,10 @@ def fewer_collections(live: int) -> Iterator[None]:
     switched off stays off. With ten thousand live rollouts the usual 700 objects cost more than everything else that
     the driver does: records are made by the thousand and none of them is garbage.
 
-    Idea: count in what is alive, and the price of a rollout's turn does not grow with the number of rollouts.
+    Idea: a collection walks all that is alive, so one is worth its price only once as much is new.
+
+    Example:
+        with fewer_collections(len(attempts)): play them
     """
     before = gc.get_threshold()
     if before[0]:

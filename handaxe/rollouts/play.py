@@ -72,7 +72,8 @@ class Play:
         rules: how.
         beginning: what it shares with another play; nothing unless told otherwise.
 
-    Idea: the loop of every tool-using agent, cut open between turns for whoever wants to branch or look there.
+    Idea: the loop of every tool-using agent, cut open between turns for whoever wants to branch or look there. See
+    `linear` for the shortest plan that uses it.
     """
 
     def __init__(self, attempt: Attempt, rules: Rules, *, beginning: Beginning | None = None):

@@ -38,6 +38,11 @@ class Room:
         state: where to begin, when not at the start.
         snapshots: whether `enter` takes a snapshot.
         name: of the attempt, for messages.
+
+    Example:
+        messages, tools, state = yield Work(room.enter); ...; facts = yield Work(room.finish)
+
+    Idea: making and closing may block or fail, so they are requests of the plan like any other.
     """
 
     def __init__(self, make: EnvFactory, task: Task, *, name: str, state: State | None = None, snapshots: bool = False):
