@@ -5,6 +5,8 @@ live from the first turn to the last. One turn is one Sample and one Act. Printe
 
     turn_us         wall time over turns, with the `linear` rollout: driver, bookkeeping of the rollout and its records
     turn_async_us   the same with an environment that offers `astep`
+    turn_tool_us    the same with the environment `tool_chat` and a tool that does nothing: checking the call, the
+                    tool's context and its limits are in it
     driver_us       the same with plans that only yield requests: the driver, its hand-over to threads, and the doubles
     *_cpu_us        processor time instead of wall time, of all threads: what to read on a machine that is busy
     doubles_us      what of `driver_us` are the scripted engine and environment, called in a loop without a driver
@@ -19,10 +21,12 @@ import statistics
 import time
 from pathlib import Path
 
+from handaxe.envs.tool_chat import tool_chat
 from handaxe.records import Author, Message, ParsedTurn, Sampling, Task, ToolCall, ToolReply
 from handaxe.rollouts.driver import run
 from handaxe.rollouts.linear import linear
 from handaxe.slots import Act, Attempt, Completion, EnvReply, Rendered, Sample
+from handaxe.tools.decorator import tool
 
 CALL = ParsedTurn("", (ToolCall("noop", {}, "c0"),), (), "noop")
 REPLY = EnvReply((Message("tool", "ok", call_id="c0", name="noop"),), (ToolReply("c0", "noop", "ok"),))
@@ -71,6 +75,12 @@ class Env:
 class AsyncEnv(Env):
     async def astep(self, turn, *, seed, threads):
         return REPLY
+
+
+@tool
+def noop() -> str:
+    """Do nothing."""
+    return "ok"
 
 
 def bare(turns):
@@ -126,6 +136,7 @@ def main():
     played = {
         "turn": (linear(max_turns=turns), Env),
         "turn_async": (linear(max_turns=turns), AsyncEnv),
+        "turn_tool": (linear(max_turns=turns), tool_chat([noop])),
         "driver": (bare(turns), Env),
     }
     measured = {"doubles_us": [doubles(live, turns) for _ in range(arguments.runs)]}

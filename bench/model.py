@@ -3,9 +3,9 @@
     python bench/model.py FOLDER
 
 The model has 0.9M parameters in transformers' own Llama, a byte-level BPE tokenizer learned here and the chat template
-of Qwen 2.5 as TRL ships it (TRL reads calls only of templates that it knows). It is trained until every turn is the
-same call of `lookup`, whatever stands before it, so that both sides sample the same tokens, turn after turn. Runs in
-the virtual environment of TRL.
+of Qwen 2.5 as TRL ships it (TRL reads calls only of templates that it knows). It is trained until every turn is a call
+of `lookup`, whatever stands before it, with a number that it draws: so both sides sample equally many tokens, turn
+after turn, and siblings say different things. Runs in the virtual environment of TRL.
 """
 
 import json
@@ -19,8 +19,10 @@ from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers, 
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 from transformers.utils import get_json_schema
 
-KEY = "item a1 red green blue north south one two three"
-CALL = f'<tool_call>\n{{"name": "lookup", "arguments": {{"key": "{KEY}"}}}}\n</tool_call><|im_end|>'
+CALL = (
+    '<tool_call>\n{{"name": "lookup", "arguments": {{"key": "item a{} red green blue north south one two three"}}}}'
+    "\n</tool_call><|im_end|>"
+)
 WORDS = "find the record of item a1 and say what it holds ; red green blue north south one two three".split()
 POSITIONS = 8192
 STEPS = 600
@@ -65,11 +67,11 @@ def rows(words: PreTrainedTokenizerFast, rng: random.Random) -> tuple[torch.Tens
     text = words.apply_chat_template(messages, tools=tools, tokenize=False, add_generation_prompt=True)
     ids = words.encode(text, add_special_tokens=False)
     said = [False] * len(ids)
-    call = words.encode(CALL, add_special_tokens=False)
     for _ in range(rng.randint(1, 8)):
         reply = " ".join(rng.choices(WORDS, k=rng.randint(2, 16)))
         glue = f"\n<|im_start|>user\n<tool_response>\n{reply}\n</tool_response><|im_end|>\n<|im_start|>assistant\n"
         after = words.encode(glue, add_special_tokens=False)
+        call = words.encode(CALL.format(f"{rng.randrange(100):02d}"), add_special_tokens=False)
         ids, said = ids + call + after, said + [True] * len(call) + [False] * len(after)
     return torch.tensor([ids]), torch.tensor([said])
 

@@ -26,7 +26,7 @@ def main() -> None:
     parser.add_argument("--model", type=Path, required=True, help="what bench/model.py wrote")
     parser.add_argument("--only", nargs="+", choices=[bench.name for bench in BENCHES], help="only these")
     parser.add_argument("--quick", action="store_true", help="small and few: to see that everything runs")
-    parser.add_argument("--long", action="store_true", help="also 128 rollouts of 8 turns beside TRL: an hour or more")
+    parser.add_argument("--long", action="store_true", help="also 128 rollouts of 8 turns beside TRL: over an hour")
     options = parser.parse_args()
     RESULTS.mkdir(exist_ok=True)
     failed = []

@@ -79,7 +79,7 @@ class Record:
             self.paced.calls += 1
             time.sleep(waits[(self.turn * rollouts + self.number) % len(waits)])
         self.turn += 1
-        return self.setting["reply"]
+        return self.setting["replies"][self.number]
 
 
 @outcome

@@ -39,7 +39,7 @@ def main() -> None:
     """Build the trainer and train."""
     setting = json.loads(sys.stdin.readline())
     torch.set_num_threads(setting["threads"])
-    pace, waits, reply = Pace(), setting["waits"], setting["reply"]
+    pace, waits, replies = Pace(), setting["waits"], setting["replies"]
 
     def lookup(key: str) -> str:
         """
@@ -48,9 +48,10 @@ def main() -> None:
         Args:
             key: which one
         """
-        time.sleep(waits[pace.calls % len(waits)])
+        call = pace.calls  # rollout after rollout, then the next turn
         pace.calls += 1
-        return reply
+        time.sleep(waits[call % len(waits)])
+        return replies[call % len(replies)]
 
     def reward(completions, completion_ids, **kwargs) -> list[float]:
         pace.sampled = sum(len(ids) for ids in completion_ids)

@@ -4,7 +4,8 @@
 
 Each side is a process of its own that holds the model and takes one step when it is told to: write one JSON line with
 the setting, read {"ready": true}, then write "go" and read {"seconds": ...} for every step. They are told in turn,
-so that a machine that drifts drifts for all; the first step of each is not counted.
+so that a machine that drifts drifts for all; the first step of each is not counted. Two of these may run at a time,
+each held to a core (`taskset --cpu-list 0`) and with --append and the same --out: the result says so.
 
 Where tools wait, a third process takes the steps of handaxe without waits: with the longest waiting of one rollout,
 which is written down too, they give the bound: what a step takes in which nobody waits for another one's tool, and
@@ -13,6 +14,7 @@ nothing is computed meanwhile.
 
 import argparse
 import json
+import os
 import random
 import statistics
 import subprocess
@@ -22,8 +24,7 @@ from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).parent
-REPLY = "record red green blue north south one two three"
-LONG_REPLY = " ".join([REPLY] * 4)
+WORDS = "red green blue north south one two three".split()
 
 
 class Side:
@@ -71,6 +72,16 @@ def waits(kind: str, count: int) -> list[float]:
     return [float(kind.removesuffix("ms")) / 1000] * count
 
 
+def replies(rollouts: int, repeats: int) -> list[str]:
+    """What the tool answers to each rollout: the same words in an order of its own, so that siblings share their
+    prompt and, from the first answer on, nothing more."""
+    rng, out = random.Random(1), list[str]()
+    while len(out) < rollouts:
+        text = " ".join(["record", *rng.sample(WORDS, len(WORDS))] * repeats)
+        out += [text] if text not in out else []
+    return out
+
+
 def critical(seconds: list[float], rollouts: int, turns: int) -> float:
     """The longest waiting of one rollout: its calls one after another."""
     return max((sum(seconds[t * rollouts + r] for t in range(turns)) for r in range(rollouts)), default=0.0)
@@ -85,7 +96,7 @@ def measure(case: dict[str, Any], options: argparse.Namespace) -> dict[str, Any]
             "model": str(options.model),
             "threads": options.threads,
             "waits": seconds,
-            "reply": LONG_REPLY if case["bench"] == "history" else REPLY,
+            "replies": replies(rollouts, 4 if case["bench"] == "history" else 1),
             "rollouts": rollouts,
             "turns": turns,
             "group_size": 8,
@@ -115,33 +126,34 @@ def measure(case: dict[str, Any], options: argparse.Namespace) -> dict[str, Any]
         raise ValueError(f"not every side made {rollouts * turns} calls in every step: {calls}")
     found = {name: [one["seconds"] for one in steps[1:]] for name, steps in taken.items()}
     last = {name: steps[-1] for name, steps in taken.items()}
-    return case | {"waiting": critical(seconds, rollouts, turns), "seconds": found, "last": last}
+    facts = {"threads": options.threads, "cores": len(os.sched_getaffinity(0))}
+    return case | facts | {"waiting": critical(seconds, rollouts, turns), "seconds": found, "last": last}
 
 
 def cases(quick: bool, long: bool) -> list[dict[str, Any]]:
-    """What is measured. The longest ones have fewer rounds, which the table says, or need --long as well."""
+    """What is measured. The longest ones need --long as well."""
+    rounds = 1 if quick else 5
 
-    def latency(rollouts: int, turns: int, rounds: int, kinds: tuple[str, ...]) -> list[dict[str, Any]]:
+    def latency(rollouts: int, turns: int, *kinds: str) -> list[dict[str, Any]]:
         return [{"bench": "latency", "rollouts": rollouts, "turns": turns, "wait": w, "rounds": rounds} for w in kinds]
 
-    def at_once(bench: str, rollouts: int, turns: int, rounds: int) -> dict[str, Any]:
+    def at_once(bench: str, rollouts: int, turns: int) -> dict[str, Any]:
         return {"bench": bench, "rollouts": rollouts, "turns": turns, "wait": "0ms", "rounds": rounds}
 
     if quick:
-        return [*latency(16, 1, 1, ("0ms", "250ms")), at_once("history", 8, 2, 1), at_once("plain", 16, 0, 1)]
+        return [*latency(16, 1, "0ms", "250ms"), at_once("history", 8, 2), at_once("plain", 16, 0)]
     kinds = ("0ms", "50ms", "250ms", "heavy")
-    out = [*latency(16, 1, 5, kinds), *latency(16, 8, 5, kinds), *latency(128, 1, 5, kinds)]
-    out += [at_once("history", 8, 8, 5), at_once("history", 8, 32, 3)]
-    out += [at_once("plain", rollouts, 0, 5) for rollouts in (16, 64)]
-    return out + (latency(128, 8, 3, ("0ms", "250ms", "50ms", "heavy")) if long else [])
+    out = [*latency(16, 1, *kinds), *latency(16, 8, *kinds), *latency(128, 1, *kinds)]
+    out += [at_once("history", 8, 8), at_once("history", 8, 32), at_once("plain", 16, 0), at_once("plain", 64, 0)]
+    return out + (latency(128, 8, *kinds) if long else [])
 
 
-def merged(found: list[dict[str, Any]], case: dict[str, Any]) -> list[dict[str, Any]]:
-    """With a case, in place of what was found of it before."""
-    same = [all(one[key] == case[key] for key in ("bench", "rollouts", "turns", "wait")) for one in found]
-    if not any(same):
-        return [*found, case]
-    return [case if old else one for one, old in zip(found, same)]
+def keep(out: Path, case: dict[str, Any], *, onto: bool) -> None:
+    """Write a case into the file: in place of what stands there of it, or without `onto` of everything."""
+    found = json.loads(out.read_text())["cases"] if onto and out.exists() else []
+    others = [one for one in found if any(one[key] != case[key] for key in ("bench", "rollouts", "turns", "wait"))]
+    out.parent.mkdir(parents=True, exist_ok=True)
+    out.write_text(json.dumps({"cases": [*others, case]}, indent=1) + "\n")
 
 
 def main() -> None:
@@ -152,16 +164,16 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--threads", type=int, default=1, help="of torch, on each side")
     parser.add_argument("--quick", action="store_true", help="a few cases, one round each")
-    parser.add_argument("--long", action="store_true", help="also 128 rollouts of 8 turns: an hour or more")
+    parser.add_argument("--long", action="store_true", help="also 128 rollouts of 8 turns: an hour and a half or more")
     parser.add_argument("--only", nargs="+", choices=("latency", "history", "plain"), help="only these")
     parser.add_argument("--rollouts", type=int, nargs="+", help="only cases of so many rollouts")
     parser.add_argument("--turns", type=int, nargs="+", help="only cases of so many tool turns")
+    parser.add_argument("--waits", nargs="+", choices=("0ms", "50ms", "250ms", "heavy"), help="only these")
     parser.add_argument("--rounds", type=int, help="steps of each side that count, instead of what is usual")
     parser.add_argument("--append", action="store_true", help="keep the cases in the file; those measured are replaced")
     options = parser.parse_args()
-    wanted = {"bench": options.only, "rollouts": options.rollouts, "turns": options.turns}
-    found = json.loads(options.out.read_text())["cases"] if options.append and options.out.exists() else []
-    failed = list[str]()
+    wanted = {"bench": options.only, "rollouts": options.rollouts, "turns": options.turns, "wait": options.waits}
+    failed, onto = list[str](), options.append
     for case in cases(options.quick, options.long):
         if any(values is not None and case[key] not in values for key, values in wanted.items()):
             continue
@@ -171,12 +183,11 @@ def main() -> None:
             failed.append(f"{case} is left out: {error}")
             print(failed[-1], flush=True)
             continue
-        found = merged(found, measured)
+        keep(options.out, measured, onto=onto)
+        onto = True
         medians = {name: statistics.median(values) for name, values in measured["seconds"].items()}
         shown = ", ".join(f"{name} {value:.2f} s" for name, value in medians.items())
         print(f"{case}: {shown}; {medians['trl'] / medians['handaxe']:.1f} x", flush=True)
-        options.out.parent.mkdir(parents=True, exist_ok=True)
-        options.out.write_text(json.dumps({"threads": options.threads, "cases": found}, indent=1) + "\n")
     if failed:
         raise SystemExit("\n".join(failed))
 

@@ -9,10 +9,12 @@ from pages.tables import LIMIT, OURS, THEIRS, save, spread, table, verdict
 TEXT = """\
 One step of GRPO with the same 0.9M-parameter Llama, questions, sampling, learning rate and rows per forward, sampling,
 tools and update included: `handaxe.training.loop.train` and TRL's `GRPOTrainer(tools=...)`; threads of torch on each
-side: {threads}. The policy was trained to make the same call at every turn, so both sample the same text; group size 8.
-128 rollouts of 8 turns take an hour or more: they stand here only when they were measured, with `--long`.
-Command: `make bench`, or `python bench/sides.py` with the arguments it lists.
+side: {threads}. The policy was trained to make a call at every turn, with a number that it draws, and every rollout
+gets an answer of its own: both sides sample and read equally many tokens, and siblings share little but their prompt.
+Group size 8. Command: `make bench BENCH=--long`, or `python bench/sides.py` with the arguments it lists.{pinned}
 """
+PINNED = """ Cases were measured two at
+a time, each with all of its processes held to one core of its own."""
 WAITS = ["0ms", "50ms", "250ms", "heavy"]
 LATENCY_HEAD = ["a call takes", "rollouts", "turns", "rounds", "bound, s", "handaxe, s", "of bound", "TRL, s", "x"]
 BOUND = (
@@ -25,7 +27,9 @@ BOUND = (
 def section(found: dict[str, Any]) -> str:
     """Latency, long histories and plain steps."""
     cases = sorted(found["cases"], key=lambda one: (one["rollouts"], one["turns"], WAITS.index(one["wait"])))
-    parts = [TEXT.format(threads=found["threads"])]
+    (threads,) = {one["threads"] for one in cases}
+    pinned = any(one["cores"] == 1 for one in cases)
+    parts = [TEXT.format(threads=threads, pinned=PINNED if pinned else "")]
     latency = [one for one in cases if one["bench"] == "latency"]
     if latency:
         plot(latency)
@@ -38,7 +42,7 @@ def section(found: dict[str, Any]) -> str:
     ):
         chosen = [one for one in cases if one["bench"] == bench]
         if chosen:
-            head = ["rollouts", "turns", "rounds", "handaxe, s", "TRL, s", "TRL / handaxe"]
+            head = ["rollouts", "turns", "rounds", "handaxe, s", "of it the update, s", "TRL, s", "TRL / handaxe"]
             parts.append(f"### {title}\n\n" + table(head, [plain_row(one) for one in chosen]))
             judged = [ratio(one) >= least for one in chosen if one["turns"] in (0, 8)]
             parts.append(f"Goal: {goal}: {verdict(*judged)}.\n")
@@ -93,7 +97,8 @@ def latency_goals(latency: list[dict[str, Any]]) -> str:
 def plain_row(case: dict[str, Any]) -> list[str]:
     seconds = case["seconds"]
     sizes = [str(case["rollouts"]), str(case["turns"]), str(case["rounds"])]
-    return [*sizes, spread(seconds["handaxe"]), spread(seconds["trl"]), f"{ratio(case):.2f}"]
+    update = f"{case['last']['handaxe']['seconds/update']:.2f}"
+    return [*sizes, spread(seconds["handaxe"]), update, spread(seconds["trl"]), f"{ratio(case):.2f}"]
 
 
 def plot(latency: list[dict[str, Any]]) -> None:
