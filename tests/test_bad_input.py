@@ -27,6 +27,7 @@ from handaxe.models.compact import CALL, CALL_END, END, NAMES, Compact
 from handaxe.models.tiny import TinyConfig, TinyModel
 from handaxe.records import Author, Message, Sampling, Task, ToolCall, check
 from handaxe.rewards.exact_match import exact_match
+from handaxe.rollouts.driver_batches import Batches
 from handaxe.rollouts.linear import linear
 from handaxe.selection.in_order import in_order
 from handaxe.slots import Completion
@@ -397,6 +398,9 @@ class Voice(LocalEngine):
             out.append(Completion(cut, zeros, zeros, [self.version] * len(cut), "stop" if cut == ids else "length"))
         return out
 
+    def stream(self):
+        return Batches(self)
+
 
 class Played(NamedTuple):
     """What one step of training came to. `bad` is the sibling that met the bad input, `shown` whom the reward saw."""
@@ -432,7 +436,7 @@ def played(out, bad, tools, *, then="5", format=COMPACT, vocab_size=264, context
         steps=1,
         groups=1,
         group_size=4,
-        lockstep=True,  # this engine says what it says in `sample`, which a stream would pass by
+        lockstep=True,  # this engine knows siblings by their place in the batch
         out=out,
         progress=False,
     )

@@ -20,7 +20,8 @@ class Budget:
     tokens   that the policy samples, >= 1. A turn is cut where they end
     calls    well-formed calls, >= 0. Those of a turn that are beyond it are not carried out, and the attempt is over
     seconds  of sampling and tools, as the record has them, > 0. Looked at before each turn
-    cost     of sampling and tools, in the unit the tools declare, > 0. Looked at before each turn
+    cost     of tools, and of sampling with an engine that has a price, in the unit they declare, > 0. Looked at before
+             each turn
 
     An attempt that needs more ends truncated for "budget". One that ends by itself is completed, whatever it used.
 

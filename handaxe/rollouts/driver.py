@@ -4,6 +4,7 @@ import warnings
 from collections.abc import Callable, Collection, Iterator
 from collections.abc import Sequence as List
 from contextlib import ExitStack, closing, contextmanager
+from operator import itemgetter
 from typing import NamedTuple
 
 from handaxe.errors import InputError
@@ -13,7 +14,7 @@ from handaxe.rollouts.driver_floor import Floor
 from handaxe.rollouts.driver_memory import fewer_collections
 from handaxe.rollouts.driver_parts import Live, Segment, Strand
 from handaxe.rollouts.workers import Answer, Executor, Workers
-from handaxe.slots import Attempt, Engine, Rollout, Stream, Streams, Work
+from handaxe.slots import Attempt, Completion, Engine, Rollout, Stream, Streams, Work
 
 __all__ = ["Driver", "Finished", "run"]
 
@@ -68,8 +69,8 @@ class Driver:
 
     All plans run in the caller's thread. What they sample goes to the engine's stream, or in batches to an engine that
     has none; what they let environments do goes to the executor. The same tokens come out whatever the number of
-    workers and in whichever order the tools answer; log-probs may differ in rounding, for which rows an engine computes
-    together depends on it.
+    workers and in whichever order the tools answer, unless rounding tips a draw: which rows an engine computes together
+    depends on it, so log-probs may differ in rounding.
 
     An exception inside an environment is its attempt's infra_error; one of a Work is raised in its plan. One of the
     engine, or of a plan, closes everything and is raised.
@@ -78,7 +79,8 @@ class Driver:
         engine: who samples. Its weights may change between two calls of `advance`.
         workers: threads for environments, or an Executor, which is closed with the driver.
         lockstep: rounds instead: all who speak are sampled in one batch, in order of `add`, then all who act go on. So
-            nothing depends on how long a tool takes, to the last bit; and everybody waits for the slowest.
+            nothing depends on how long a tool takes, to the last bit, unless the plans do (`Budget(seconds=)`); and
+            everybody waits for the slowest. Keys and values are kept as long as any attempt is live.
 
     Example:
         driver.add(attempt, linear()); while driver.live: for attempt, trajectories in driver.advance(): ...
@@ -90,9 +92,8 @@ class Driver:
 
     def __init__(self, engine: Engine, *, workers: int | Executor = 8, lockstep: bool = False):
         hands: Executor = Workers(workers) if isinstance(workers, int) else workers
-        streams = isinstance(engine, Streams) and not lockstep
-        stream: Stream = engine.stream() if streams else Batches(engine)  # type: ignore[attr-defined]
-        self._floor = Floor(stream, hands, queue=lockstep)
+        self._engine = engine
+        self._floor = Floor(self._new_stream(), hands, queue=lockstep)
         self._lockstep = lockstep
         self._answered: dict[int, Answer] = {}  # in lockstep: answers that nobody has heard yet
         self._added = 0
@@ -131,6 +132,8 @@ class Driver:
                 self._round()
         over = [Finished(live.attempt, trajectories) for live, trajectories in floor.over.values()]
         floor.over.clear()
+        if over:
+            self._empty()
         return over
 
     def stop(self, ids: Collection[str]) -> list[Finished]:
@@ -151,6 +154,8 @@ class Driver:
             while any(live.parts for live in chosen):
                 self._settle() if self._lockstep else self._round()
         over = [floor.over.pop(live.order) for live in chosen]
+        if over:
+            self._empty()
         return [Finished(live.attempt, trajectories) for live, trajectories in over]
 
     def segment(self, *, tokens: int | None, calls: int | None) -> None:
@@ -202,6 +207,16 @@ class Driver:
                 warnings.warn(f"closing the rollouts failed: {error!r}", stacklevel=3)
             raise
 
+    def _new_stream(self) -> Stream:
+        return self._engine.stream() if isinstance(self._engine, Streams) else Batches(self._engine)
+
+    def _empty(self) -> None:
+        """In lockstep keep nothing beyond the last attempt: what is sampled next has the bits of a new driver, such as
+        that of a run resumed here."""
+        if self._lockstep and not self._floor.live:
+            self._floor.stream.close()
+            self._floor.stream = self._new_stream()
+
     def _round(self) -> None:
         floor = self._floor
         new, floor.new = floor.new, []
@@ -227,7 +242,10 @@ class Driver:
         queued, floor.queued = sorted(floor.queued, key=_key), []
         for part in queued:
             floor.submit(part)
-        for ticket, completion in floor.stream.poll() if queued else ():
+        said: list[tuple[int, Completion]] = []
+        while len(floor.stream):
+            said += floor.stream.poll(LONG)
+        for ticket, completion in sorted(said, key=itemgetter(0)):
             floor.say(ticket, completion)
         self._collect(acting)
 

@@ -99,7 +99,8 @@ def train(
         retries: how often an attempt that ended in something to "retry" is tried again; >= 0.
         workers: threads for environments, >= 1; or who carries out what they are asked.
         lockstep: sample everybody who speaks in one batch, then let everybody act: the same bits whatever the tools'
-            timing. False lets nobody wait for another one's tool; log-probs then agree within rounding.
+            timing, unless a rollout has a `Budget(seconds=)`. False lets nobody wait for another one's tool; log-probs
+            then agree within rounding.
         reward_beside: call the reward in one of the workers' threads, for one group at a time, while the others are
             played on: for a judge that is waited for. Many rewards need the main thread; see docs/asynchronous.md.
         spare: attempts a group beyond group_size, >= 0. The first group_size that end are kept, the others stopped.

@@ -2,6 +2,7 @@ import asyncio
 import dataclasses
 import threading
 import time
+from contextlib import closing
 
 import numpy as np
 import pytest
@@ -13,10 +14,10 @@ from handaxe.errors import InputError
 from handaxe.models.compact import Compact
 from handaxe.models.tiny import TinyConfig, TinyModel
 from handaxe.records import Ending, Message, Sampling, Task, ToolCall, ToolReply, ToolSchema
-from handaxe.rollouts.driver import run
+from handaxe.rollouts.driver import Driver, run
 from handaxe.rollouts.driver_batches import Batches
 from handaxe.rollouts.linear import linear
-from handaxe.slots import Attempt, EnvReply
+from handaxe.slots import Attempt, EnvReply, Sample, Work
 from handaxe.testing.scripted import ScriptedEngine
 from handaxe.tools import tool
 
@@ -362,8 +363,66 @@ def test_an_engine_with_a_stream_is_asked_through_it():
     assert len(streams) == 1 and all(t.ending == Ending("completed") for (t,) in results)
 
 
+class Watched(LocalEngine):
+    """Remembers its streams."""
+
+    def stream(self):
+        self.streams = [*getattr(self, "streams", []), super().stream()]
+        return self.streams[-1]
+
+
 def tiny():
-    return LocalEngine(TinyModel.new(TinyConfig(layers=1, width=32, heads=2)))
+    return Watched(TinyModel.new(TinyConfig(layers=1, width=32, heads=2)))
+
+
+def talk(attempt):
+    """Four turns or two, each answered with three ids; returns all ids, where turns were written, the log-probs."""
+    ids, written, logp = [7] * 20 + [attempt.seed] * 10, [], []
+    for turn in range(4 - 2 * (attempt.seed % 2)):
+        said = yield Sample(list(ids), Sampling(max_tokens=9), 4 * attempt.seed + turn, frozenset({1, 2, 3}))
+        yield Work(lambda: time.sleep(0.002 * (attempt.seed % 3)))
+        written.append(range(len(ids), len(ids) + len(said.ids)))
+        ids += [*said.ids, 4, 5, turn]
+        logp += said.logp
+    return [ids, written, logp]
+
+
+@pytest.mark.parametrize("lockstep", [False, True])
+def test_no_prefix_is_read_twice(lockstep):
+    """Read is what nobody had sampled and the last token of a turn once it is answered, each prefix once, whoever of
+    siblings and turns has it. What ends a conversation is not read."""
+    engine, read = tiny(), set()
+    for ids, written, _ in run(attempts(4), talk, engine, lockstep=lockstep):
+        sampled = {at for turn in written for at in turn[:-1]}
+        asked = range(written[-1].start)
+        read |= {tuple(ids[: at + 1]) for at in asked if at not in sampled}
+    assert sum(stream.read_tokens for stream in engine.streams) == len(read)
+
+
+def test_in_lockstep_what_is_played_after_the_last_has_ended_is_what_a_new_driver_plays():
+    """To the last bit, though the same weights may have read what it begins with: so a run resumes bit for bit."""
+    engine = tiny()
+    engine.model.exact = False
+
+    def play(driver, some):
+        for one in some:
+            driver.add(one, talk)
+        over = {}
+        while driver.live:
+            over |= {attempt.id: found for attempt, found in driver.advance()}
+        return [over[one.id] for one in some]
+
+    with closing(Driver(engine, lockstep=True)) as driver:
+        play(driver, attempts(5))
+        assert engine.streams[0].kept_tokens == 0
+        after = play(driver, attempts(3))
+        for one in attempts(2):
+            driver.add(one, talk)
+        assert [attempt.id for attempt, _ in driver.advance()] == ["t1/0"]
+        driver.stop(["t0/0"])
+        assert all(stream.kept_tokens == len(stream) == 0 for stream in engine.streams)
+    with closing(Driver(engine, lockstep=True)) as driver:
+        assert play(driver, attempts(3)) == after
 
 
 @pytest.mark.parametrize("workers", [1, 8])

@@ -265,6 +265,29 @@ def test_one_who_waits_to_speak_is_stopped_with_what_it_said(lockstep):
     made.close()
 
 
+def test_in_lockstep_nobody_goes_on_before_all_have_said_theirs():
+    """In order of `add`, though the second ends first; and a stream is left when nobody is live."""
+    engine, order, streams = Streaming(), [], []
+    engine.stream = lambda: streams.append(Stream(engine)) or streams[-1]
+
+    def speaks(name, *lengths):
+        def plan():
+            for length in lengths:
+                yield sample(length)
+                order.append((name, len(engine.batches)))
+            return []
+
+        return plan
+
+    made = driver(engine, [speaks("a", 5, 1), speaks("b", 2, 3)], lockstep=True)
+    while made.live:
+        made.advance()
+    assert order == [("a", 6), ("b", 6), ("a", 10), ("b", 10)]
+    assert [stream.closed for stream in streams] == [True, False] and streams[0].tickets == 4
+    made.close()
+    assert streams[1].closed and made.advance() == [] and len(streams) == 2
+
+
 def test_one_who_acts_is_stopped_at_once_and_one_at_work_when_that_is_done():
     """The work can only be done after the plan that acts was told, whose tool never answers."""
     release, begun, told = threading.Event(), threading.Event(), threading.Event()
