@@ -199,8 +199,8 @@ class Engine(Protocol):
     def forward(
         self, batch: Batch, *, reference: bool = False, names: List[str] = ("logp",)
     ) -> dict[str, torch.Tensor]:
-        """Named [B, T] tensors without gradient: logp, entropy, collision (sum of squared probabilities), value.
-        `reference` asks the frozen reference model instead."""
+        """Named [B, T] tensors without gradient: logp, entropy, collision (sum of squared probabilities), value; at
+        `batch.mask_BT`, 0 elsewhere. `reference` asks the frozen reference model instead."""
         ...
 
     def forward_backward(self, batch: Batch, loss: Loss) -> LossOut:

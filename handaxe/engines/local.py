@@ -152,7 +152,9 @@ class LocalEngine:
             names: any of "logp", "entropy", "collision" (see `ops.logprob`) and, with a critic, "value".
 
         Returns:
-            A [B, T] tensor for each name, of every token whether it trains or not; 0 in column 0 and on padding.
+            A [B, T] tensor for each name, measured at the tokens that train (`batch.mask_BT`) and 0 elsewhere, as a
+            loss sees them: no logits are made for a prompt. For every token, say so:
+            `forward(replace(batch, mask_BT=batch.attend_BT))`; column 0, before which nothing stands, stays 0.
 
         Raises:
             InputError: for an unknown name, or one that needs a critic or a reference that the engine lacks, or rows
@@ -174,7 +176,7 @@ class LocalEngine:
         switched = self._adapter.without_adapter() if reference and self._adapter is not None else nullcontext()
         model = self._reference if reference and self._reference is not None else self.model
         with switched:
-            return self._reader.read(model, batch, batch.attend_BT).measure(names, self._critic)
+            return self._reader.read(model, batch, batch.mask_BT).measure(names, self._critic)
 
     # --- training --------------------------------------------------------------------------------------------------
 

@@ -83,12 +83,15 @@ def check_engine(
 def _measures(case: EngineCase) -> None:
     engine, batch = case.make_engine(), example_batch(case.make_model(), padding=3)
     want = oracle_measures(case.make_model(), batch)
-    got = engine.forward(batch, names=tuple(want))
-    assert set(got) == set(want), f"forward was asked for {set(want)} and gave {set(got)}"
-    for name in want:
-        close(f"forward's {name}", got[name], want[name].detach(), case.tolerance)
-    again = engine.forward(batch, names=("logp",))["logp"]
-    assert torch.equal(again, got["logp"]), "two forwards of the same batch differ: is dropout on?"
+    everything, nothing = replace(batch, mask_BT=batch.attend_BT), torch.zeros_like(batch.mask_BT)
+    for what, asked in (("", batch), (" of every token", everything), (" of none", replace(batch, mask_BT=nothing))):
+        got = engine.forward(asked, names=tuple(want))
+        assert set(got) == set(want), f"forward was asked for {set(want)} and gave {set(got)}"
+        for name in want:
+            expected = torch.where(asked.mask_BT, want[name].detach(), 0.0)
+            close(f"forward's {name}{what}", got[name], expected, case.tolerance)
+    one, other = (engine.forward(batch, names=("logp",))["logp"] for _ in range(2))
+    assert torch.equal(one, other), "two forwards of the same batch differ: is dropout on?"
 
 
 def _sampled_logp(case: EngineCase) -> None:

@@ -139,13 +139,14 @@ def example_requests(model: Model, sampling: Sampling) -> list[Sample]:
 
 
 def completed_batch(requests: Sequence[Sample], completions: Sequence[Completion]) -> Batch:
-    """Prompts and completions as rows to measure; nothing trains."""
+    """Prompts and completions as rows; what was completed is to be measured."""
     rows = [[*request.ids, *done.ids] for request, done in zip(requests, completions)]
     width, zeros = max(map(len, rows)), torch.zeros(len(rows), max(map(len, rows)))
+    begin = [len(request.ids) for request in requests]
     return Batch(
         ids_BT=torch.tensor([row + [0] * (width - len(row)) for row in rows]),
         attend_BT=torch.tensor([[t < len(row) for t in range(width)] for row in rows]),
-        mask_BT=zeros.bool(),
+        mask_BT=torch.tensor([[start <= t < len(row) for t in range(width)] for start, row in zip(begin, rows)]),
         adv_BT=zeros,
         old_logp_BT=zeros,
         behaviour_logp_BT=zeros,

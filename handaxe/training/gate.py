@@ -9,6 +9,9 @@ steps are done, so none of its tokens is older than eta steps when it trains, ho
 waits for it. No other order would do. With the gate kept full, (i + 1) B groups are launched by the time i - eta steps
 are done; each of them must train by step i if no age may exceed eta, and (i + 1) B is just how many train by then.
 
+With eta 0 that is a step's own groups and no others, in its own time. `training.generate` then does not ask: a run
+that stays up to date is the synchronous code path itself, which launches the groups of a step when the step begins.
+
 Paper: ASearcher, arXiv:2508.07976, and AReaL, arXiv:2505.24298, section on staleness-aware training.
 Differs: AReaL takes the first B groups that are finished, which lets slow ones grow older than eta.
 """

@@ -85,8 +85,9 @@ def annotate(scored: List[Scored], engine: Engine, names: List[str]) -> None:
     """Add features to every sequence that was scored, measured by the engine under the weights of now.
 
     Args:
-        names: of FEATURES; [T] arrays of these names are added to `Sequence.features`, 0 for the first token and in
-            a sequence of which the policy wrote nothing, which may be longer than the model reads.
+        names: of FEATURES; [T] arrays of these names are added to `Sequence.features`, measured at the tokens that the
+            policy wrote and 0 elsewhere. A sequence of which it wrote nothing, which may be longer than the model
+            reads, is all 0.
     """
     for reference in (False, True):
         wanted = {name: FEATURES[name][0] for name in names if FEATURES[name][1] == reference}

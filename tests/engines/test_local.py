@@ -1,6 +1,7 @@
 import copy
 import math
 from contextlib import contextmanager
+from dataclasses import replace
 
 import pytest
 import torch
@@ -82,7 +83,7 @@ def test_what_a_tool_said_is_attended_though_masked(batch_of, likelihood):  # tr
     mask = [[False, True, False, False, True, True]]
     one, other = batch_of([[1, 2, 3, 4, 5, 6]], mask=mask), batch_of([[1, 2, 9, 4, 5, 6]], mask=mask)
     a, b = (engine.forward(x)["logp"][0] for x in (one, other))
-    assert torch.equal(a[:2], b[:2]) and torch.all(a[3:] != b[3:])
+    assert torch.equal(a[:4], b[:4]) and torch.all(a[4:] != b[4:])
 
 
 def test_the_final_eos_trains_though_it_is_the_pad_id(batch_of):  # trap 12
@@ -175,6 +176,28 @@ def test_micro_batches_of_forward_change_nothing(batch_of):
     for other in found[1:]:
         assert all(torch.allclose(found[0][name], other[name], atol=1e-12) for name in names)
     assert LocalEngine(tiny()).forward(batch.rows(slice(0, 0)))["logp"].shape == (0, 0)
+
+
+@pytest.mark.parametrize("packing", ["tree", "rows"])
+@pytest.mark.parametrize("reference", [False, True])
+def test_logits_are_made_for_what_trains_and_for_more_only_when_asked(batch_of, packing, reference):
+    read, names = [], ("logp", "entropy", "collision")
+
+    class Counting(TinyModel):
+        def head(self, hidden):
+            read.append(len(hidden))
+            return super().head(hidden)
+
+    module = TinyModel.new(replace(CONFIG, max_length=80), seed=1).module.double()
+    engine = LocalEngine(Counting(module, pad_id=0), packing=packing, reference=reference)
+    ids = [t * 7 % 24 for t in range(65)]
+    batch = batch_of([ids], mask=[[t in (20, 21, 40, 64) for t in range(65)]])
+    few = engine.forward(batch, names=names, reference=reference)
+    everything = engine.forward(replace(batch, mask_BT=batch.attend_BT), names=names, reference=reference)
+    assert read == [4, 64]
+    for name in names:
+        assert torch.allclose(few[name], everything[name] * batch.mask_BT, atol=1e-12), name
+        assert bool((everything[name][:, 1:] != 0).all())
 
 
 # --- critic and reference ----------------------------------------------------------------------------------------

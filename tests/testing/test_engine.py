@@ -1,5 +1,7 @@
 """Every check of the contract must be able to fail: engines with one fault each, and the words of their refusal."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 
@@ -53,6 +55,11 @@ class NoTemperature(LocalEngine):
     def forward(self, batch, **options):
         batch.temperature_B[:] = 1.0
         return super().forward(batch, **options)
+
+
+class MeasuresPrompts(LocalEngine):
+    def forward(self, batch, **options):
+        return super().forward(replace(batch, mask_BT=batch.attend_BT), **options)
 
 
 class Dropout(LocalEngine):
@@ -138,6 +145,7 @@ class OneRoom(Sampler):
     "kind, words",
     [
         (Unshifted, "forward's logp is off"),
+        (MeasuresPrompts, "forward's logp is off"),
         (NoTemperature, "forward's logp is off"),
         (Dropout, "two forwards of the same batch differ"),
         (CutLogp, "logp sampled at temperature 0.7, top_p 0.8 is off"),

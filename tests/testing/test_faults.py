@@ -2,6 +2,7 @@ import collections
 import subprocess
 import sys
 import threading
+from functools import partial
 
 import numpy as np
 import pytest
@@ -15,7 +16,9 @@ from handaxe.losses.policy import policy
 from handaxe.losses.ratios.token import token
 from handaxe.losses.reductions.token_mean import token_mean
 from handaxe.losses.surrogates.clip import clip
+from handaxe.models.compact import Compact
 from handaxe.models.load import load
+from handaxe.models.tiny import TinyConfig, TinyModel
 from handaxe.ops.seeds import derive_seed
 from handaxe.records import Message, ParsedTurn, Sampling, Task, ToolCall
 from handaxe.rewards.exact_match import exact_match
@@ -23,12 +26,14 @@ from handaxe.rollouts.driver import run
 from handaxe.rollouts.linear import linear
 from handaxe.rollouts.workers import Workers
 from handaxe.selection.in_order import in_order
-from handaxe.slots import Act, AsyncEnv, Attempt
+from handaxe.slots import Act, AsyncEnv, Attempt, Completion
 from handaxe.testing.faults import FaultLog, faulty, faulty_env
+from handaxe.testing.scripted import say
 from handaxe.testing.tools import check_tool
 from handaxe.tools import tool
 from handaxe.tools.calculator import calculator as real_calculator
 from handaxe.training.loop import train
+from handaxe.training.record import RunRecord
 
 NEVER = {"crash": 0.0, "hang": 0.0, "garbage": 0.0, "kill": 0.0}
 
@@ -174,7 +179,10 @@ def kinds_of(trajectories):
     signs = {
         "crash on purpose": "crash",
         "gave no reply": "hang",
+        "gave no answer": "hang",
         "SystemExit": "kill",
+        "the process is dead": "kill",
+        "reply cannot be used": "garbage",
         "neither text nor JSON": "garbage",
         "invalid utf-8": "garbage",
     }
@@ -216,35 +224,103 @@ def test_healthy_attempts_are_as_without_faults_and_everything_is_counted():
     assert workers.abandoned == 0
 
 
-@pytest.mark.parametrize("broken", ["tool", "environment"])
-def test_training_goes_on_and_scores_nothing_that_infrastructure_did(broken):
-    seen, log = collections.Counter(), FaultLog()
-    exact = exact_match()
+class Calls(LocalEngine):
+    """Learns; says in the first turn a call and in the second what came of it, if its seed is even, or else a lie."""
 
-    def reward(group):
-        seen.update(trajectory.ending.kind for trajectory in group)
-        return exact(group)
+    stream = None  # a turn at a time
 
-    odds = {"crash": 0.1, "hang": 0.1, "garbage": 0.05, "kill": 0.05, "log": log}
-    env = tool_chat([faulty(calculator, **odds)]) if broken == "tool" else faulty_env(tool_chat([calculator]), **odds)
-    model, chat = load("tiny")
+    def sample(self, requests):
+        out = []
+        for request in requests:
+            words = [ToolCall("calculator", {"expression": "6*7"}), "41" if request.seed % 2 else "42"]
+            ids = say(Compact(), words[request.turn], [calculator.schema])
+            zeros = [0.0] * len(ids)
+            out.append(Completion(ids, zeros, zeros, [self.version] * len(ids), "stop"))
+        return out
+
+
+class InProcess:
+    """A calculator that has to ask a process of its own; `ended` gathers how these ended."""
+
+    def __init__(self, ended):
+        self.process = subprocess.Popen(["cat"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
+        self.ended = ended
+
+    @tool(timeout=2.0)
+    def calculator(self, expression: str) -> str:
+        """Work out an expression."""
+        try:
+            self.process.stdin.write(expression.encode() + b"\n")
+        except OSError:
+            raise InfrastructureError("the process is dead") from None
+        if not (said := self.process.stdout.readline()):
+            raise InfrastructureError("the process is dead")
+        return real_calculator(said.decode().strip())
+
+    def close(self):
+        self.process.stdin.close()
+        self.ended.append(self.process.wait(30))
+        self.process.stdout.close()
+
+
+def long_run(env, reward, workers, out):
+    """Two steps of 8 groups of 16 attempts, each of a call and an answer; every group as it is on record."""
     result = train(
-        engine=LocalEngine(model),
-        format=chat,
+        engine=Calls(TinyModel.new(TinyConfig(width=16, layers=1, heads=2, max_length=256))),
+        format=Compact(),
         env=env,
-        tasks=in_order(arithmetic.tasks(count=100, seed=0)),
+        tasks=in_order([Task(f"t{i}", (Message("user", "6*7?"),), "42") for i in range(16)]),
         reward=reward,
         rollout=linear(max_turns=3),
         credit=group_norm(),
         learning_rate=3e-4,
         sampling=Sampling(max_tokens=32),
         steps=2,
-        groups=4,
-        group_size=4,
+        groups=8,
+        group_size=16,
         progress=False,
-        workers=Workers(4, seconds=2.0),
+        workers=workers,
         loss=policy(ratio=token(), surrogate=clip(), reduction=token_mean()),
+        out=out,
     )
+    assert len(result.metrics) == 2 and all(np.isfinite(m["loss"]) and m["grad_norm"] > 0 for m in result.metrics)
+    with RunRecord.open(out) as record:
+        return result.metrics, record.groups()
+
+
+@pytest.mark.parametrize("broken", ["tool", "process behind a tool", "environment"])
+def test_training_goes_on_and_scores_nothing_that_infrastructure_did(broken, tmp_path):
+    """Every kind of fault strikes, each at its odds; each is counted once, and whom it ended is never scored."""
+    shown, ended, log, exact = [], [], FaultLog(), exact_match()
+
+    def reward(group):
+        shown.extend(trajectory.id for trajectory in group)
+        return exact(group)
+
+    options = {"crash": 0.1, "hang": 0.1, "garbage": 0.05, "kill": 0.01, "seed": 2, "log": log}
+    if broken == "environment":
+        env, seconds = faulty_env(tool_chat([calculator]), **options), 4.0
+    else:
+        made = calculator if broken == "tool" else partial(InProcess, ended)
+        env, seconds = tool_chat([faulty(made, **options, process=lambda owner: owner and owner.process.pid)]), 60.0
+    metrics, groups = long_run(env, reward, Workers(32, seconds=seconds), tmp_path)
     log.released.set()
-    assert len(result.metrics) == 2 and all(np.isfinite(row["loss"]) for row in result.metrics)
-    assert seen["completed"] > 0 and "infra_error" not in seen and sum(log.counts.values()) > 0
+
+    attempts = [one for group in groups for one in group.group]
+    assert len(attempts) == 256 and set(log.counts) == {"crash", "hang", "garbage", "kill"}
+    assert 15 < log.counts["crash"] < 75 and 15 < log.counts["hang"] < 75 and 5 < log.counts["garbage"] < 35
+    read = collections.Counter(garbage=sum(r.status == "ok" and r.content != "42" for t in attempts for r in t.replies))
+    assert kinds_of(attempts) + read == log.counts, "what ended an attempt, and garbage that is text for the policy"
+    dead = {one.id for one in attempts if one.ending.kind == "infra_error"}
+    assert len(dead) == sum(log.counts.values()) - read["garbage"] == sum(m["ending/infra_error"] for m in metrics)
+    assert sum(m[name] for m in metrics for name in m if name.startswith("ending/")) == 256
+    if broken == "process behind a tool":
+        # One more was made to learn what tools there are.
+        assert collections.Counter(ended) == {0: 257 - log.counts["kill"], -9: log.counts["kill"]}
+
+    assert sorted(shown) == sorted(one.id for one in attempts if one.id not in dead)
+    for group in groups:
+        assert group.scored.tolist() == group.trained.tolist() == [one.id not in dead for one in group.group]
+        alive = [one for one in group.group if one.id not in dead]
+        right = [one.ending.kind == "completed" and one.messages[-1].content == "42" for one in alive]
+        assert group.scores.outcome.tolist() == right and 0 < sum(right) < len(right)

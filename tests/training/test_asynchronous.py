@@ -11,14 +11,16 @@ import pytest
 import torch
 
 from handaxe.errors import CheckpointError, InputError
-from handaxe.exchange import EnvReply, Work
+from handaxe.exchange import Attempt, EnvReply, Work
 from handaxe.losses.corrections.mis import mis
 from handaxe.losses.corrections.tis import tis
 from handaxe.losses.policy import policy
 from handaxe.losses.ratios.token import token
 from handaxe.losses.reductions.token_mean import token_mean
 from handaxe.losses.surrogates.clip import clip
+from handaxe.ops.seeds import derive_seed
 from handaxe.records import Advantages, Group, Message, Rated, Scores, ToolCall, ToolReply, ToolSchema
+from handaxe.rollouts.driver import run
 from handaxe.rollouts.linear import linear
 from handaxe.rollouts.stopping.decided import decided
 from handaxe.selection.in_order import in_order
@@ -61,8 +63,64 @@ def everything(folder):
 # --- staleness 0 ---------------------------------------------------------------------------------------------------
 
 
-def test_without_staleness_it_is_the_synchronous_run_bit_for_bit(world):
-    """In lockstep, whatever the tools take and whoever carries them out."""
+class Twice:
+    """A world's Chat that always asks a second time, so that an attempt has two turns."""
+
+    def __init__(self, world):
+        self.world = world
+
+    def __call__(self, task):
+        env = self.world.Chat(task)
+        env.step = lambda turn, *, seed: EnvReply((Message("user", "again?"),))
+        return env
+
+
+def by_hand(world, engine, *, steps=4):
+    """The synchronous loop: play all groups of a step, reward, credit, one gradient, one optimiser step, the next."""
+    tasks, rollout, played = world.Tasks([world.task(f"t{i}") for i in range(5)]), linear(max_turns=2), []
+    for step in range(steps):
+        rated = []
+        for task in tasks.next(step, 3):
+            roles = {"task": task, "env": Twice(world), "format": world.FORMAT, "context": engine.max_length}
+            roles["sampling"] = world.Sampling(max_tokens=6)
+            attempts = [
+                Attempt(**roles, id=f"{step}/{task.id}/{k}", sample=k, seed=derive_seed(7, step, task.id, k))
+                for k in range(4)
+            ]
+            group = Group(task, tuple(one for (one,) in run(attempts, rollout, engine, workers=2)), step)
+            scores = world.small_bytes(group)
+            rated.append(Rated(group, scores, world.centred(group, scores), np.ones(4, bool)))
+        engine.forward_backward(make_batch(rated, pad_id=engine.pad_id), world.reinforce)
+        engine.optim_step(learning_rate=0.01)
+        played.append({t.id: t.sequences[0].ids.tolist() for one in rated for t in one.group})
+    return played
+
+
+def by_train(world, engine, folder, **options):
+    """The same with `train`, its tools of random duration; what it played, step by step."""
+    rng = random.Random(1)
+    simulation, _ = simulated(engine, seconds=lambda request: rng.random())
+    options |= {"env": Twice(world), "credit": world.centred, "minibatches": 1, "seed": 7, "out": folder}
+    train(**world.arguments(**simulation | options))
+    with RunRecord.open(folder) as record:
+        return [{t.id: t.sequences[0].ids.tolist() for t in record.trajectories(step=step)} for step in record.steps()]
+
+
+def test_without_staleness_it_is_the_loop_written_by_hand(world, tmp_path):
+    """The same tokens of every attempt of every step, and parameters within 1e-6; one step ahead it is another run."""
+    engines = [world.make_engine(double=True) for _ in range(4)]
+    wanted = by_hand(world, engines[0])
+    assert all(len(one) == 12 for one in wanted) and len(wanted) == 4
+    for engine, lockstep in zip(engines[1:3], (False, True)):
+        assert by_train(world, engine, tmp_path / f"{lockstep}", staleness=0, lockstep=lockstep) == wanted
+        for name, value in world.weights(engines[0]).items():
+            torch.testing.assert_close(value, world.weights(engine)[name], rtol=0, atol=1e-6)
+    ahead = by_train(world, engines[3], tmp_path / "ahead", staleness=1)
+    assert ahead[0] == wanted[0] and all(ahead[step] != wanted[step] for step in (1, 2, 3))
+
+
+def test_without_staleness_the_tools_change_no_bit(world):
+    """In lockstep, whatever they take and whoever carries them out."""
     plain = world.make_engine()
     train(**world.arguments(engine=plain))
     for seed in range(2):

@@ -108,8 +108,10 @@ def test_features_are_what_the_engine_measures_row_by_row(world):
             len(a) == len(sequence) for a in sequence.features.values()
         )
         np.testing.assert_array_equal(sequence.features["old_logp"], sequence.features["ref_logp"])
-        assert sequence.features["old_logp"][0] == 0 and np.all(sequence.features["old_logp"][1:] < 0)
-        assert np.all(sequence.features["entropy"][1:] > 5) and np.all(sequence.features["collision"][1:] < 0.02)
+        mask = sequence.mask
+        assert 0 < mask.sum() < len(mask) and np.all(sequence.features["old_logp"][mask] < 0)
+        assert np.all(sequence.features["entropy"][mask] > 5) and np.all(sequence.features["collision"][mask] < 0.02)
+        assert not any(np.any(array[~mask]) for array in sequence.features.values())
     check_features(tuple(FEATURES))
     with pytest.raises(InputError, match="annotate names fancy"):
         check_features(("fancy", "value"))
@@ -127,7 +129,7 @@ def test_a_sequence_without_a_sampled_token_is_not_measured(world, others):
     features = [t.sequences[0].features for t in one.group]
     assert features[-1].keys() == {"old_logp", "entropy"} and len(features[-1]["entropy"]) == 200
     assert not any(array.any() for array in features[-1].values())
-    assert all(one["entropy"][1:].all() for one in features[:-1])
+    assert all(f["entropy"][t.sequences[0].mask].all() for f, t in zip(features[:-1], one.group))
 
 
 def test_a_selector_that_is_asked_again_starts_again(world):
