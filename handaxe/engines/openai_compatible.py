@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import concurrent.futures
+import math
 import os
 import time
 from collections.abc import Mapping, Sequence
@@ -54,7 +55,8 @@ class OpenAICompatible:
     - `max_tokens` is counted by the server in its own tokens; a completion's ids are bytes of JSON, so what counts a
       trajectory's tokens counts these. `seconds` is the wall time of the request, `cost` follows from `price`.
     - Whether the seed is honoured, and temperature and top_p exactly obeyed, is up to the server.
-    - A turn that was cut ("length"), and a conversation longer than the server takes, end as finish "length".
+    - A turn that was cut, and a conversation longer than the server takes, end as finish "length". Servers say
+      "tool_calls" of a turn with calls even where it was cut; so one that spent all its tokens counts as cut.
 
     A request that fails is tried again after 408, 409, 425, 429, 5xx, a lost connection, an answer that is late or no
     JSON, with growing pauses, or as long as Retry-After says up to a minute. `stream().poll` hands over an
@@ -221,23 +223,32 @@ class OpenAICompatible:
         try:
             answer = self._http.post(body)
             said = Said.of(answer, hide=self._http.hide)
+            read, written = _tokens(answer)
+            if said.calls and written >= (body.get(self._limit_as) or math.inf):
+                said = said._replace(finish="length")
         except InfrastructureError as error:
             return error
         except RefusedError as error:
             if error.status in (400, 413, 422) and any(sign in str(error).lower() for sign in TOO_LONG):
-                answer, said = {}, Said("", [], "length")
+                said, read, written = Said("", [], "length"), 0.0, 0.0
             else:
                 raise InputError(f"{self!r} refuses the request with HTTP {error.status}: {error}") from None
         ids = self.format.reply(said.content, said.calls, ended=said.finish == "stop")
         zeros = [0.0] * len(ids)
-        seconds, cost = time.perf_counter() - begin, self._cost(answer.get("usage"))
+        seconds = time.perf_counter() - begin
+        cost = (read * self._price.prompt + written * self._price.completion) / 1e6
         return Completion(ids, zeros, zeros, [self.version] * len(ids), said.finish, seconds, cost)
 
-    def _cost(self, usage: Any) -> float:
-        counts = usage if isinstance(usage, dict) else {}
-        prompt, completion = (counts.get(f"{part}_tokens") for part in ("prompt", "completion"))
-        read, written = (float(n) if isinstance(n, int | float) else 0.0 for n in (prompt, completion))
-        return (read * self._price.prompt + written * self._price.completion) / 1e6
+
+def _tokens(answer: dict[str, Any]) -> tuple[float, float]:
+    """Tokens that the server says it read and wrote; 0 where it does not say."""
+    usage = answer.get("usage")
+    counts = usage if isinstance(usage, dict) else {}
+    read, written = (counts.get(f"{part}_tokens") for part in ("prompt", "completion"))
+    return (
+        float(read) if isinstance(read, int | float) else 0.0,
+        float(written) if isinstance(written, int | float) else 0.0,
+    )
 
 
 class _Stream:

@@ -2,12 +2,14 @@
 
 import json
 import os
+import re
 import socket
 import subprocess
 import sys
 import time
 import urllib.request
 from importlib.util import find_spec
+from pathlib import Path
 
 import pytest
 
@@ -17,7 +19,7 @@ from handaxe.errors import InputError
 from handaxe.evaluation.run import evaluate
 from handaxe.models.load import load
 from handaxe.models.transcript import Transcript
-from handaxe.records import Message, Sampling, Task, check
+from handaxe.records import Message, Sampling, Task, ToolCall, check
 from handaxe.rewards.exact_match import exact_match
 from handaxe.rollouts import driver
 from handaxe.rollouts.linear import linear
@@ -26,6 +28,26 @@ from handaxe.tools.calculator import calculator
 
 pytestmark = [pytest.mark.slow, pytest.mark.hf]
 FORMAT = Transcript()
+PAGE = Path(__file__).parents[2] / "docs" / "chat_servers.md"
+
+
+def asks(expression):
+    """A task that shows two rounds with the calculator, as a model of 135M needs, and asks for a third."""
+    shown = []
+    for number, (told, value) in enumerate((("12*34", "408"), ("17+5", "22"))):
+        call = ToolCall("calculator", {"expression": told}, f"shown{number}")
+        shown += [Message("user", f"What is {told}?"), Message("assistant", "", (call,))]
+        shown += [Message("tool", value, call_id=call.id), Message("assistant", value)]
+    answer = calculator(expression)
+    return Task(expression, (*shown, Message("user", f"What is {expression}?")), answer=answer)
+
+
+def play(engine, task, max_tokens):
+    sampling = Sampling(temperature=0.0, max_tokens=max_tokens)
+    attempt = Attempt(task, tool_chat([calculator]), FORMAT, sampling, "a", 0, 0, engine.max_length)
+    ((trajectory,),) = driver.run([attempt], linear(max_turns=2), engine)
+    check(trajectory)
+    return trajectory
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +57,12 @@ def server(tmp_path_factory):
     if missing:
         pytest.skip(f"{', '.join(missing)} missing")
     folder = tmp_path_factory.mktemp("smollm2")
-    load("smollm2").model.save(folder)
+    model = load("smollm2").model
+    model.save(folder)
+    (block,) = [text for text in re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL) if "RESPONSE" in text]
+    names = {}
+    exec(block, names)
+    names["save_for_calls"](model.tokenizer, folder)
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -88,31 +115,44 @@ def test_the_limit_on_tokens_is_told_apart_from_the_end(engine):
     assert done.cost > 0 and done.seconds > 0
 
 
-def test_whole_rollouts_with_tools_offered_keep_the_record(engine):
-    task = Task("sum", (Message("user", "What is 2+3? Answer with a number."),), answer="5")
-    attempts = [
-        Attempt(task, tool_chat([calculator]), FORMAT, Sampling(0.0, max_tokens=24), f"a{k}", k, k, engine.max_length)
-        for k in range(2)
-    ]
-    for (trajectory,) in driver.run(attempts, linear(max_turns=2), engine):
-        check(trajectory)
-        assert trajectory.ending.kind in ("completed", "truncated") and trajectory.final_text
+def test_a_whole_round_with_a_tool(engine):
+    task = asks("23*41")
+    played = play(engine, task, 48)
+    assert played.ending.kind == "completed" and [turn.finish for turn in played.turns] == ["stop", "stop"]
+    (call,), (reply,) = played.calls, played.replies
+    assert (call.name, call.arguments) == ("calculator", {"expression": "23*41"})
+    assert (reply.call_id, reply.name, reply.content, reply.status) == (call.id, "calculator", "943", "ok")
+    assert played.messages == (
+        *task.messages,
+        Message("assistant", "", (call,)),
+        Message("tool", "943", call_id=call.id, name="calculator"),
+        Message("assistant", "943"),
+    )
+    second = FORMAT.request(played.sequences[0].ids[: played.turns[1].start].tolist())  # what the server was sent
+    asked, heard = second["messages"][-2:]
+    assert [json.loads(made["function"]["arguments"]) for made in asked["tool_calls"]] == [{"expression": "23*41"}]
+    assert (heard["role"], heard["content"]) == ("tool", "943")
+    assert heard["tool_call_id"] == asked["tool_calls"][0]["id"] and second["tools"]
+
+
+def test_a_call_that_the_limit_cut_is_not_carried_out(engine):
+    cut = play(engine, asks("23*41"), 20)
+    assert cut.ending.kind == "truncated" and cut.ending.reason == "length"
+    assert [turn.finish for turn in cut.turns] == ["length"] and not cut.calls and not cut.replies
 
 
 def test_it_is_evaluated_like_any_engine(engine):
-    tasks = [
-        Task(f"t{k}", (Message("user", f"What is {k}+1? Answer with a number."),), answer=str(k + 1)) for k in (1, 2)
-    ]
     found = evaluate(
         engine=engine,
         env=tool_chat([calculator]),
         format=FORMAT,
         rollout=linear(max_turns=2),
-        tasks=tasks,
+        tasks=[asks("98-19")],
         reward=exact_match(),
-        sampling=Sampling(temperature=0.0, max_tokens=24),
+        sampling=Sampling(temperature=0.0, max_tokens=48),
     )
-    assert set(found.endings) <= {"completed", "truncated"} and not sum(found.excluded.values())
+    assert found.endings["completed"].value == 1.0 and not sum(found.excluded.values())
+    assert found.metrics["pass@1"].value == 1.0
     json.loads(found.to_json())
 
 

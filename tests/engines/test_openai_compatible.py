@@ -96,6 +96,14 @@ def test_a_cut_answer_is_finished_by_length(engine_of):
     assert first.finish == second.finish == "length" and END not in first.ids + second.ids
 
 
+def test_a_turn_with_calls_that_spent_all_its_tokens_was_cut_whatever_the_server_says(engine_of):
+    half, whole = [("add", '{"a": 1')], [("add", '{"a": 1}')]
+    for usage, calls, finish in [((1, 9), half, "length"), ((1, 8), whole, "stop"), ((9, 9), (), "stop")]:
+        engine, _ = engine_of(said("", calls, finish="tool_calls" if calls else "stop", usage=usage))
+        (done,) = engine.sample([request()])
+        assert done.finish == finish and (END in done.ids) == (finish == "stop")
+
+
 def test_a_conversation_that_is_too_long_is_finished_by_length(engine_of):
     engine, _ = engine_of((400, {"error": {"message": "This model's maximum context length is 8192 tokens"}}))
     (done,) = engine.sample([request()])
