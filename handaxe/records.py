@@ -62,7 +62,7 @@ class Author(IntEnum):
 
 @dataclass(frozen=True)
 class ToolCall:
-    """One call that the policy made. `id` is unique within the trajectory, so that a tool can be idempotent."""
+    """One call that the policy made. `id` is unique within the trajectory; `tools.schema.ToolContext.key` among all."""
 
     name: str
     arguments: Mapping[str, Any]

@@ -22,7 +22,8 @@ class ServeOptions:
 
     Args:
         tools: where they are, such as handaxe.tools.calculator:calculator or my_file:MyNotes; modules in the current
-            folder are found. Each is a tool, or a function or class without arguments that makes tools for one client.
+            folder are found. Each is a tool, a list of tools, or a function or class without arguments that makes tools
+            for one client.
         name: what the server calls itself.
         transport: stdio, for clients that start this command; http for those that come by address.
         host: where to listen for http; another than localhost, 127.0.0.1 and ::1 needs a token.

@@ -4,24 +4,24 @@ from __future__ import annotations
 
 import difflib
 from collections import Counter
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from typing import Any, Literal
 
-from handaxe.errors import HandaxeError, InfrastructureError, InputError, TaskError, ToolDefinitionError
+from handaxe.errors import HandaxeError, InfrastructureError, InputError, TaskError
 from handaxe.ops.seeds import derive_seed
 from handaxe.records import Ending, Message, ParsedTurn, Task, ToolCall, ToolReply, ToolSchema
 from handaxe.slots import EnvFactory, EnvReply
 from handaxe.tools.deadline import Threads
 from handaxe.tools.decorator import Tool
 from handaxe.tools.schema import check_names
-from handaxe.tools.state import Closes, Forks, Reports, tools_of
+from handaxe.tools.state import Closes, Forks, Offered, Reports, entries_of, tools_of
 
 __all__ = ["tool_chat"]
 
 OnMalformed = Literal["reply", "end"]
 
 
-def tool_chat(tools: Sequence[Tool | Callable[[], Any]], *, on_malformed: OnMalformed = "reply") -> EnvFactory:
+def tool_chat(tools: Sequence[Offered | Sequence[Offered]], *, on_malformed: OnMalformed = "reply") -> EnvFactory:
     """Make an environment that carries out a policy's calls until a turn makes none.
 
     One turn of the policy is answered so:
@@ -37,10 +37,10 @@ def tool_chat(tools: Sequence[Tool | Callable[[], Any]], *, on_malformed: OnMalf
     A call to a tool that does not exist or was not offered is answered with status "invalid".
 
     Args:
-        tools: each a tool, or a function without arguments that makes for every rollout a new tool, an object whose
-            methods are tools, or a list of these. State lives in such an object alone. If it has `snapshot` and
-            `restore`, a rollout may fork it; if it has `close`, that is called at the end; if it has `report`, rewards
-            find the facts under its class's name (a second one of that class as `Name 2`).
+        tools: each a tool, a list or tuple of tools, or a function without arguments that makes for every rollout a
+            new tool, an object whose methods are tools, or a list of these. State lives in such an object alone. If it
+            has `snapshot` and `restore`, a rollout may fork it; if it has `close`, that is called at the end; if it has
+            `report`, rewards find the facts under its class's name (a second one of that class as `Name 2`).
         on_malformed: "reply" tells the policy, "end" ends the trajectory.
 
     Returns:
@@ -48,20 +48,16 @@ def tool_chat(tools: Sequence[Tool | Callable[[], Any]], *, on_malformed: OnMalf
         `report()` is {"replies": {status: count}, "malformed": count, "state": {class: report}}.
 
     Raises:
-        ToolDefinitionError: two tools of one name, nothing that is a tool, or a tool that already belongs to an
-            object, whose state would leak from one rollout into another. Every factory is called once to see.
+        ToolDefinitionError: two tools of one name, an entry that is no tool or needs arguments, or a tool that already
+            belongs to an object, whose state would leak from one rollout into another. Every factory is called once
+            to see.
         TaskError: by the factory, for a task without messages or that offers an unknown tool.
 
     Example:
         env = tool_chat([calculator, python])(task); env.start(); env.step(turn, seed=0); env.close()
     """
-    for entry in tools:
-        if isinstance(entry, Tool) and (entry.owner is not None or entry.unbound):
-            raise ToolDefinitionError(
-                f"{entry!r} is a method: its state would leak between rollouts. Pass what makes a new object for each "
-                "one, for example the class, or `lambda: python(seconds=1)`"
-            )
-    probe = _make(tools)
+    entries = entries_of(tools, whose="rollouts")
+    probe = _make(entries)
     check_names([tool.schema for tool in probe])
     _close(_owners(probe))
 
@@ -69,7 +65,7 @@ def tool_chat(tools: Sequence[Tool | Callable[[], Any]], *, on_malformed: OnMalf
         names = {tool.schema.name for tool in probe}
         _check_task(task, names)
         try:
-            made = _make(tools)
+            made = _make(entries)
         except HandaxeError:
             raise
         except Exception as error:
@@ -173,11 +169,11 @@ class _ToolChat:
         return [owner for owner in self.owners if isinstance(owner, Forks)]
 
 
-def _make(tools: Sequence[Tool | Callable[[], Any]]) -> list[Tool]:
+def _make(entries: Sequence[Offered]) -> list[Tool]:
     """This rollout's tools, in order; when one cannot be made, those before it are closed."""
     made: list[Tool] = []
     try:
-        for entry in tools:
+        for entry in entries:
             made += tools_of(entry if isinstance(entry, Tool) else entry())
     except BaseException:
         _close(_owners(made))

@@ -49,6 +49,7 @@ def cpython(
     live: int = 200,
     max_chars: int = 4_000,
     cost: float = 0.0,
+    prefix: str = "",
 ) -> Tool:
     """Make a CPython session in a sandbox of its own; pass `cpython` or `lambda: cpython(files=...)` to an environment.
 
@@ -75,6 +76,7 @@ def cpython(
         live: most sessions of this kind at once, >= 1; one more is an `infra_error`.
         max_chars: most characters of a reply.
         cost: of one call.
+        prefix: put before the tool's name, to tell it from another of that name, such as that of `python`.
 
     Returns:
         The tool `python(code)`. Its `owner` is a PythonSession.
@@ -98,7 +100,7 @@ def cpython(
     probe(chosen)
     spec = Spec(layout_of(chosen, tuple(packages)), limits, tuple(preload))
     pool = pool_of(spec, warm=warm, live=live)
-    return PythonSession(pool, contents, tuple(outputs)).python.but(max_chars=max_chars, cost=cost)
+    return PythonSession(pool, contents, tuple(outputs)).python.but(max_chars=max_chars, cost=cost, prefix=prefix)
 
 
 class PythonSession:

@@ -76,10 +76,10 @@ class Tool:
         bound.owner = instance
         return bound
 
-    def but(self, *, max_chars: int, cost: float) -> Tool:
-        """The same tool with other `max_chars` and cost."""
+    def but(self, *, max_chars: int, cost: float, prefix: str = "") -> Tool:
+        """The same tool with other `max_chars` and cost, and a prefix before its name."""
         changed = copy.copy(self)
-        changed.max_chars, changed.cost = max_chars, cost
+        changed.max_chars, changed.cost, changed.definition = max_chars, cost, self.definition.prefixed(prefix)
         return changed
 
     @property
@@ -252,7 +252,7 @@ def tool(
         drop: which part of a longer reply is cut: head, middle or tail.
         limit: most calls at the same time, over all rollouts; None: no limit. A number belongs to the decorated
             function: one that every rollout's factory decorates anew has a limit in each. A `Limit` is shared by all
-            tools that are given it.
+            tools given it. A blocking function left behind at its timeout no longer counts, though its thread runs on.
         retries: further tries, with the same call id and seed, when a try died (infra_error, or a timeout that is not
             the policy's). One that timed out may still be at work beside the next.
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Annotated, Any
 
 from handaxe.errors import InputError, Retry
-from handaxe.tools.decorator import tool
+from handaxe.tools.decorator import Tool, tool
 
 __all__ = ["Files", "files"]
 
@@ -25,6 +25,7 @@ def files(
     max_file: int = 100_000,
     max_total: int = 1_000_000,
     max_chars: int = 4_000,
+    prefix: str = "",
 ) -> Callable[[], Files]:
     """Make a factory of folders, for `tool_chat([files({"notes.txt": "..."})])`.
 
@@ -43,6 +44,7 @@ def files(
         max_file: bytes (UTF-8) of the largest file.
         max_total: bytes of all files together.
         max_chars: most characters of a reply.
+        prefix: put before the tools' names, to tell two folders' tools apart.
 
     Returns:
         A function that makes a `Files`, an object with the tools list_files, read_file, write_file and replace_text.
@@ -59,6 +61,12 @@ def files(
         raise InputError(f"limits are 1 or more; they are {max_files}, {max_file}, {max_total} and {max_chars}")
     limits = max_files, max_file, max_total, max_chars
     first = Files(limits)
+    named = {
+        name: found.but(max_chars=found.max_chars, cost=found.cost, prefix=prefix)
+        for name, found in vars(Files).items()
+        if isinstance(found, Tool)
+    }
+    kind = type("Files", (Files,), named) if prefix else Files
     try:
         first.replace(start or {})
     except Retry as error:
@@ -66,7 +74,7 @@ def files(
     state = first.snapshot()
 
     def make() -> Files:
-        folder = Files(limits)
+        folder = kind(limits)
         folder.restore(state)
         return folder
 

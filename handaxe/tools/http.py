@@ -34,6 +34,7 @@ def http(
     max_chars: int = 4_000,
     trouble_is: Literal["infra_error", "policy"] = "infra_error",
     cost: float = 0.0,
+    prefix: str = "",
 ) -> list[Tool]:
     """Make the tools `http_get(url)` and, if allowed, `http_post(url, body)`.
 
@@ -60,6 +61,7 @@ def http(
         trouble_is: whose fault trouble is: "infra_error" ends the attempt unscored, "policy" is status "retry". Take
             "policy" where a policy may choose addresses that hang.
         cost: of one request.
+        prefix: put before the tools' names, to tell two services' tools apart.
 
     Returns:
         The tools in the order of GET, POST.
@@ -92,12 +94,12 @@ def http(
             raise (Retry if trouble_is == "policy" else InfrastructureError)(what) from None
         return _show(rules.keys, address, answer)
 
-    @tool(timeout=None, max_chars=max_chars, drop="tail", cost=cost)
+    @tool(name=f"{prefix}http_get", timeout=None, max_chars=max_chars, drop="tail", cost=cost)
     def http_get(url: Annotated[str, "begins with http:// or https://"]) -> str:
         """Read a web page."""
         return visit("GET", url, b"")
 
-    @tool(timeout=None, max_chars=max_chars, drop="tail", cost=cost)
+    @tool(name=f"{prefix}http_post", timeout=None, max_chars=max_chars, drop="tail", cost=cost)
     def http_post(url: Annotated[str, "begins with http:// or https://"], body: Annotated[str, "what to send"]) -> str:
         """Send text or JSON to a web service and read the answer."""
         content = body.encode(errors="replace")

@@ -35,7 +35,7 @@ def mcp(
     command: Sequence[str] = (),
     url: str = "",
     env: Mapping[str, str] | None = None,
-    cwd: Path | None = None,
+    cwd: str | Path | None = None,
     headers: Mapping[str, str] | None = None,
     prefix: str = "",
     only: Collection[str] | None = None,
@@ -67,18 +67,19 @@ def mcp(
         command: program and arguments of a server that speaks over its stdin and stdout. Or
         url: address of a server's streamable HTTP endpoint.
         env: variables for the process, besides PATH, HOME, USER, LOGNAME, SHELL, TERM and LANG; no others pass.
-        cwd: its working directory; default an empty folder of its own, deleted afterwards.
+        cwd: its working directory, "." for this one; default an empty folder of its own, deleted afterwards.
         headers: sent with every HTTP request, for example {"Authorization": ...}.
-        prefix: put before every tool's name, to tell two servers' tools apart.
+        prefix: put before the tools' names, to tell two servers' tools apart.
         only: the server's own names of the tools wanted; None: all.
         shared: all rollouts share one session, which is right for a server that remembers nothing.
         warm: sessions kept started in advance, >= 0. Each is used by one rollout.
         timeout, timeout_is, max_chars, cost: of each tool, as of `tool`. A timeout cancels the request at the server.
         startup: seconds until a session must stand.
         limit: most calls at the same time, over all rollouts and all tools of this factory; None: no limit.
-        retries: further tries of a call that timed out or met an internal error of the server, with the same call id.
-            Only of tools that are safe to call twice, which `repeatable` says. A session that has ended is not begun
-            again, for what it remembered is lost; but a shared one is, since it remembers nothing.
+        retries: further tries of a call that timed out or met an internal error of the server, with the same
+            `ToolContext.key`, which the server finds as the call's id. Only of tools that are safe to call twice, which
+            `repeatable` says. A session that has ended is not begun again, for what it remembered is lost; but a shared
+            one is, since it remembers nothing.
         repeatable: the server's own names of the tools that are safe to call twice; None: those that the server marks
             as read-only or idempotent.
 
@@ -103,7 +104,9 @@ def mcp(
         )
     if limit is not None and limit < 1:
         raise InputError(f"a limit of {limit} calls at a time lets none through; give 1 or more, or None for no limit")
-    server = Server(tuple(command), url, dict(env or {}), cwd, check_headers(headers or {}))
+    server = Server(
+        tuple(command), url, dict(env or {}), None if cwd is None else Path(cwd), check_headers(headers or {})
+    )
     shared_limit = None if limit is None else Limit(limit)
     look = {"timeout": timeout, "timeout_is": timeout_is, "max_chars": max_chars, "cost": cost, "limit": shared_limit}
     chosen = _Chosen(prefix, only, repeatable, retries)
@@ -242,7 +245,7 @@ class _Shared:
 
 def _carry(find: Callable[[], McpSession], name: str) -> Any:
     async def carry(arguments: dict[str, Any], context: ToolContext) -> str:
-        return await find().call(name, arguments, context.call_id)
+        return await find().call(name, arguments, context.key)
 
     return carry
 

@@ -47,7 +47,13 @@ DIRECT = ToolContext(call_id="", seed=0)
 
 
 def python(
-    *, seconds: float = 5.0, memory: int = 64 * 2**20, recursion: int = 200, max_chars: int = 4_000, cost: float = 0.0
+    *,
+    seconds: float = 5.0,
+    memory: int = 64 * 2**20,
+    recursion: int = 200,
+    max_chars: int = 4_000,
+    cost: float = 0.0,
+    prefix: str = "",
 ) -> Tool:
     """Make a Python session with state of its own; pass `python` or `lambda: python(seconds=1)` to an environment.
 
@@ -67,6 +73,7 @@ def python(
         recursion: deepest call stack, 1 to 1000.
         max_chars: most characters of a reply.
         cost: of one call.
+        prefix: put before the tool's name, to tell it from another of that name.
 
     Returns:
         The tool `python(code)`. Its `owner` is the session, with `snapshot()`, `restore(state)` and `close()`.
@@ -87,7 +94,7 @@ def python(
         "max_memory": memory,
         "max_recursion_depth": recursion,
     }
-    return _Session(limits).python.but(max_chars=max_chars, cost=cost)
+    return _Session(limits).python.but(max_chars=max_chars, cost=cost, prefix=prefix)
 
 
 class _Session:

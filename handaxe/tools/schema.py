@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Annotated, Any, NamedTuple, get_args, get_origin, get_type_hints
 
 from docstring_parser import parse as parse_docstring
@@ -22,12 +23,21 @@ NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
 class ToolContext(NamedTuple):
     """What the library tells a tool that has a parameter of this type; the policy neither sees nor fills it.
 
-    call_id: unique within the trajectory, so that a call sent twice can be carried out once.
-    seed: derived from (run, step, task, sample, turn), the only randomness a tool should use.
+    call_id: unique within the rollout; another rollout has the same ids.
+    seed: derived from (run, step, task, sample, turn, call), the only randomness a tool should use.
     """
 
     call_id: str
     seed: int
+
+    @property
+    def key(self) -> str:
+        """The call among those of all rollouts, and the same for all its tries, so that it can be carried out once.
+
+        It is the call id and the seed. Two rollouts share keys only if their attempts have the same seed: in `train`
+        and `evaluate` none have, but two runs of one seed do, of which the second is the first once more.
+        """
+        return f"{self.call_id}-{self.seed:016x}"
 
 
 class Definition(NamedTuple):
@@ -43,6 +53,10 @@ class Definition(NamedTuple):
     parameters: tuple[str, ...]
     context: str | None
 
+    def prefixed(self, prefix: str) -> Definition:
+        """The same with a prefix before the name. Raises ToolDefinitionError when that cannot name a tool."""
+        return self._replace(schema=replace(self.schema, name=_check_name(prefix + self.schema.name)))
+
 
 def define(function: Callable[..., Any], *, name: str | None = None, method: bool = False) -> Definition:
     """Read the definition of a tool off its function.
@@ -57,9 +71,7 @@ def define(function: Callable[..., Any], *, name: str | None = None, method: boo
         ToolDefinitionError: naming the parameter that lacks a type, is of a kind no JSON object can fill, or is
             described in the docstring but does not exist; or the docstring that is missing.
     """
-    name = name or function.__name__
-    if not NAME.fullmatch(name):
-        raise ToolDefinitionError(f"{name!r} cannot name a tool: use a letter or _, then letters, digits, _ or -")
+    name = _check_name(name or function.__name__)
     doc = parse_docstring(inspect.getdoc(function) or "")
     if not doc.short_description:
         raise ToolDefinitionError(f"tool {name!r} has no docstring: its first lines tell the policy what it does")
@@ -96,7 +108,18 @@ def check_names(schemas: Sequence[ToolSchema]) -> None:
     names = [schema.name for schema in schemas]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
-        raise ToolDefinitionError(f"several tools are called {twice}: give one of them another with @tool(name=...)")
+        raise ToolDefinitionError(
+            f"several tools are called {twice}: name one of them otherwise, your own with @tool(name=...), and what "
+            "python, cpython, sql, search, http, files and mcp make with prefix=, as in sql(path, prefix='old_')"
+        )
+
+
+def _check_name(name: str) -> str:
+    if not NAME.fullmatch(name):
+        raise ToolDefinitionError(
+            f"{name[:80]!r} cannot name a tool: use a letter or _, then letters, digits, _ or -, at most 64 in all"
+        )
+    return name
 
 
 def _hints(function: Callable[..., Any], name: str) -> dict[str, Any]:

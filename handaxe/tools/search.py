@@ -24,6 +24,7 @@ def search(
     max_results: int = 10,
     snippet: int = 200,
     cost: float = 0.0,
+    prefix: str = "",
 ) -> list[Tool]:
     """Make the tools `search(query, k)` and `open(id, page)` of an index that `build_index` made.
 
@@ -42,9 +43,10 @@ def search(
         max_results: the most it may ask for; a larger k counts as this one.
         snippet: most characters shown of a passage in the results, >= 20.
         cost: of one call.
+        prefix: put before both tools' names, to tell two indexes' tools apart.
 
     Returns:
-        [search, open], for `tool_chat(search(folder))` or, beside others, `tool_chat([*search(folder), calculator])`.
+        [search, open], for `tool_chat([search(folder)])` or, beside others, `tool_chat([search(folder), calculator])`.
 
     Raises:
         InputError: the index is missing, damaged or lacks what the way needs; an argument out of range. A bad query or
@@ -62,16 +64,16 @@ def search(
     known.rank("", 0, way=way)  # says at once when the index cannot be searched so
     limit = known.manifest.settings["passage_chars"]
 
-    @tool(name="search", timeout=None, cost=cost, max_chars=max_results * (snippet + 500))
+    @tool(name=f"{prefix}search", timeout=None, cost=cost, max_chars=max_results * (snippet + 500))
     def find(query: Annotated[str, "what to look for"], k: Annotated[int, "how many results"] = results) -> str:
-        """Search the documents. Each result is [id] and text; open shows more."""
+        """Search the documents. Each result is [id] and text; opening it shows more."""
         _check_query(query)
         hits = known.rank(query, min(max(k, 1), max_results), way=way)
         if not hits:
             raise Retry(f"nothing found for {_short(query)}: try other words")
         return "\n".join(_line(hit, query, snippet) for hit in hits)
 
-    @tool(name="open", timeout=None, cost=cost, max_chars=limit + 1_000)
+    @tool(name=f"{prefix}open", timeout=None, cost=cost, max_chars=limit + 1_000)
     def read(id: Annotated[str, "of a result, without brackets"], page: Annotated[int, "from 1"] = 1) -> str:
         """Read a document that search found, one page at a time."""
         passage = known.page(id.strip().removeprefix("[").removesuffix("]"), page)

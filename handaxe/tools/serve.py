@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import itertools
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import nullcontext, suppress
 from typing import Any, Literal
 
-from handaxe.errors import InputError, ToolDefinitionError
+from handaxe.errors import HandaxeError, InputError, ToolDefinitionError
 from handaxe.ops.seeds import derive_seed
 from handaxe.records import ToolCall, ToolReply, ToolSchema
 from handaxe.tools.bearer import Bearer, is_this_machine
 from handaxe.tools.decorator import Tool
 from handaxe.tools.schema import check_names
-from handaxe.tools.state import Closes, tools_of
+from handaxe.tools.state import Closes, Offered, address_of, entries_of, tools_of
 
 try:
     import anyio
@@ -28,12 +28,11 @@ except ImportError as error:
 
 __all__ = ["mcp_server", "serve"]
 
-Offered = Tool | Callable[[], Any]
 STATE = "handaxe"
 
 
 def serve(
-    tools: Sequence[Offered],
+    tools: Sequence[Offered | Sequence[Offered]],
     *,
     name: str = "handaxe",
     transport: Literal["stdio", "http"] = "stdio",
@@ -63,7 +62,7 @@ def serve(
     server that has it before this one, or the token can be read on the way.
 
     Args:
-        tools: as for `tool_chat`: tools, or functions without arguments that make them.
+        tools: as for `tool_chat`: tools, lists of tools, or functions without arguments that make them.
         name: what the server calls itself.
         transport: stdio, or http (streamable HTTP, at http://host:port/mcp).
         host, port: where to listen for http.
@@ -107,7 +106,12 @@ async def _over_stdio(server: Server[Any]) -> None:
 
 
 def mcp_server(
-    tools: Sequence[Offered], *, name: str = "handaxe", workers: int = 16, seed: int = 0, one_client: bool = False
+    tools: Sequence[Offered | Sequence[Offered]],
+    *,
+    name: str = "handaxe",
+    workers: int = 16,
+    seed: int = 0,
+    one_client: bool = False,
 ) -> Server[Any]:
     """Make the SDK's server of tools, to be run by `serve`, mounted into an app, or tried with `mcp.Client(server)`.
 
@@ -116,22 +120,17 @@ def mcp_server(
         one_client: there will be one client only, and all it asks shares one state.
 
     Raises:
-        ToolDefinitionError: two tools of one name, nothing that is a tool, or a method of an object.
+        ToolDefinitionError: two tools of one name, an entry that is no tool, needs arguments or fails to make tools, or
+            a method of an object.
     """
-    for entry in tools:
-        if not callable(entry):
-            raise ToolDefinitionError(f"{entry!r} is no tool, nor a function that makes tools")
-        if isinstance(entry, Tool) and (entry.owner is not None or entry.unbound):
-            raise ToolDefinitionError(
-                f"{entry!r} is a method: its state would leak between clients; pass what makes it"
-            )
-    probe = _Session(tools, 0, stateful=False)
+    entries = entries_of(tools, whose="clients")
+    probe = _Session(entries, 0, stateful=False)
     schemas = [tool.schema for tool in probe.tools()]
     stateful = any(tool.owner is not None for tool in probe.tools())
     probe.close()
     check_names(schemas)
-    one = _Session(tools, seed, stateful=stateful) if one_client or not stateful else None
-    desk = _Desk(tools, schemas, workers, seed, one)
+    one = _Session(entries, seed, stateful=stateful) if one_client or not stateful else None
+    desk = _Desk(entries, schemas, workers, seed, one)
     server: Server[Any] = Server(name, on_list_tools=desk.list, on_call_tool=desk.call)
     if desk.one is None:
         # A client of 2026-07-28 has no session over HTTP: told that this is unknown, it begins with `initialize`.
@@ -197,14 +196,14 @@ class _Session:
 
     def tools(self) -> list[Tool]:
         if self.made is None:
-            self.made = tools_of([entry if isinstance(entry, Tool) else entry() for entry in self.offered])
+            self.made = tools_of([_made(entry) for entry in self.offered])
         return self.made
 
     def run(self, name: str, arguments: dict[str, Any], call_id: Any) -> tuple[Tool, ToolReply]:
         number = next(self.numbers)  # many threads may be here
         call = ToolCall(name, arguments, call_id if isinstance(call_id, str) else f"c{number}")
         (tool,) = [tool for tool in self.tools() if tool.schema.name == name]
-        return tool, tool.run(call, seed=derive_seed(self.seed, number))
+        return tool, tool.run(call, seed=derive_seed(self.seed, call.id))  # a call sent again has the same key
 
     def close(self) -> None:
         owners = {id(tool.owner): tool.owner for tool in self.made or () if tool.owner is not None}
@@ -212,6 +211,20 @@ class _Session:
             if isinstance(owner, Closes):
                 with suppress(Exception):
                     owner.close()
+
+
+def _made(entry: Offered) -> Any:
+    """A tool, or what a function makes."""
+    if isinstance(entry, Tool):
+        return entry
+    try:
+        return entry()
+    except HandaxeError:
+        raise
+    except Exception as error:
+        raise ToolDefinitionError(
+            f"{address_of(entry)} made no tools but raised {error!r}: make them in a module of your own and serve those"
+        ) from error
 
 
 def _result(tool: Tool, reply: ToolReply) -> types.CallToolResult:

@@ -26,6 +26,7 @@ def sql(
     memory: int = 256 * 2**20,
     workers: int = 2,
     cost: float = 0.0,
+    prefix: str = "",
 ) -> list[Tool]:
     """Make the tools `query(sql)` and `tables()` for one database file.
 
@@ -46,9 +47,10 @@ def sql(
         memory: bytes a worker may take beyond what it takes idle, >= 64 MiB. Enforced where there is /proc (Linux).
         workers: queries that run at once, >= 1; others wait their turn, which does not count.
         cost: of one query.
+        prefix: put before both tools' names, to tell two databases' tools apart.
 
     Returns:
-        [query, tables], for `tool_chat(sql("towns.db"))`.
+        [query, tables], for `tool_chat([sql("towns.db")])`.
 
     Raises:
         InputError: no such file, of another kind or damaged, with changes not yet merged (a -wal file; open it once for
@@ -68,7 +70,7 @@ def sql(
     pool = QueryPool({**settings, "seconds": seconds, "rows": rows, "chars": max_chars}, workers=workers)
     schema = format_schema(pool.schema)
 
-    @tool(timeout=None, max_chars=max_chars, cost=cost)
+    @tool(name=f"{prefix}query", timeout=None, max_chars=max_chars, cost=cost)
     def query(sql: Annotated[str, "one SELECT statement"]) -> str:
         """Read from the database with SQL."""
         reply = pool.query(sql)
@@ -76,7 +78,7 @@ def sql(
             raise Retry(reply["error"])
         return format_table(reply["columns"], reply["rows"], more=reply["more"])
 
-    @tool(timeout=None, max_chars=max_chars)
+    @tool(name=f"{prefix}tables", timeout=None, max_chars=max_chars)
     def tables() -> str:
         """List the tables of the database with their columns and types."""
         return schema

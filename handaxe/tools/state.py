@@ -1,15 +1,19 @@
-"""What an object that owns tools may offer besides them, and how to list the tools it owns.
+"""What an object that owns tools may offer besides them, how to list the tools it owns, and what may be offered.
 
 None of the three protocols must be implemented; an object is used for what it can do.
 """
 
-from collections.abc import Iterable, Mapping
+import inspect
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Protocol, runtime_checkable
 
 from handaxe.errors import ToolDefinitionError
 from handaxe.tools.decorator import Tool
 
-__all__ = ["Closes", "Forks", "Reports", "tools_of"]
+__all__ = ["Closes", "Forks", "Offered", "Reports", "address_of", "entries_of", "tools_of"]
+
+Offered = Tool | Callable[[], Any]
+"""A tool, or what makes tools."""
 
 
 @runtime_checkable
@@ -41,6 +45,59 @@ class Reports(Protocol):
     def report(self) -> Mapping[str, Any]:
         """JSON."""
         ...
+
+
+def entries_of(tools: Sequence[Offered | Sequence[Offered]], *, whose: str) -> list[Offered]:
+    """The tools and the functions that make tools among those offered; lists and tuples of them are opened.
+
+    Args:
+        tools: what the user offers.
+        whose: among whom the state of a method would leak, for the message.
+
+    Raises:
+        ToolDefinitionError: an entry that is no tool and makes none, needs arguments, or is a method; it says which.
+    """
+    return _entries(tools, "tools", whose)
+
+
+def _entries(entry: Any, place: str, whose: str) -> list[Offered]:
+    if isinstance(entry, list | tuple):
+        return [found for n, item in enumerate(entry) for found in _entries(item, f"{place}[{n}]", whose)]
+    if isinstance(entry, Tool):
+        if entry.owner is not None or entry.unbound:
+            raise ToolDefinitionError(
+                f"{place} is {entry!r}, a method: its state would leak between {whose}. Pass what makes a new object "
+                "for each one, for example the class, or `lambda: python(seconds=1)`"
+            )
+    elif not callable(entry):
+        raise ToolDefinitionError(
+            f"{place}: {ascii(entry)[:80]} is no tool: pass a tool, a list of tools, or a class or function "
+            "that makes them without arguments"
+        )
+    elif needed := _needed(entry):
+        where = address_of(entry)
+        name = where.rpartition(":")[2]
+        raise ToolDefinitionError(
+            f"{place} is {where}, which needs arguments ({', '.join(needed)}): decorate it with @tool if it is a tool; "
+            f"if it makes tools, pass `{name}(...)`, or `lambda: {name}(...)` if they keep state. For `handaxe serve` "
+            "give that a name in a module of your own"
+        )
+    return [entry]
+
+
+def _needed(make: Callable[..., Any]) -> list[str]:
+    """Parameters without which it cannot be called."""
+    try:
+        parameters = inspect.signature(make).parameters.values()
+    except (TypeError, ValueError):  # a few builtins do not say
+        return []
+    free = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    return [p.name for p in parameters if p.default is p.empty and p.kind not in free]
+
+
+def address_of(make: Callable[..., Any]) -> str:
+    """MODULE:ATTRIBUTE of a class or function, as `handaxe serve` takes it."""
+    return f"{make.__module__}:{getattr(make, '__qualname__', type(make).__name__)}"
 
 
 def tools_of(made: Any) -> list[Tool]:

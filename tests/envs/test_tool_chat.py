@@ -1,18 +1,31 @@
 import asyncio
 import dataclasses
+import sqlite3
+import sys
 import threading
+from contextlib import closing
 
 import pytest
 
 from handaxe.envs.tool_chat import tool_chat
 from handaxe.errors import InfrastructureError, InputError, Retry, TaskError, ToolDefinitionError
-from handaxe.records import Ending, Message, ParsedTurn, Task, ToolCall
-from handaxe.slots import AsyncEnv
+from handaxe.models.compact import Compact
+from handaxe.ops.seeds import derive_seed
+from handaxe.records import Ending, Message, ParsedTurn, Sampling, Task, ToolCall
+from handaxe.rollouts import driver
+from handaxe.rollouts.linear import linear
+from handaxe.slots import AsyncEnv, Attempt
+from handaxe.testing.scripted import ScriptedEngine
 from handaxe.testing.tools import check_env, check_no_leak
 from handaxe.tools import ToolContext, tool
 from handaxe.tools.calculator import calculator
+from handaxe.tools.cpython import cpython
 from handaxe.tools.deadline import Threads
+from handaxe.tools.files import files
+from handaxe.tools.http import http
 from handaxe.tools.python import python
+from handaxe.tools.sandbox.probe import probe
+from handaxe.tools.sql import sql
 from handaxe.tools.threads import ThreadPool
 
 TASK = Task("t", (Message("user", "12*34=?"),), "408")
@@ -246,6 +259,110 @@ def test_definitions_are_checked_before_any_task():
         tool_chat([lambda: 1 / 0])
 
 
+def names_of(factory):
+    env = factory(TASK)
+    found = [schema.name for schema in env.start()[1]]
+    env.close()
+    return found
+
+
+def test_lists_of_tools_are_opened():
+    factory = tool_chat([[calculator], Notes, (broken, [lambda: python(seconds=1)])])
+    assert names_of(factory) == ["calculator", "write", "read", "broken", "python"]
+    with pytest.raises(ToolDefinitionError, match=r"^tools\[1\]\[0\] is <tool write of Notes>, a method: its state"):
+        tool_chat([calculator, [Notes().write]])
+
+
+def plain(city: str) -> str:
+    """Forgotten @tool."""
+    return city
+
+
+@pytest.mark.parametrize(
+    ("entry", "said"),
+    [
+        ("calculator", "tools[1]: 'calculator' is no tool: pass a tool, a list of tools, or a class"),
+        (3, "tools[1]: 3 is no tool"),
+        (None, "tools[1]: None is no tool"),
+        ({"a": calculator}, "tools[1]: {'a': <tool calculator>} is no tool"),
+        (["calculator"], "tools[1][0]: 'calculator' is no tool"),
+        (sql, "tools[1] is handaxe.tools.sql:sql, which needs arguments (database): decorate it with @tool"),
+        (
+            http,
+            "which needs arguments (allow): decorate it with @tool if it is a tool; if it makes tools, pass `http(",
+        ),
+        (plain, ":plain, which needs arguments (city): decorate it with @tool"),
+    ],
+)
+def test_what_is_no_tool_is_named_with_its_place(entry, said):
+    with pytest.raises(ToolDefinitionError) as caught:
+        tool_chat([calculator, entry])
+    assert said in str(caught.value)
+
+
+def test_a_factory_with_defaults_or_any_arguments_needs_none():
+    def make(*more, times=1, **other):
+        return Notes() if (more, times, other) == ((), 1, {}) else None
+
+    assert names_of(tool_chat([make])) == ["write", "read"]
+
+
+@pytest.fixture
+def databases(tmp_path):
+    for name in ("a", "b"):
+        with closing(sqlite3.connect(tmp_path / f"{name}.db")) as connection, connection:
+            connection.execute("CREATE TABLE t (v)")
+            connection.execute("INSERT INTO t VALUES (?)", (name,))
+    return tmp_path / "a.db", tmp_path / "b.db"
+
+
+def test_two_databases(databases):
+    first, second = databases
+    with pytest.raises(ToolDefinitionError, match=r"called \['query', 'tables'\].* sql, .*prefix='old_'"):
+        tool_chat([sql(first), sql(second)])
+    factory = tool_chat([sql(first), sql(second, prefix="old_")])
+    assert names_of(factory) == ["query", "tables", "old_query", "old_tables"]
+    ask = {"sql": "select v from t"}
+    reply = factory(TASK).step(turn(("query", ask), ("old_query", ask), ("old_tables", {})), seed=0)
+    assert contents(reply) == ["v\na\n(1 row)", "v\nb\n(1 row)", "t(v)"]
+
+
+def test_two_folders_and_two_services():
+    factory = tool_chat([files({"a": "1"}), files({"a": "2"}, prefix="b_"), http(["https://a.org"], prefix="a_")])
+    assert names_of(factory)[3:] == [
+        "replace_text",
+        "b_list_files",
+        "b_read_file",
+        "b_write_file",
+        "b_replace_text",
+        "a_http_get",
+    ]
+    env = factory(TASK)
+    reply = env.step(
+        turn(("b_write_file", {"path": "c", "text": "3"}), ("list_files", {}), ("b_list_files", {})), seed=0
+    )
+    assert contents(reply)[1:] == ["a (1 bytes)", "a (1 bytes)\nc (1 bytes)"]
+    state = env.report()["state"]
+    assert (state["Files"]["count"], state["Files 2"]["count"]) == (1, 2)
+    with pytest.raises(ToolDefinitionError, match="'b list_files' cannot name a tool"):
+        files(prefix="b ")
+
+
+def test_the_embedded_python_beside_the_full_one():
+    try:
+        probe()
+    except InputError as error:
+        pytest.skip(str(error))
+    full = lambda prefix="": cpython(packages=(), warm=0, prefix=prefix)  # noqa: E731
+    with pytest.raises(ToolDefinitionError, match=r"called \['python'\].* cpython, .*prefix="):
+        tool_chat([python, full])
+    env = tool_chat([python, lambda: full("full_")])(TASK)
+    code = {"code": "import sys\nsys.version_info[:2]"}
+    reply = env.step(turn(("python", {"code": "x = 1"}), ("full_python", code), ("python", {"code": "x"})), seed=0)
+    assert contents(reply) == ["", repr(sys.version_info[:2]), "1"]
+    env.close()
+
+
 def test_a_tool_that_cannot_be_closed_is_infrastructure_and_the_rest_are_closed():
     class Stuck(Notes):
         @tool
@@ -298,6 +415,32 @@ def test_seeds_and_call_ids_reach_the_tools():
     assert [context.call_id for context in seen] == ["c0", "c1"] * 3
     seeds = [context.seed for context in seen]
     assert seeds[:2] == seeds[2:4] and len(set(seeds)) == 4
+    assert len({context.key for context in seen}) == 4
+
+
+def test_every_rollout_is_charged_once_however_often_its_call_is_tried():
+    """A service outside of the rollouts, which carries out each key once; every first try dies after it did."""
+    paid, tried = {}, []
+
+    @tool(retries=1)
+    def pay(amount: int, context: ToolContext) -> str:
+        """Pay."""
+        paid.setdefault(context.key, amount)
+        tried.append(context)
+        if tried.count(context) == 1:
+            raise ConnectionError("the line was cut")
+        return "paid"
+
+    script = [ToolCall("pay", {"amount": 5}), ToolCall("pay", {"amount": 7}), "done"]
+    sampling = Sampling(max_tokens=200)
+    attempts = [
+        Attempt(TASK, tool_chat([pay]), Compact(), sampling, f"t/{n}", n, derive_seed(0, 0, "t", n), 2000)
+        for n in range(2)
+    ]
+    played = driver.run(attempts, linear(), ScriptedEngine(Compact(), script, tools=[pay.schema]))
+    assert [[reply.content for reply in t.replies] for (t,) in played] == [["paid", "paid"]] * 2
+    assert {context.call_id for context in tried} == {"t0c0", "t1c0"} and len(tried) == 8
+    assert sorted(paid.values()) == [5, 5, 7, 7]
 
 
 def on_a_loop(env, *turns):

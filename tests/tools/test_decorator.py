@@ -239,6 +239,7 @@ def test_but_changes_a_copy():
     other = double.but(max_chars=1, cost=3.0)
     assert json.loads(other.run(call("double", number=2)).content) == 4
     assert (double.cost, other.cost, double.max_chars, other.max_chars) == (0.0, 3.0, 10_000, 1)
+    assert double.but(max_chars=1, cost=3.0, prefix="x_").schema.name == "x_double" and double.schema.name == "double"
 
 
 def test_a_call_that_died_is_tried_again_with_the_same_id_and_seed():

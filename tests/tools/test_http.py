@@ -278,3 +278,8 @@ def test_bad_arguments(server):
     for name in ("seconds", "max_bytes", "max_chars"):
         with pytest.raises(InputError, match=name):
             http(["http://a.b"], **{name: 0})
+
+
+def test_a_prefix():
+    made = http(["https://a.org"], methods=["GET", "POST"], prefix="a_")
+    assert [tool.schema.name for tool in made] == ["a_http_get", "a_http_post"]

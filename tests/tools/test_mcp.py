@@ -20,6 +20,7 @@ from handaxe.rollouts.linear import linear
 from handaxe.slots import Attempt
 from handaxe.testing.scripted import ScriptedEngine
 from handaxe.tools.mcp import MAX_DESCRIPTION, mcp
+from handaxe.tools.schema import ToolContext
 
 SERVERS = Path(__file__).with_name("servers")
 EVERYTHING = "@modelcontextprotocol/server-everything"
@@ -145,7 +146,10 @@ def test_a_server_that_refuses_arguments_lets_the_policy_try_again():
 
 def test_the_call_id_travels_along():
     made = mcp(command=raw("meta"))()
-    assert '"handaxe/call_id": "t3c1"' in call(made, "plain", _id="t3c1")[1]
+    (plain,) = [tool for tool in made if tool.schema.name == "plain"]
+    for seed in (7, 8):
+        key = ToolContext("t3c1", seed).key
+        assert f'"handaxe/call_id": "{key}"' in plain.run(ToolCall("plain", {}, "t3c1"), seed=seed).content
     close(made)
 
 
@@ -153,7 +157,7 @@ def test_an_internal_error_of_a_server_ends_one_call_and_not_its_session():
     made = mcp(command=raw("flaky"))()
     status, text = call(made, "plain")
     assert status == "infra_error" and "says 'internal'" in text
-    assert call(made, "plain") == ("ok", "call 2 c0")
+    assert call(made, "plain") == ("ok", f"call 2 {ToolContext('c0', 0).key}")
     close(made)
 
 
@@ -175,7 +179,7 @@ def tries(made, **more):
 def test_calls_are_tried_again_where_the_server_says_that_it_is_safe():
     made = mcp(command=raw("flaky"), retries=1, cost=2.0)()
     found = tries(made)
-    assert found["reads"] == found["again"] == ("ok", "call 2 t0c1")
+    assert found["reads"] == found["again"] == ("ok", f"call 2 {ToolContext('t0c1', 0).key}")
     assert found["plain"][0] == found["claims"][0] == "infra_error"
     close(made)
     made = mcp(command=raw("flaky"), retries=1, cost=2.0)()
@@ -197,7 +201,7 @@ def test_calls_are_tried_again_where_the_user_says_that_it_is_safe():
 
 def test_a_call_that_timed_out_is_tried_again_in_the_same_session():
     made = mcp(command=raw("late"), retries=1, repeatable=["plain"], timeout=2.0)()
-    assert call(made, "plain") == ("ok", "call 2 c0")
+    assert call(made, "plain") == ("ok", f"call 2 {ToolContext('c0', 0).key}")
     assert call(made, "reads")[0] == "timeout"
     close(made)
 
@@ -471,10 +475,12 @@ def check_everything(made):
     assert call(made, "get-sum", a=2, b="x")[0] == "invalid"
 
 
-def test_the_reference_server_over_stdio(everything):
+def test_the_reference_server_over_stdio(everything, monkeypatch):
+    monkeypatch.setenv("EXAMPLE_SECRET", "not for servers")
     made = mcp(command=["node", str(everything), "stdio"])()
     check_everything(made)
-    assert "SECRET" not in call(made, "get-env")[1]
+    seen = call(made, "get-env")[1]
+    assert '"PATH"' in seen and "EXAMPLE_SECRET" not in seen and "not for servers" not in seen
     close(made)
 
 

@@ -6,7 +6,7 @@ import threading
 import pytest
 from pydantic_monty import MontySession
 
-from handaxe.errors import InputError
+from handaxe.errors import InputError, ToolDefinitionError
 from handaxe.records import ToolCall
 from handaxe.tools.python import python
 
@@ -24,6 +24,13 @@ def test_the_example():
 
 def test_the_policy_sees_one_parameter():
     assert python().schema.parameters["properties"] == {"code": {"type": "string", "description": "the program"}}
+
+
+def test_a_prefix():
+    session = python(prefix="small_")
+    assert session.schema.name == "small_python" and session("1 + 1") == "2"
+    with pytest.raises(ToolDefinitionError, match="'1python' cannot name a tool"):
+        python(prefix="1")
 
 
 def test_state_is_kept_and_errors_leave_it():

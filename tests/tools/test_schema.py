@@ -1,3 +1,4 @@
+from dataclasses import replace
 from enum import Enum
 from typing import Annotated, Literal
 
@@ -118,6 +119,19 @@ def test_what_cannot_be_a_tool():
             define(function)
     with pytest.raises(ToolDefinitionError, match="cannot name a tool"):
         define(paint, name="paint it")
+
+
+def test_a_prefix():
+    definition = define(paint)
+    assert definition.prefixed("old_") == definition._replace(schema=replace(definition.schema, name="old_paint"))
+    for prefix in ("old ", "1", "x" * 60):
+        with pytest.raises(ToolDefinitionError, match="paint' cannot name a tool: .* at most 64"):
+            definition.prefixed(prefix)
+
+
+def test_the_key_of_a_call_is_its_own_among_all_rollouts():
+    keys = [ToolContext(id, seed).key for id in ("t0c0", "t0c1") for seed in (0, 16, 2**63 - 1)]
+    assert len(set(keys)) == 6 and keys[1] == ToolContext("t0c0", 16).key == "t0c0-0000000000000010"
 
 
 def test_two_tools_of_one_name():

@@ -96,3 +96,8 @@ def test_the_documents_are_not_needed_any_more(tmp_path):
     build_index(tmp_path / "texts", tmp_path / "index", dense=False)
     shutil.rmtree(tmp_path / "texts")
     assert search(tmp_path / "index")[0]("fox") == "[a.txt] a: one red fox"
+
+
+def test_two_indexes(folder):
+    found = tool_chat([search(folder), search(folder, prefix="old_")])(Task("t", (Message("user", "go"),))).start()[1]
+    assert [schema.name for schema in found] == ["search", "open", "old_search", "old_open"]

@@ -1,7 +1,9 @@
 import asyncio
 import importlib.util
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import mcp_types as types
@@ -12,8 +14,10 @@ from handaxe.errors import Failed, InputError, Retry, ToolDefinitionError
 from handaxe.tools.calculator import calculator
 from handaxe.tools.decorator import tool
 from handaxe.tools.mcp import mcp
+from handaxe.tools.python import python
 from handaxe.tools.schema import ToolContext
 from handaxe.tools.serve import mcp_server, serve
+from handaxe.tools.sql import sql
 
 _spec = importlib.util.spec_from_file_location("test_mcp", Path(__file__).with_name("test_mcp.py"))
 helpers = importlib.util.module_from_spec(_spec)
@@ -89,6 +93,29 @@ def test_replies_and_errors(capfd):
     assert unknown == (types.INVALID_PARAMS, "there is no tool 'nothing'")
 
 
+def test_lists_of_tools_are_served(tmp_path):
+    with closing(sqlite3.connect(tmp_path / "a.db")) as connection:
+        connection.execute("CREATE TABLE t (v)")
+
+    async def work(client):
+        return [one.name for one in (await client.list_tools()).tools], await texts(client, "tables")
+
+    assert talk([sql(tmp_path / "a.db"), (calculator,)], work) == (["query", "tables", "calculator"], (False, "t(v)"))
+
+
+def lost():
+    """Makes nothing here."""
+    raise FileNotFoundError("shop.db")
+
+
+def test_a_call_that_is_sent_again_has_the_same_seed():
+    async def work(client):
+        return [await texts(client, "choose", {"how": "a"}, meta={"handaxe/call_id": id}) for id in ("k1", "k1", "k2")]
+
+    first, again, other = talk([choose], work)
+    assert first == again and first[1].split()[2] != other[1].split()[2]
+
+
 def test_call_ids_and_seeds_are_handed_on():
     async def work(client):
         first = await texts(client, "choose", {"how": "a"}, meta={"handaxe/call_id": "t1c2"})
@@ -101,9 +128,24 @@ def test_call_ids_and_seeds_are_handed_on():
 
 
 def test_what_cannot_be_served():
-    for tools, message in [([calculator, calculator], "several tools"), ([lambda: 3], "no tool")]:
+    for tools, message in [
+        ([calculator, calculator], "several tools"),
+        ([lambda: 3], "no tool"),
+        (["calculator"], r"^tools\[0\]: 'calculator' is no tool"),
+        (
+            [calculator, [sql]],
+            r"^tools\[1\]\[0\] is handaxe.tools.sql:sql, which needs arguments \(database\).* of your own",
+        ),
+        ([python()], "would leak between clients"),
+        (
+            [lost],
+            r"test_serve:lost made no tools but raised FileNotFoundError\('shop.db'\): make them in a module of your",
+        ),
+    ]:
         with pytest.raises(ToolDefinitionError, match=message):
             mcp_server(tools)
+    with pytest.raises(InputError, match="there is no database file"):
+        mcp_server([lambda: sql("missing.db")])
     with pytest.raises(InputError, match="workers 0"):
         serve([calculator], workers=0)
 

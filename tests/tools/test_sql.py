@@ -2,6 +2,7 @@
 
 import hashlib
 import importlib.util
+import re
 import resource
 import sqlite3
 import threading
@@ -87,6 +88,43 @@ def test_a_wrong_query_is_told_what_the_database_says(tools):
     }.items():
         status, content = ask(query, text)
         assert status == "retry" and content and said in content, (text[:40], content)
+
+
+def test_what_would_change_something_is_told_what_is_allowed(database, tools):
+    query, _ = tools
+    said = r"only SELECT is allowed$" if database.suffix == ".duckdb" else r"only be read. Write SELECT, .* no PRAGMA$"
+    for text in (
+        "delete from element",
+        "insert into element values (0, '', '', 0, 0)",
+        "drop table element",
+        "attach ':memory:' as x",
+        "vacuum",
+        "begin",
+        "pragma table_info(element)",
+        "with a as (select 1) delete from element",
+        "explain delete from element",
+    ):
+        status, content = ask(query, text)
+        assert status == "retry" and re.search(said, content) and "Error" not in content, (text, content)
+    assert ask(query, "values (1), (2)")[1].endswith("\n1\n2\n(2 rows)")
+
+
+def test_where_sqlite_and_duckdb_differ(database, tools):
+    """As docs/tool_box.md says."""
+    query, _ = tools
+    duck = database.suffix == ".duckdb"
+    for text in ("explain select 1", "explain query plan select * from element"):
+        assert ask(query, text)[0] == ("retry" if duck else "ok")
+    for text in ("describe element", "show tables", "summarize element"):
+        assert ask(query, text)[0] == ("ok" if duck else "retry")
+
+
+def test_a_function_that_is_not_allowed_is_named(tmp_path):
+    query, _ = sql(elements.write_sqlite(tmp_path / "a.db"))
+    assert ask(query, "select load_extension('x')") == (
+        "retry",
+        "OperationalError: not authorized to use function: load_extension",
+    )
 
 
 def test_odd_values(tools):

@@ -1,8 +1,11 @@
+from functools import partial
+
 import pytest
 
 from handaxe.errors import ToolDefinitionError
 from handaxe.tools import tool
-from handaxe.tools.state import Closes, Forks, Reports, tools_of
+from handaxe.tools.calculator import calculator
+from handaxe.tools.state import Closes, Forks, Reports, address_of, entries_of, tools_of
 
 
 class Base:
@@ -52,3 +55,31 @@ def test_what_an_object_can_do():
 def test_nothing_that_is_a_tool(made):
     with pytest.raises(ToolDefinitionError, match="has no tool"):
         tools_of(made)
+
+
+def test_entries_are_opened_in_order():
+    make = partial(pow, 2, 3)
+    assert entries_of([], whose="rollouts") == []
+    assert entries_of([[Notes, calculator], (make, [], [Base])], whose="rollouts") == [Notes, calculator, make, Base]
+
+
+@pytest.mark.parametrize(
+    ("tools", "said"),
+    [
+        ("calculator", "tools: 'calculator' is no tool: pass a tool, a list"),
+        ([calculator, object()], "tools[1]: <object object"),
+        ([Notes()], "is no tool: pass a tool, a list of tools, or a class or function that makes"),
+        ([Notes.write], "tools[0] is <tool write>, a method: its state would leak between clients"),
+        ([[Notes().write]], "tools[0][0] is <tool write of Notes>, a method"),
+        ([partial(divmod)], "tools[0] is functools:partial, which needs arguments (x, y)"),
+        ([lambda a, *b, c, d=1, **e: None], "test_state:<lambda>, which needs arguments (a, c)"),
+    ],
+)
+def test_what_is_no_entry(tools, said):
+    with pytest.raises(ToolDefinitionError) as caught:
+        entries_of(tools, whose="clients")
+    assert said in str(caught.value)
+
+
+def test_an_address():
+    assert address_of(tools_of) == "handaxe.tools.state:tools_of" and address_of(Notes).endswith("test_state:Notes")

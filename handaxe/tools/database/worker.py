@@ -34,6 +34,10 @@ MAX_SQL = 20_000
 BLOB = 16
 """Bytes shown of a blob."""
 READS = frozenset({sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE})
+REFUSED = (
+    "this is not allowed: the database can only be read. Write SELECT, WITH ... SELECT or VALUES, also after EXPLAIN; "
+    "nothing that changes data, tables, transactions or settings, and no PRAGMA"
+)
 FORBIDDEN = frozenset({"load_extension", "fts3_tokenizer", "readfile", "writefile", "edit"})
 LIMITS = {
     sqlite3.SQLITE_LIMIT_LENGTH: 1_000_000,
@@ -78,7 +82,12 @@ class Lite:
         cursor = self.connection.cursor()
 
         def execute() -> list[str]:
-            cursor.execute(sql)
+            try:
+                cursor.execute(sql)
+            except sqlite3.DatabaseError as error:
+                if str(error) in ("not authorized", "authorization denied"):  # what the authorizer refuses
+                    raise QueryError(REFUSED) from None
+                raise
             return [column[0] for column in cursor.description or ()]
 
         return execute, self.connection.interrupt, cursor.fetchone

@@ -23,6 +23,8 @@ IDS = [f"{one.family}-{one.name}".replace(" ", "_") for one in PROGRAMS]
 LIMITS = Limits(seconds=3.0, cpu=8, memory=160 * 2**20, disk=2**20, open_files=40, threads=4, output=2**18)
 NONCE = "nonce-7c41aa0e95"
 MAX_CHARS = 3_000
+OUTPUTS = ("answer.txt", "folder/canary.txt")
+"""Files that are read back after every program; one of them makes links of these."""
 # What an honest program finds in a new session: nothing of what another one left.
 GOOD = """
 import json, math, os, sys
@@ -34,7 +36,7 @@ ANSWER = "3 [4] 5 [] [] None None\n42"
 
 
 def session(seconds=LIMITS.seconds):
-    return cpython(limits=LIMITS._replace(seconds=seconds), packages=(), warm=2, max_chars=MAX_CHARS)
+    return cpython(limits=LIMITS._replace(seconds=seconds), packages=(), outputs=OUTPUTS, warm=2, max_chars=MAX_CHARS)
 
 
 def run(tool, code):
@@ -108,6 +110,7 @@ def ended(group):
 
 def test_there_are_enough_programs_and_no_two_of_one_name():
     assert len(PROGRAMS) >= 80 and len(set(IDS)) == len(IDS)
+    assert all(text for program in PROGRAMS for text in program.holds), "every reply holds the empty text"
 
 
 # --- CPython under bubblewrap --------------------------------------------------------------------------------------
@@ -135,6 +138,7 @@ def test_cpython_contains(program, host, bystander):
     harmless(content)
     assert status in ("ok", "retry"), "an attack must never count as a failure of the machinery"
     assert any(text in content for text in program.holds), content
+    assert tool.owner.report()["files"] == dict.fromkeys(OUTPUTS)
     # Whatever is left of its session answers, or starts again.
     status, content = run(tool, "1 + 1")
     harmless(content)
