@@ -1,7 +1,7 @@
 """`handaxe papers [--check]`: write PAPERS.md, or say whether it is stale."""
 
 import difflib
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import tyro
@@ -68,7 +68,4 @@ def _entry(root: Path, one: Listed) -> Entry:
     entry = Entry(one.name, file, one.paper.title, one.paper.short, one.paper.arxiv, parts=parts_of(root, one.file))
     if one.claim is None:
         return entry
-    claim = one.claim
-    return entry._replace(
-        statement=claim.statement, metric=claim.metric, direction=claim.direction, baseline=claim.baseline
-    )
+    return entry._replace(**asdict(one.claim))

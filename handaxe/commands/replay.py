@@ -1,4 +1,4 @@
-"""`handaxe replay RUN`: play recorded attempts again without a model, and say what comes out otherwise."""
+"""`handaxe replay RUN`: play recorded attempts again without sampling, and say what comes out otherwise."""
 
 import difflib
 from collections.abc import Sequence as List
@@ -27,7 +27,9 @@ DIFFERENT = 1
 @dataclass(frozen=True)
 class ReplayOptions:
     """Play the recorded attempts of a run again: what the policy said and what tools replied come from the record, the
-    rollout, chat format and environment are the recipe's. Exit code 0 when everything is equal, 1 when not.
+    rollout, chat format and environment are the recipe's. Nothing is sampled. The recipe is built for that, which reads
+    its model whole, weights too, though only its chat format and the length of its context are used; checkpoints of the
+    run are not read. Exit code 0 when everything is equal, 1 when not.
 
     Args:
         run: folder of the run.

@@ -11,7 +11,7 @@ import handaxe
 from handaxe.commands.output import command_line, note
 from handaxe.evaluation.compare import Comparison, compare
 from handaxe.evaluation.result import Evaluation
-from handaxe.ops.stats import mean_interval
+from handaxe.ops.stats import mean_interval, ratio, ratio_interval
 from handaxe.training.record import RunRecord
 from handaxe.view.curve import curve
 from handaxe.view.escape import plain
@@ -20,6 +20,8 @@ from handaxe.view.tables import comparison_table, evaluation_table
 __all__ = ["Outcome", "SHOWN", "evaluations", "print_outcome", "read_outcome", "result_body"]
 
 PHASES = ("sampling", "reward", "credit", "update")
+RATES = {"tokens_per_second": "tokens/sampled", "trained_tokens_per_second": "tokens/trained"}
+"""Rates of a run by the metric of its steps that is summed."""
 SHOWN = ("pass@1", "calls", "tokens", "tool_productivity")
 """The metrics that the table after a run holds; the others are in --json."""
 
@@ -112,11 +114,14 @@ def result_body(
 
 
 def _over_steps(metrics: list[dict[str, float]]) -> dict[str, dict[str, float]]:
-    """Means over the training steps with their intervals: the wall time of a step, and tokens sampled a second."""
-    series = {
-        "step_seconds": [sum(row.get(f"seconds/{phase}", 0.0) for phase in PHASES) for row in metrics],
-        "tokens_per_second": [row.get("tokens_per_second", 0.0) for row in metrics],
-    }
-    return {
-        name: {"value": float(np.mean(values)), **mean_interval(values)._asdict()} for name, values in series.items()
-    }
+    """The mean wall time of a step, and tokens of the run over seconds of the run, with intervals over the steps.
+
+    The seconds are those of all phases, since groups that a step trains may have been sampled in steps before.
+    """
+    seconds = np.array([sum(row.get(f"seconds/{phase}", 0.0) for phase in PHASES) for row in metrics])
+    found = {"step_seconds": {"value": float(seconds.mean()), **mean_interval(seconds)._asdict()}}
+    for name, counted in RATES.items():
+        if all(counted in row for row in metrics):
+            tokens = np.array([row[counted] for row in metrics])
+            found[name] = {"value": ratio(tokens, seconds), **ratio_interval(tokens, seconds)._asdict()}
+    return found

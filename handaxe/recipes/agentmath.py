@@ -20,11 +20,16 @@ PAPER = Paper(
     number=149,
 )
 CLAIM = Claim(
-    statement="When a step plays every rollout only so far and goes on with the long ones in the next step, a step "
-    "takes less time and accuracy does not change.",
-    metric="step_seconds",
-    direction="down",
+    statement="When a step plays every rollout only so far and goes on with the long ones in the next step, more "
+    "tokens are trained in a second and accuracy stays.",
+    metric="trained_tokens_per_second",
+    direction="up",
     baseline="agentmath --segment-tokens None --segment-calls None",
+    same="pass@1",
+    note="Seconds of a step do not decide: a step with segments is shorter since it ends fewer rollouts, 896 in 20 "
+    "steps against 1920. Rollouts of this world are short (27 tokens in the median, 126 at most) and most make one "
+    "call, so there are no long ones to cut; the bound of one call spreads three quarters of them over two steps or "
+    "more.",
 )
 
 

@@ -24,6 +24,7 @@ CLAIM = Claim(
     metric="step_seconds",
     direction="down",
     baseline="asyncflow --staleness 0",
+    same="reward",
 )
 
 

@@ -34,20 +34,30 @@ class Claim:
         statement: one sentence.
         metric: the name of the measure it is about, as evaluation reports it, such as "calls".
         direction: which way the paper moves that measure.
-        baseline: the recipe it is compared with.
+        baseline: the recipe it is compared with, "start" for the policy that the run starts from.
+        same: a measure that stays where it is, "" for none; it stays where the 95 % intervals of both runs meet.
+        note: what to know of the measured figures, "" for nothing.
 
     Raises:
-        InputError: when the direction is neither up nor down.
+        InputError: when the direction is neither up nor down, or `same` is the metric itself, or stands beside the
+            baseline "start", for which there is one run and not two.
     """
 
     statement: str
     metric: str
     direction: Literal["up", "down"]
     baseline: str = "grpo"
+    same: str = ""
+    note: str = ""
 
     def __post_init__(self) -> None:
         if self.direction not in ("up", "down"):
             raise InputError(f"a claim goes up or down, not {self.direction!r}")
+        if self.same and (self.same == self.metric or self.baseline == "start"):
+            raise InputError(
+                f"a claim that {self.same!r} stays needs another metric than that, and another run to compare with: "
+                f"it has the metric {self.metric!r} and the baseline {self.baseline!r}"
+            )
 
 
 class Recipe(NamedTuple):

@@ -97,16 +97,16 @@ def group_metrics(groups: list[GroupRecord], seconds: dict[str, float]) -> dict[
     trained_share              of the generated trajectories
     seconds/PHASE              wall time, of rewards beside sampling only what was waited for at the end;
                                seconds/tools is the sum over calls, which run side by side
-    tokens_per_second          sampled tokens over the wall time of sampling
+    tokens/sampled, /trained   sums over everything generated and over the trained trajectories; a rate is a sum over
+                               steps by the seconds of all phases, since groups may be played steps before
     stopped, stopped/share     attempts stopped since they were no longer needed, and their share of the generated ones
     stopped/tokens, /turns     means over those, up to the stop: where they exceed tokens and turns, what is kept is
                                biased towards the short; only where some were stopped
     """
     everything = [trajectory for one in groups for trajectory in one.group]
     scored = [t for one in groups for t, seen in zip(one.group, one.scored) if seen]
-    sampled = sum(trajectory.num_tokens for trajectory in everything)
     replies = [reply for trajectory in everything for reply in trajectory.replies]
-    trained = sum(int(one.trained.sum()) for one in groups)
+    trained = [t for one in groups for t, seen in zip(one.group, one.trained) if seen]
     out = _scores(groups)
     for name, values in {
         "calls": [len(t.calls) for t in scored],
@@ -118,12 +118,13 @@ def group_metrics(groups: list[GroupRecord], seconds: dict[str, float]) -> dict[
     out |= {f"ending/{k}": float(n) for k, n in Counter(t.ending.kind for t in everything).items()}
     out |= {f"reply/{k}": float(n) for k, n in Counter(reply.status for reply in replies).items()}
     out |= _counts(groups)
-    out["trajectories"], out["trajectories/trained"] = float(len(everything)), float(trained)
-    out["trained_share"] = trained / len(everything) if everything else 0.0
+    out["trajectories"], out["trajectories/trained"] = float(len(everything)), float(len(trained))
+    out["trained_share"] = len(trained) / len(everything) if everything else 0.0
+    out["tokens/sampled"] = float(sum(t.num_tokens for t in everything))
+    out["tokens/trained"] = float(sum(t.num_tokens for t in trained))
     out |= _stopped(everything)
     out |= {f"seconds/{phase}": value for phase, value in seconds.items()}
     out["seconds/tools"] = float(sum(reply.seconds for reply in replies))
-    out["tokens_per_second"] = sampled / max(seconds.get("sampling", 0.0), 1e-9)
     return out
 
 

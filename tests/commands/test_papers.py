@@ -41,6 +41,12 @@ def test_write_then_check_then_stale(checkout, capsys):
     assert "stale" in shown and "other.py" in shown
 
 
+def test_what_must_stay_comes_from_the_claim(checkout):
+    claim = RECIPE.replace('baseline="start"', 'baseline="grpo", same="calls"')
+    (checkout / "handaxe/recipes/first.py").write_text(claim)
+    assert "| pass@1 up and calls stays, against grpo |" in page(checkout)
+
+
 def test_a_measured_result_is_on_the_page(checkout, finished):
     assert "not measured" in page(checkout)
     (checkout / "results").mkdir()

@@ -1,3 +1,6 @@
+import math
+
+import pytest
 from rich.console import Console
 
 from handaxe.commands.report import evaluations, print_outcome, read_outcome, result_body
@@ -34,3 +37,40 @@ def test_a_run_that_was_never_evaluated(tmp_path, capsys):
     body = result_body(found, recipe="r", arguments={}, command="c", seconds=1.26)
     assert body["before"] == body["after"] == body["difference"] == {}
     assert body["reward"] == [0.25] and body["seconds"] == 1.3
+
+
+def over_steps(tmp_path, rows):
+    with RunRecord(tmp_path / "run") as record:
+        for step, row in enumerate(rows):
+            record.write_step(step, [], row)
+    found = read_outcome(tmp_path / "run")
+    return result_body(found, recipe="r", arguments={}, command="c", seconds=1.0)["training"]
+
+
+def step(*, sampled, trained, **seconds):
+    return {"tokens/sampled": sampled, "tokens/trained": trained} | {f"seconds/{k}": v for k, v in seconds.items()}
+
+
+def test_a_rate_is_all_tokens_over_all_seconds(tmp_path):
+    """Three steps whose groups the first one sampled: 300 tokens in 9 + 0.5 + 0.5 s, where the mean of the steps' own
+    rates would be (100 / 9 + 200 + 200) / 3 = 137. The sum over tools lies within sampling and does not count."""
+    first = step(sampled=100.0, trained=50.0, sampling=8.0, reward=0.25, credit=0.25, update=0.5, tools=70.0)
+    ahead = step(sampled=100.0, trained=50.0, sampling=0.0, reward=0.125, credit=0.125, update=0.25, tools=0.0)
+    training = over_steps(tmp_path, [first, ahead, ahead])
+    assert training["step_seconds"]["value"] == pytest.approx(10 / 3)
+    assert training["tokens_per_second"]["value"] == pytest.approx(30)
+    assert training["trained_tokens_per_second"]["value"] == pytest.approx(15)
+    low, high = (training["tokens_per_second"][end] for end in ("low", "high"))
+    assert 100 / 9 - 1e-9 <= low < 30 < high <= 200 + 1e-9
+
+
+def test_steps_that_go_alike_leave_no_doubt_about_the_rate(tmp_path):
+    rate = over_steps(tmp_path, [step(sampled=20.0, trained=0.0, sampling=1.5, update=0.5)] * 3)
+    assert rate["tokens_per_second"] == pytest.approx({"value": 10, "low": 10, "high": 10})
+    assert rate["trained_tokens_per_second"] == {"value": 0, "low": 0, "high": 0}
+
+
+def test_a_run_that_counted_no_tokens_in_some_steps_has_no_rate(tmp_path):
+    """Such as one that an earlier version began."""
+    training = over_steps(tmp_path, [{"seconds/sampling": 1.0}, step(sampled=5.0, trained=5.0, sampling=3.0)])
+    assert set(training) == {"step_seconds"} and math.isclose(training["step_seconds"]["value"], 2)

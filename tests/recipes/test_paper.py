@@ -10,5 +10,12 @@ def test_a_claim_goes_up_or_down():
         Claim(statement="s", metric="calls", direction="sideways")
 
 
+@pytest.mark.parametrize(("metric", "baseline"), [("pass@1", "grpo"), ("calls", "start")])
+def test_what_stays_is_another_metric_beside_another_run(metric, baseline):
+    with pytest.raises(InputError, match=f"'pass@1' stays.*metric '{metric}'.*baseline '{baseline}'"):
+        Claim(statement="s", metric=metric, direction="up", baseline=baseline, same="pass@1")
+    assert Claim(statement="s", metric="calls", direction="up", same="pass@1").same == "pass@1"
+
+
 def test_a_paper_is_a_value():
     assert Paper(title="t", short="s") == Paper("t", "s", "", None)

@@ -55,7 +55,8 @@ def test_failures_are_counted_and_enter_no_mean():
     assert metrics["groups"] == 3 and metrics["groups/trained"] == 2 and metrics["groups/unscored"] == 1
     assert metrics["groups/zero_advantage"] == 1 and metrics["groups/lone"] == 1
     assert metrics["tokens"] == 3 and metrics["turns"] == 2 and metrics["calls"] == 0
-    assert metrics["seconds/sampling"] == 2 and metrics["tokens_per_second"] == 9
+    assert metrics["seconds/sampling"] == 2
+    assert metrics["tokens/sampled"] == 18 and metrics["tokens/trained"] == 9
 
 
 def test_of_nothing_there_is_no_reward_rather_than_none_of_it():

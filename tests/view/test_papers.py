@@ -128,3 +128,60 @@ def test_a_baseline_that_did_not_measure_it_decides_nothing():
     entry = ENTRY._replace(metric="seconds", baseline="slow")
     text = papers_page([entry], {}, {"first": measured(1, 1, 1)}, {"first": result("higher")})
     assert "seconds not measured" in text and "claim holds" not in text
+
+
+def two(seconds, accuracy):
+    """A run with the intervals of two metrics."""
+    figures = {name: {"value": sum(ends) / 2, "low": ends[0], "high": ends[1]} for name, ends in (seconds, accuracy)}
+    return Result("handaxe train x", 20, 1.0, {}, {"pass@1": figures["pass@1"]}, {}, {"seconds": figures["seconds"]})
+
+
+@pytest.mark.parametrize(
+    ("accuracy", "holds"),
+    [
+        ((0.6, 0.7), True),
+        ((0.7, 0.9), True),
+        ((0.71, 0.9), False),
+        ((0.3, 0.5), True),
+        ((0.3, 0.49), False),
+    ],
+)
+def test_what_must_stay_stays_where_the_intervals_meet(accuracy, holds):
+    """The baseline's pass@1 lies within 0.5 and 0.7; an end in common is enough."""
+    entry = ENTRY._replace(metric="seconds", direction="down", baseline="slow", same="pass@1")
+    ours, base = two(("seconds", (1, 2)), ("pass@1", accuracy)), two(("seconds", (3, 4)), ("pass@1", (0.5, 0.7)))
+    text = papers_page([entry], {}, {"first": ours}, {"first": base})
+    assert ("the claim holds (one seed)" in text) == holds
+    assert ("the claim is not confirmed (one seed)" in text) == (not holds)
+    assert "seconds 1.500 [1.000, 2.000], slow 3.500 [3.000, 4.000]; pass@1 " in text
+    assert ", slow 0.600 [0.500, 0.700]: the claim" in text
+    assert "| seconds down and pass@1 stays, against slow |" in text
+    assert "- Decided by: `seconds` goes down and `pass@1` stays, against `slow`\n" in text
+    assert "    - seconds 3.500 [3.000, 4.000], over the training steps\n" in text
+
+
+def test_staying_alone_confirms_nothing():
+    entry = ENTRY._replace(metric="seconds", direction="down", baseline="slow", same="pass@1")
+    alike = two(("seconds", (1, 2)), ("pass@1", (0.5, 0.7)))
+    assert "the claim is not confirmed (one seed)" in papers_page([entry], {}, {"first": alike}, {"first": alike})
+
+
+def test_what_must_stay_has_to_be_measured_with_both_ends():
+    entry = ENTRY._replace(metric="seconds", direction="down", baseline="slow", same="pass@1")
+    slow = two(("seconds", (3, 4)), ("pass@1", (0.5, 0.7)))
+    without = two(("seconds", (1, 2)), ("pass@1", (0.5, 0.7)))._replace(after={})
+    assert "pass@1 not measured" in papers_page([entry], {}, {"first": without}, {"first": slow})
+    open_end = without._replace(after={"pass@1": {"value": 0.6, "low": 0.5, "high": None}})
+    assert "the claim is not confirmed" in papers_page([entry], {}, {"first": open_end}, {"first": slow})
+
+
+def test_a_note_stands_under_the_figures_and_only_there():
+    entry = ENTRY._replace(note="There is no long tail here.")
+    assert "\n  - There is no long tail here.\n" in papers_page([entry], {}, {"first": result("higher")}, {})
+    assert "tail" not in papers_page([entry], {}, {}, {})
+
+
+def test_a_baseline_that_was_never_run_is_said_so():
+    entry = ENTRY._replace(metric="seconds", direction="down", baseline="slow")
+    text = papers_page([entry], {}, {"first": measured(1.0, 0.9, 1.1, where="training")}, {})
+    assert "- Last measured: seconds 1.000 [0.900, 1.100], slow not measured\n" in text and "holds" not in text
