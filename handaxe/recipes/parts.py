@@ -11,7 +11,7 @@ from handaxe.envs.tool_choice import tool_choice
 from handaxe.errors import TaskError
 from handaxe.evaluation.result import Evaluation
 from handaxe.evaluation.run import evaluate
-from handaxe.models.load import load
+from handaxe.models.load import Policy, load
 from handaxe.records import Sampling, Task, ToolCall, Turn
 from handaxe.rewards import extract
 from handaxe.rewards.answer_score import answer_score
@@ -174,7 +174,7 @@ def _score(task: Task, text: str) -> float:
 def player(
     world: World,
     *,
-    model: str,
+    model: str | Policy,
     seed: int,
     max_turns: int = 3,
     max_tokens: int = 48,

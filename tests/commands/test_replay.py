@@ -34,6 +34,16 @@ def test_a_run_plays_again_to_what_it_was(finished, capsys, words):
     assert ("state" in rows) == (words == ["--tools"])
 
 
+def test_the_weights_need_not_be_there(finished, small_model, capsys):
+    weights = small_model / "model.safetensors"
+    aside = weights.rename(weights.with_suffix(".away"))
+    try:
+        code, text = replayed(capsys, finished)
+    finally:
+        aside.rename(weights)
+    assert code == 0 and "8 trajectories of" in text
+
+
 def test_one_attempt(finished, capsys):
     with RunRecord.open(finished) as record:
         name = record.trajectories(step=1)[2].id
