@@ -5,8 +5,9 @@ from __future__ import annotations
 import base64
 import os
 import stat
+import warnings
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Annotated, Any, NoReturn
 
@@ -50,6 +51,7 @@ def cpython(
     max_chars: int = 4_000,
     cost: float = 0.0,
     prefix: str = "",
+    fallback: Callable[[], Tool] | None = None,
 ) -> Tool:
     """Make a CPython session in a sandbox of its own; pass `cpython` or `lambda: cpython(files=...)` to an environment.
 
@@ -77,13 +79,16 @@ def cpython(
         max_chars: most characters of a reply.
         cost: of one call.
         prefix: put before the tool's name, to tell it from another of that name, such as that of `python`.
+        fallback: makes the tool that is offered where bubblewrap is missing or cannot run (found by running it), such
+            as `handaxe.tools.python.python`, the embedded interpreter, which needs no bubblewrap; a RuntimeWarning
+            says so and why. Files, outputs and packages are then not there. None: InputError. Never without a sandbox.
 
     Returns:
         The tool `python(code)`. Its `owner` is a PythonSession.
 
     Raises:
-        InputError: bubblewrap is missing or cannot run here (found by running it), never an unsandboxed run; a package
-            is not installed; a limit or path out of range.
+        InputError: bubblewrap is missing or cannot run here, and there is no fallback; a package is not installed; a
+            limit or path out of range.
 
     Example:
         run = cpython(); run("import numpy as np\\nx = np.arange(4)"); run("int(x.sum())") is "6"; run.owner.close().
@@ -97,7 +102,13 @@ def cpython(
     if sum(map(len, contents.values())) > limits.disk // 2:
         raise InputError(f"the files have more than half of the {limits.disk} bytes of the folder; give it more disk")
     chosen = None if interpreter is None else os.fspath(interpreter)
-    probe(chosen)
+    try:
+        probe(chosen)
+    except InputError as error:
+        if fallback is None:
+            raise
+        warnings.warn(f"{error}\nThe fallback {fallback!r} is offered instead.", RuntimeWarning, stacklevel=2)
+        return fallback().but(max_chars=max_chars, cost=cost, prefix=prefix)
     spec = Spec(layout_of(chosen, tuple(packages)), limits, tuple(preload))
     pool = pool_of(spec, warm=warm, live=live)
     return PythonSession(pool, contents, tuple(outputs)).python.but(max_chars=max_chars, cost=cost, prefix=prefix)

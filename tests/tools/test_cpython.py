@@ -11,6 +11,7 @@ from handaxe.records import Message, ParsedTurn, Task, ToolCall
 from handaxe.testing import check_tool
 from handaxe.testing.tools import check_no_leak
 from handaxe.tools.cpython import cpython
+from handaxe.tools.python import python
 from handaxe.tools.sandbox.command import outside_id
 from handaxe.tools.sandbox.limits import Limits
 from handaxe.tools.sandbox.probe import probe
@@ -227,6 +228,17 @@ def test_never_without_the_sandbox(monkeypatch, tmp_path):
     with pytest.raises(InputError, match="apt-get install bubblewrap"):
         cpython(packages=())
     probe.cache_clear()
+
+
+def test_another_sandbox_where_bubblewrap_is_missing(monkeypatch, tmp_path):
+    probe.cache_clear()
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.warns(RuntimeWarning, match="apt-get install bubblewrap(.|\n)*python.* is offered instead"):
+        made = cpython(packages=(), fallback=python, prefix="old_", max_chars=300)
+    probe.cache_clear()
+    assert made.schema.name == "old_python" and made.max_chars == 300
+    assert made.run(ToolCall("old_python", {"code": "6 * 7"}, "c0")).content == "42"
+    assert "PermissionError" in made.run(ToolCall("old_python", {"code": "open('/etc/passwd')"}, "c1")).content
 
 
 @pytest.mark.skipif(
