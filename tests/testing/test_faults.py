@@ -246,7 +246,7 @@ class InProcess:
         self.process = subprocess.Popen(["cat"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
         self.ended = ended
 
-    @tool(timeout=2.0)
+    @tool(timeout=5.0)
     def calculator(self, expression: str) -> str:
         """Work out an expression."""
         try:
@@ -299,7 +299,7 @@ def test_training_goes_on_and_scores_nothing_that_infrastructure_did(broken, tmp
 
     options = {"crash": 0.1, "hang": 0.1, "garbage": 0.05, "kill": 0.01, "seed": 2, "log": log}
     if broken == "environment":
-        env, seconds = faulty_env(tool_chat([calculator]), **options), 4.0
+        env, seconds = faulty_env(tool_chat([calculator]), **options), 8.0
     else:
         made = calculator if broken == "tool" else partial(InProcess, ended)
         env, seconds = tool_chat([faulty(made, **options, process=lambda owner: owner and owner.process.pid)]), 60.0
