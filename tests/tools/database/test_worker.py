@@ -82,7 +82,7 @@ def test_the_protocol(tmp_path):
     ready, first, second = map(json.loads, done.stdout.splitlines())
     assert [name for name, _ in ready["ready"]] == ["ancient", "element"]
     assert first == {"columns": ["a"], "rows": [[1]], "more": False, "last": False}
-    assert "not authorized" in second["error"]
+    assert "the database can only be read" in second["error"]
 
 
 def test_what_cannot_be_opened_is_said():
