@@ -67,8 +67,9 @@ def rows(words: PreTrainedTokenizerFast, rng: random.Random) -> tuple[torch.Tens
     text = words.apply_chat_template(messages, tools=tools, tokenize=False, add_generation_prompt=True)
     ids = words.encode(text, add_special_tokens=False)
     said = [False] * len(ids)
-    for _ in range(rng.randint(1, 8)):
-        reply = " ".join(rng.choices(WORDS, k=rng.randint(2, 16)))
+    turns, longest = (rng.randint(9, 32), 40) if rng.random() < 0.2 else (rng.randint(1, 8), 16)
+    for _ in range(turns):
+        reply = " ".join(rng.choices(WORDS, k=rng.randint(2, longest)))
         glue = f"\n<|im_start|>user\n<tool_response>\n{reply}\n</tool_response><|im_end|>\n<|im_start|>assistant\n"
         after = words.encode(glue, add_special_tokens=False)
         call = words.encode(CALL.format(f"{rng.randrange(100):02d}"), add_special_tokens=False)
