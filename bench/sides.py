@@ -126,7 +126,7 @@ def measure(case: dict[str, Any], options: argparse.Namespace) -> dict[str, Any]
         raise ValueError(f"not every side made {rollouts * turns} calls in every step: {calls}")
     found = {name: [one["seconds"] for one in steps[1:]] for name, steps in taken.items()}
     last = {name: steps[-1] for name, steps in taken.items()}
-    facts = {"threads": options.threads, "cores": len(os.sched_getaffinity(0))}
+    facts = {"threads": options.threads, "cores": len(os.sched_getaffinity(0)), "remark": options.remark}
     return case | facts | {"waiting": critical(seconds, rollouts, turns), "seconds": found, "last": last}
 
 
@@ -170,6 +170,7 @@ def main() -> None:
     parser.add_argument("--turns", type=int, nargs="+", help="only cases of so many tool turns")
     parser.add_argument("--waits", nargs="+", choices=("0ms", "50ms", "250ms", "heavy"), help="only these")
     parser.add_argument("--rounds", type=int, help="steps of each side that count, instead of what is usual")
+    parser.add_argument("--remark", default="", help="what to know of this measurement; the page shows it")
     parser.add_argument("--append", action="store_true", help="keep the cases in the file; those measured are replaced")
     options = parser.parse_args()
     wanted = {"bench": options.only, "rollouts": options.rollouts, "turns": options.turns, "wait": options.waits}

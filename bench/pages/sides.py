@@ -11,10 +11,12 @@ One step of GRPO with the same 0.9M-parameter Llama, questions, sampling, learni
 tools and update included: `handaxe.training.loop.train` and TRL's `GRPOTrainer(tools=...)`; threads of torch on each
 side: {threads}. The policy was trained to make a call at every turn, with a number that it draws, and every rollout
 gets an answer of its own: both sides sample and read equally many tokens, and siblings share little but their prompt.
-Group size 8. Command: `make bench BENCH=--long`, or `python bench/sides.py` with the arguments it lists.{pinned}
+Group size 8. Command: `make bench BENCH=--long`, or `python bench/sides.py` with the arguments it lists. {pinned}
 """
-PINNED = """ Cases were measured two at
-a time, each with all of its processes held to one core of its own."""
+PINNED = """Cases were
+measured two at a time, each with all of its processes held to a core of its own, by
+`taskset --cpu-list CORE python bench/sides.py --append`, with `--only`, `--rollouts`, `--turns`, `--waits`, `--rounds`.
+"""
 WAITS = ["0ms", "50ms", "250ms", "heavy"]
 LATENCY_HEAD = ["a call takes", "rollouts", "turns", "rounds", "bound, s", "handaxe, s", "of bound", "TRL, s", "x"]
 BOUND = (
@@ -46,6 +48,12 @@ def section(found: dict[str, Any]) -> str:
             parts.append(f"### {title}\n\n" + table(head, [plain_row(one) for one in chosen]))
             judged = [ratio(one) >= least for one in chosen if one["turns"] in (0, 8)]
             parts.append(f"Goal: {goal}: {verdict(*judged)}.\n")
+    remarks = [
+        f"- {one['rollouts']} rollouts, {one['turns']} turns, {one['wait']}: {one['remark']}\n"
+        for one in cases
+        if one["remark"]
+    ]
+    parts += [f"### Remarks\n\n{''.join(remarks)}"] if remarks else []
     return "\n".join(parts)
 
 

@@ -26,10 +26,9 @@ CLAIM = Claim(
     direction="up",
     baseline="agentmath --segment-tokens None --segment-calls None",
     same="pass@1",
-    note="Seconds of a step do not decide: a step with segments is shorter since it ends fewer rollouts, 896 in 20 "
-    "steps against 1920. Rollouts of this world are short (27 tokens in the median, 126 at most) and most make one "
-    "call, so there are no long ones to cut; the bound of one call spreads three quarters of them over two steps or "
-    "more.",
+    note="Seconds of a step do not decide: a step with segments is shorter since it ends fewer rollouts. Rollouts of "
+    "this world are short and most make one call, so there are no long ones to cut; the bound of one call only spreads "
+    "them over two steps or more.",
 )
 
 

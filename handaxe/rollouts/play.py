@@ -72,8 +72,10 @@ class Play:
         rules: how.
         beginning: what it shares with another play; nothing unless told otherwise.
 
-    Idea: the loop of every tool-using agent, cut open between turns for whoever wants to branch or look there. See
-    `linear` for the shortest plan that uses it.
+    Idea: the loop of every tool-using agent, cut open between turns for whoever wants to branch or look there.
+
+    Example:
+        def rollout(attempt): return (yield from Play(attempt, Rules(max_turns=4)).plan())
     """
 
     def __init__(self, attempt: Attempt, rules: Rules, *, beginning: Beginning | None = None):
