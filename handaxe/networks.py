@@ -104,6 +104,8 @@ class SlotCache(Protocol):
     """The number of slots is best a multiple of this."""
     token_bytes: int
     """Memory of one token's keys and values."""
+    several: bool
+    """Whether `write` and `step` take more than one token of a slot."""
 
     def reserve(self, slots: int, length: int) -> None:
         """Make room for this many slots and tokens each, and keep what is there."""
@@ -113,14 +115,15 @@ class SlotCache(Protocol):
         """Logits [R, V] after each row, all of them read at once. The copies are carried out in their order."""
         ...
 
-    def write(self, ids: List[int], before: List[int], positions: List[int]) -> torch.Tensor:
-        """Logits [S, V] after one more token in each of the first S slots: its id, the id before it, and where it
-        goes. A position of -1 leaves a slot alone; its logits mean nothing."""
+    def write(self, ids: List[List[int]], before: List[int], positions: List[int]) -> torch.Tensor:
+        """Logits [N, V] after each of the next tokens in each of the first S slots, slot after slot: their ids, the id
+        before them, and where the first goes. A position of -1 leaves a slot alone; the logits after the one id that
+        stands for it mean nothing."""
         ...
 
     def step(
         self,
-        ids: List[int],
+        ids: List[List[int]],
         before: List[int],
         positions: List[int],
         rows: List[Reading],

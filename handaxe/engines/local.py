@@ -46,8 +46,7 @@ class LocalEngine:
         model: moved to `device`. Keep its weights in float32: AdamW adds its small steps to them.
         device: "cpu", "cuda", "cuda:1", ...
         critic: adds a linear head on the trunk's hidden state after token t - 1, which is the state before token t.
-            It starts at 0, so every value is 0 before the first step. The trunk is shared with the policy: a value
-            loss moves both.
+            Every value is 0 before the first step. The trunk is shared with the policy: a value loss moves both.
         reference: keeps the model as it is now for `forward(reference=True)`: an `AdapterModel` with its adapter
             switched off, any other model as a copy.
         weight_decay: decoupled, per unit of learning rate.
@@ -57,6 +56,8 @@ class LocalEngine:
         kept_tokens: tokens whose keys and values a stream keeps besides those of the rows at work, to go on from when a
             request begins alike; 0 keeps none. A token takes 2 * layers * key-value heads * head width numbers: the
             default is 134 MB for the tiny model and 1.5 GB for SmolLM2-135M, both in float32.
+        draft_tokens: most tokens that are read ahead in the hope that they are drawn next (`engines.drafts`); the same
+            are drawn, up to float rounding. 0 decodes one token a forward, as is always done with the tiny model.
         micro_batch_rows: rows that `forward` reads at a time. `forward_backward` reads the batch it is given whole,
             since a loss may couple its rows: split the batch to bound its memory.
         packing: "tree" computes each distinct prefix of a batch once, and no padding; "rows" reads padded rows. The
@@ -79,19 +80,20 @@ class LocalEngine:
         clip_norm: float = 1.0,
         max_rows: int = 256,
         kept_tokens: int = 32768,
+        draft_tokens: int = 8,
         micro_batch_rows: int = 64,
         packing: Packing = "tree",
         pack_tokens: int = 1024,
         checkpointing: bool = False,
     ):
-        if not clip_norm > 0 or max_rows < 1 or micro_batch_rows < 1 or kept_tokens < 0:
-            raise InputError("give clip_norm above 0, max_rows and micro_batch_rows from 1, kept_tokens from 0")
+        if not clip_norm > 0 or max_rows < 1 or micro_batch_rows < 1 or kept_tokens < 0 or draft_tokens < 0:
+            raise InputError("give clip_norm above 0, max_rows, micro_batch_rows from 1, kept_, draft_tokens from 0")
         self._reader = make_reader(model, packing=packing, pack_tokens=pack_tokens, checkpointing=checkpointing)
         self.version = 0
         self.model, self.max_length, self.pad_id = model, model.max_length, model.pad_id
         self.device = torch.device(device)
-        self.clip_norm, self.max_rows, self.micro_batch_rows = clip_norm, max_rows, micro_batch_rows
-        self.kept_tokens = kept_tokens
+        self.clip_norm, self.micro_batch_rows = clip_norm, micro_batch_rows
+        self.max_rows, self.kept_tokens, self.draft_tokens = max_rows, kept_tokens, draft_tokens
         model.module.to(self.device)
         floating = next(p.dtype for p in model.module.parameters() if p.is_floating_point())
         self._dtype = torch.promote_types(floating, torch.float32)
@@ -135,10 +137,10 @@ class LocalEngine:
 
     def _stream(self, kept_tokens: int) -> SlotStream | RoundStream:
         cache = self.model.slots() if isinstance(self.model, CachedModel) else None
-        version, rows = (lambda: self.version), self.max_rows
         if cache is None:
-            return RoundStream(self.model, version=version, max_rows=rows)
-        return SlotStream(self.model, cache, version=version, max_rows=rows, kept_tokens=kept_tokens)
+            return RoundStream(self.model, version=lambda: self.version, max_rows=self.max_rows)
+        bounds = {"max_rows": self.max_rows, "kept_tokens": kept_tokens, "draft_tokens": self.draft_tokens}
+        return SlotStream(self.model, cache, version=lambda: self.version, **bounds)
 
     # --- measuring -------------------------------------------------------------------------------------------------
 

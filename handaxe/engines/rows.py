@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate, zip_longest
 from typing import NamedTuple
 
 from handaxe.engines.prefixes import KeptPrefix, Prefixes, common
@@ -12,7 +13,7 @@ from handaxe.engines.requests import begun, remaining_uniforms
 from handaxe.networks import Copying, Reading
 from handaxe.slots import Partial, Sample
 
-__all__ = ["Admission", "LiveRow", "Slot", "admit"]
+__all__ = ["Admission", "Asked", "LiveRow", "Slot", "admit", "asked"]
 
 
 class LiveRow:
@@ -38,6 +39,20 @@ class LiveRow:
         self.drawn += 1
         return token in self.ends or self.drawn == len(self.uniforms)
 
+    def follow(self, draft: Sequence[int], drawn: Sequence[tuple[int, float, float]], version: int) -> bool:
+        """Take the next token, and those after it as long as the draft said so; whether that was the last.
+
+        Args:
+            draft: tokens that were thought to come next.
+            drawn: (token, logp, behaviour_logp) after the row and after each token of the draft.
+        """
+        for (token, logp, behaviour_logp), expected in zip_longest(drawn, draft):
+            if self.add(token, logp, behaviour_logp, version):
+                return True
+            if token != expected:
+                break
+        return False
+
     def sampled(self) -> Partial:
         """The turn so far."""
         return Partial(self.ids[len(self.request.ids) :], self.logp, self.behaviour_logp, self.version)
@@ -51,6 +66,34 @@ class Slot:
     row: LiveRow | None = None
     used: int = 0
     """When its last row left, on the stream's clock."""
+
+
+class Asked(NamedTuple):
+    """A row at work, its slot, which of the logits at hand are the first of its own, and the draft whose follow."""
+
+    slot: int
+    row: LiveRow
+    first: int
+    draft: Sequence[int]
+
+
+def asked(
+    ids: Sequence[Sequence[int]],
+    writing: Sequence[LiveRow | None],
+    slots: Sequence[Slot],
+    joined: Sequence[tuple[int, int]],
+) -> list[Asked]:
+    """What the logits of one forward are for.
+
+    Args:
+        ids: what each slot has written, the last token of its row and a draft; their logits stand first.
+        writing: the row of each of those slots then, None for one that was left alone.
+        slots: now.
+        joined: (slot, index into the logits after those) of the rows that came in meanwhile.
+    """
+    first = [0, *accumulate(map(len, ids))]
+    out = [Asked(k, row, first[k], each[1:]) for k, (each, row) in enumerate(zip(ids, writing)) if row is not None]
+    return out + [Asked(k, row, first[-1] + read, ()) for k, read in joined if (row := slots[k].row) is not None]
 
 
 class Admission(NamedTuple):

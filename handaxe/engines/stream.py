@@ -7,16 +7,18 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from itertools import islice
 
 import torch
 from torch import Tensor
 
+from handaxe.engines.drafts import Drafts
 from handaxe.engines.draw import DrawRules, draw, rules
 from handaxe.engines.modules import evaluating
 from handaxe.engines.prefixes import Prefixes
 from handaxe.engines.requests import check_request, completed
-from handaxe.engines.rows import Admission, LiveRow, Slot, admit
+from handaxe.engines.rows import Admission, Asked, LiveRow, Slot, admit, asked
 from handaxe.errors import InputError
 from handaxe.networks import Model, SlotCache
 from handaxe.records import Sampling
@@ -32,7 +34,8 @@ class SlotStream:
     """Sample from a model with a slot cache; implements `slots.Stream`.
 
     Each `poll` reads what is new of the requests that can get in, along with the last token of the rows that are in,
-    all in one forward where the cache does that, and draws one token for every row that is in. The keys and values of a
+    all in one forward where the cache does that, and draws one token for every row that is in, and one more for each
+    token of a draft (`engines.drafts`) that was read with the last one and turned out right. The keys and values of a
     row are kept when it ends, in its slot until another row takes it, and in a store of `kept_tokens`: a request that
     begins with ids that were read or sampled before, in an earlier turn of its trajectory or by a sibling, reads only
     the rest (at least its last id). When the version or the weights have changed, all of that is dropped, and the rows
@@ -44,24 +47,37 @@ class SlotStream:
         version: the engine's version now.
         max_rows: rows at work at a time; the others wait for a slot.
         kept_tokens: most tokens in the store; each takes `cache.token_bytes`.
+        draft_tokens: most tokens of a draft, where the cache takes several at a time.
 
     Attributes:
         read_tokens: tokens read so far to begin or take up rows; those sampled are not counted.
         reused_tokens: tokens of requests that did not have to be read.
+        drafted_tokens: tokens of drafts that were read.
+        accepted_tokens: those of them that were drawn.
     """
 
-    def __init__(self, model: Model, cache: SlotCache, *, version: Callable[[], int], max_rows: int, kept_tokens: int):
+    def __init__(
+        self,
+        model: Model,
+        cache: SlotCache,
+        *,
+        version: Callable[[], int],
+        max_rows: int,
+        kept_tokens: int,
+        draft_tokens: int = 0,
+    ):
         self._model, self._cache, self._version, self._max_rows = model, cache, version, max_rows
         self._device = next(model.module.parameters()).device
         self._parameters = [p for p in model.module.parameters() if not p.is_inference()]
         self._prefixes = Prefixes(kept_tokens)
+        self._drafts = Drafts(draft_tokens if cache.several else 0)
         self._waiting: deque[LiveRow] = deque()
         self._slots: list[Slot] = []
         self._rules: DrawRules | None = None
         self._weights = self._mark()
         self._tickets = self._clock = 0
         self._closed = False
-        self.read_tokens = self.reused_tokens = 0
+        self.read_tokens = self.reused_tokens = self.drafted_tokens = self.accepted_tokens = 0
 
     @property
     def kept_tokens(self) -> int:
@@ -115,8 +131,8 @@ class SlotStream:
     # --- one token more --------------------------------------------------------------------------------------------
 
     def poll(self, wait: float = 0.0) -> list[tuple[int, Completion]]:
-        """One more token for every row that is in; (ticket, completion) of those that ended, in order of ticket. It
-        samples here and now, so there is nothing to `wait` for.
+        """One token or more for every row that is in; (ticket, completion) of those that ended, in order of ticket.
+        It samples here and now, so there is nothing to `wait` for.
 
         Raises:
             TrainingError: when the model's logits are not finite.
@@ -126,9 +142,16 @@ class SlotStream:
             return []
         with torch.inference_mode(), evaluating(self._model.module):
             self._follow_weights()
-            tokens, joining = self._last_tokens(), self._let_in()
-            written_SV, read_RV = self._cache.step(*tokens, joining.readings, joining.copies)
-            return self._draw(self._together(written_SV, read_RV, joining))
+            ids, before, positions = self._last_tokens()
+            writing = [slot.row for slot in self._slots[: len(ids)]]
+            joining = self._let_in()
+            parts = self._cache.step(ids, before, positions, joining.readings, joining.copies)
+            for index, _ in joining.logits:
+                self._keep(index)
+            if joining.logits:
+                self._set_rules()
+            logits_NV = torch.cat([part for part in parts if part is not None])
+            return self._draw(logits_NV, asked(ids, writing, self._slots, joining.logits))
 
     def _mark(self) -> tuple[int, int]:
         """Changes when the engine steps or loads, and when anybody writes into a parameter."""
@@ -143,22 +166,24 @@ class SlotStream:
         self._waiting.extendleft(reversed(rows))
         self._slots = [Slot() for _ in self._slots]
 
-    def _last_tokens(self) -> tuple[list[int], list[int], list[int]]:
-        """What `SlotCache.write` takes: the last token of every row at work, the one before it, and its place."""
+    def _last_tokens(self) -> tuple[list[list[int]], list[int], list[int]]:
+        """What `SlotCache.write` takes: the last token of every row at work and a draft of what follows, the one before
+        them, and their place."""
         self._move_together()
         live = [index for index, slot in enumerate(self._slots) if slot.row is not None]
-        ids, before, positions = list[int](), list[int](), list[int]()
+        ids, before, positions = list[list[int]](), list[int](), list[int]()
         if not live:
             return ids, before, positions
-        span = self._slots[: live[-1] + 1]
-        self._reserve(max(len(slot.row.ids) for slot in span if slot.row is not None))
-        for slot in span:
+        for slot in self._slots[: live[-1] + 1]:
             row = slot.row
-            ids.append(0 if row is None else row.ids[-1])
+            draft = [] if row is None else self._drafts.draft(row.ids, len(row.uniforms) - row.drawn - 1)
+            ids.append([0] if row is None else [row.ids[-1], *draft])
             before.append(-1 if row is None else row.ids[-2])
             positions.append(-1 if row is None else len(slot.ids))
             if row is not None:
                 slot.ids.append(row.ids[-1])
+                self.drafted_tokens += len(draft)
+        self._reserve(max(position + len(each) for position, each in zip(positions, ids)))
         return ids, before, positions
 
     def _let_in(self) -> Admission:
@@ -178,37 +203,26 @@ class SlotStream:
         self.reused_tokens += plan.reused
         return plan
 
-    def _together(self, written_SV: Tensor | None, read_RV: Tensor | None, joined: Admission) -> Tensor:
-        """The logits [S, V] of every row at work."""
-        if read_RV is None:
-            assert written_SV is not None
-            return written_SV
-        for index, _ in joined.logits:
-            self._keep(index)
-        out_SV = read_RV.new_zeros(len(self._slots), read_RV.shape[1])
-        if written_SV is not None:
-            known = min(len(written_SV), len(out_SV))
-            out_SV[:known] = written_SV[:known]
-        slots_R, indices_R = torch.tensor(joined.logits, device=self._device).T
-        out_SV[slots_R] = read_RV[indices_R]
-        self._set_rules()
-        return out_SV
-
-    def _draw(self, logits_SV: Tensor) -> list[tuple[int, Completion]]:
+    def _draw(self, logits_NV: Tensor, asked: Sequence[Asked]) -> list[tuple[int, Completion]]:
+        """Every row's next token, and those after it as long as its draft was right; the rows that ended."""
         assert self._rules is not None
-        slots = self._slots[: len(logits_SV)]
-        uniforms = [0.0 if slot.row is None else slot.row.uniforms[slot.row.drawn] for slot in slots]
-        uniform_S = torch.tensor(uniforms, dtype=torch.float64, device=self._device)
-        drawn = draw(logits_SV[: len(slots)], uniform_S, self._rules.rows(slice(len(slots))))
-        parts = (drawn.ids_B.tolist(), drawn.logp_B.tolist(), drawn.behaviour_logp_B.tolist())
-        version, done = self._weights[0], []
-        for index, (slot, token, logp, behaviour_logp) in enumerate(zip(slots, *parts)):
-            row = slot.row
-            if row is not None and row.add(token, logp, behaviour_logp, version):
-                self._leave(index)
-                done.append(
-                    (row.ticket, completed(row.ticket, row.request, row.sampled(), time.perf_counter() - row.since))
-                )
+        places = [(one.slot, one.first + k) for one in asked for k in range(len(one.draft) + 1)]
+        uniforms = [one.row.uniforms[one.row.drawn + k] for one in asked for k in range(len(one.draft) + 1)]
+        slot_M, place_M = torch.tensor(places, device=self._device).T
+        uniform_M = torch.tensor(uniforms, dtype=torch.float64, device=self._device)
+        drawn = draw(logits_NV[place_M], uniform_M, self._rules.rows(slot_M))
+        tokens = zip(drawn.ids_B.tolist(), drawn.logp_B.tolist(), drawn.behaviour_logp_B.tolist())
+        version, done = self._weights[0], list[tuple[int, Completion]]()
+        for slot, row, _, draft in asked:
+            known, mine = len(row.ids), list(islice(tokens, len(draft) + 1))
+            ended = row.follow(draft, mine, version)
+            self._slots[slot].ids += row.ids[known:-1]
+            self.accepted_tokens += len(row.ids) - known - 1
+            self._drafts.learn(row.ids, known)
+            if ended:
+                self._leave(slot)
+                seconds = time.perf_counter() - row.since
+                done.append((row.ticket, completed(row.ticket, row.request, row.sampled(), seconds)))
         return sorted(done, key=lambda pair: pair[0])
 
     # --- slots -----------------------------------------------------------------------------------------------------

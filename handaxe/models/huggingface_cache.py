@@ -9,14 +9,14 @@ K width of a head.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 from torch import Tensor
-from torch.nn import functional as F
 
 from handaxe.models.decoder import Decoder
+from handaxe.models.huggingface_attention import attend_read, attend_written
 from handaxe.networks import Copying, Reading
 
 if TYPE_CHECKING:
@@ -112,6 +112,7 @@ class PretrainedSlots:
         from transformers import Cache
 
         self._model, self._max_length, self._decoder = model, max_length, decoder
+        self.several = decoder is not None
         self._layers: list[_Layer] = []
         self._cache: Any = Cache(layer_class_to_replicate=self._layer)  # type: ignore[arg-type]
         self._weight = model.module.get_input_embeddings().weight
@@ -155,11 +156,12 @@ class PretrainedSlots:
         hidden_RTD = self._run(ids_RT, position_RT.clamp(max=self._max_length - 1), plan)
         return self._model.head(hidden_RTD[torch.arange(len(rows), device=device), length_R - 1])
 
-    def write(self, ids: Sequence[int], before: Sequence[int], positions: Sequence[int]) -> Tensor:
-        """Logits [S, V] after one more token in each of the first S slots; one whose position is -1 stays as it is."""
+    def write(self, tokens: Sequence[Sequence[int]], before: Sequence[int], positions: Sequence[int]) -> Tensor:
+        """Logits [N, V] after the next tokens in each of the first S slots; one whose position is -1 stays as it is."""
         del before
         if self._decoder is not None:
-            return self._directly(self._decoder, ids, positions, (), ())
+            return self._directly(self._decoder, tokens, positions, (), ())
+        ids = [token for (token,) in tokens]
         device, index_S = self._weight.device, torch.arange(len(ids), device=self._weight.device)
         position_S = torch.tensor(positions, device=device)
         slot_S = torch.where(position_S < 0, self.count, index_S)
@@ -170,17 +172,17 @@ class PretrainedSlots:
 
     def step(
         self,
-        ids: Sequence[int],
+        tokens: Sequence[Sequence[int]],
         before: Sequence[int],
         positions: Sequence[int],
         rows: Sequence[Reading],
         copies: Sequence[Copying],
     ) -> tuple[Tensor | None, Tensor | None]:
         """What `write` gives for the first three and `read` for the others; called directly, in one forward."""
-        if self._decoder is not None and ids and rows:
-            written_SV, read_RV = self._directly(self._decoder, ids, positions, rows, copies).tensor_split([len(ids)])
-            return written_SV, read_RV
-        return self.write(ids, before, positions) if ids else None, self.read(rows, copies) if rows else None
+        if self._decoder is not None and tokens and rows:
+            logits_NV = self._directly(self._decoder, tokens, positions, rows, copies)
+            return logits_NV[: -len(rows)], logits_NV[-len(rows) :]
+        return self.write(tokens, before, positions) if tokens else None, self.read(rows, copies) if rows else None
 
     def _run(self, ids_RT: Tensor, position_RT: Tensor, plan: _Plan) -> Tensor:
         later = torch.arange(plan.used, device=position_RT.device) > position_RT[:, None, :, None]
@@ -195,16 +197,18 @@ class PretrainedSlots:
     def _directly(
         self,
         decoder: Decoder,
-        ids: Sequence[int],
+        written: Sequence[Sequence[int]],
         positions: Sequence[int],
         rows: Sequence[Reading],
         copies: Sequence[Copying],
     ) -> Tensor:
-        """Logits [S + R, V] of what `write` and what `read` is given."""
-        tokens = list(ids)
-        slots = [self.count if position < 0 else slot for slot, position in enumerate(positions)]
-        places = [max(position, 0) for position in positions]
-        ends = list(range(len(ids)))
+        """Logits [N + R, V] of what `write` and what `read` is given."""
+        tokens, slots, places = list[int](), list[int](), list[int]()
+        for slot, (ids, position) in enumerate(zip(written, positions)):
+            tokens += ids
+            slots += [self.count if position < 0 else slot] * len(ids)
+            places += range(max(position, 0), max(position, 0) + len(ids))
+        ends = list(range(len(tokens)))
         for row in rows:
             tokens += row.ids[row.start :]
             slots += [row.slot] * (len(row.ids) - row.start)
@@ -213,15 +217,15 @@ class PretrainedSlots:
         ids_N, slot_N, position_N = torch.tensor([tokens, slots, places], device=self._weight.device)
         head_H = torch.arange(self._heads, device=slot_N.device)
         at_N = ((slot_N[:, None] * self._heads + head_H) * self.length + position_N[:, None]).flatten()
-        written = _attend_written(position_N[: len(ids)], max(positions, default=-1) + 1, self._weight.dtype)
-        read = [_attend_read(row, end, slot_N.device) for row, end in zip(rows, ends[len(ids) :])]
+        written_part = attend_written([*map(len, written)], positions, self._weight)
+        read = [attend_read(row, end, slot_N.device) for row, end in zip(rows, ends[-len(rows) :])]
 
         def attend(index: int, q_NHK: Tensor, k_NHK: Tensor, v_NHK: Tensor) -> Tensor:
             if index == len(self._layers):
                 self._layer()
             layer = self._layers[index]
             layer.lay(at_N, k_NHK, v_NHK, copies)
-            parts = [one(q_NHK, *layer.stored) for one in (written, *read)]
+            parts = [one(q_NHK, *layer.stored) for one in (written_part, *read)]
             return torch.cat(parts) if rows else parts[0]
 
         hidden_ND = decoder.hidden(ids_N, position_N, attend)
@@ -236,42 +240,6 @@ class PretrainedSlots:
         every = [stored for layer in self._layers for stored in layer.stored]
         for stored, part in zip(every, parts, strict=True):
             stored[slot, :, start : start + part.shape[1]] = part
-
-
-def _attend_written(position_S: Tensor, used: int, dtype: torch.dtype) -> Callable[[Tensor, Tensor, Tensor], Tensor]:
-    """Attention of one token in each of the first S slots."""
-    count, later_S11U = len(position_S), torch.arange(used, device=position_S.device) > position_S[:, None, None, None]
-    mask_S11U = torch.zeros_like(later_S11U, dtype=dtype).masked_fill_(later_S11U, -torch.inf)
-
-    def attend(q_NHK: Tensor, keys: Tensor, values: Tensor) -> Tensor:
-        if not count:
-            return q_NHK[:0]
-        # The queries that share a key-value head stand where a row's tokens would.
-        q = q_NHK[:count].reshape(count, keys.shape[1], -1, keys.shape[3])
-        out = F.scaled_dot_product_attention(q, keys[:count, :, :used], values[:count, :, :used], attn_mask=mask_S11U)
-        return out.reshape(count, -1, keys.shape[3])
-
-    return attend
-
-
-def _attend_read(row: Reading, end: int, device: torch.device) -> Callable[[Tensor, Tensor, Tensor], Tensor]:
-    """Attention of the new tokens of a row, of which `end` is the last, to all of it."""
-    length, new = len(row.ids), len(row.ids) - row.start
-    mask = None
-    if 1 < new < length:
-        place_U = torch.arange(length, device=device)
-        mask = place_U <= place_U[row.start :, None]
-
-    def attend(q_NHK: Tensor, keys: Tensor, values: Tensor) -> Tensor:
-        q_1HTK = q_NHK[end + 1 - new : end + 1].transpose(0, 1)[None]
-        keys, values = keys[row.slot, None, :, :length], values[row.slot, None, :, :length]
-        shared = keys.shape[1] != q_1HTK.shape[1]
-        out_1HTK = F.scaled_dot_product_attention(
-            q_1HTK, keys, values, attn_mask=mask, is_causal=new == length, enable_gqa=shared
-        )
-        return out_1HTK[0].transpose(0, 1)
-
-    return attend
 
 
 @torch.no_grad()
@@ -290,11 +258,12 @@ def fits(model: Trunk, max_length: int, rounding: float, decoder: Decoder | None
         cache = PretrainedSlots(model, max_length, decoder)
         cache.reserve(2, len(ids))
         cache.read([Reading(0, ids[:3], 0), Reading(1, ids[:1], 0)], [])
-        read_RV = cache.read([Reading(1, ids[:-1], 1)], [])
-        written_SV = cache.write([0, ids[-1]], [0, ids[-2]], [-1, len(ids) - 1])
+        read_RV = cache.read([Reading(1, ids[:-2], 1)], [])
+        ends = [[token] for token in ids[-2:]] if not cache.several else [ids[-2:]]
+        parts = [cache.write([[0], end], [0, 0], [-1, len(ids) - 2 + k])[1:] for k, end in enumerate(ends)]
     except (TypeError, ValueError, RuntimeError, IndexError, NotImplementedError, AttributeError, AssertionError):
         return False
     ids_1T = torch.tensor([ids], device=read_RV.device)
     want_TV = model.head(model.hidden(ids_1T, torch.ones_like(ids_1T, dtype=torch.bool)))[0]
-    gap = torch.maximum((read_RV[0] - want_TV[-2]).abs().max(), (written_SV[1] - want_TV[-1]).abs().max())
+    gap = (torch.cat([read_RV, *parts]) - want_TV[-3:]).abs().max()
     return bool(gap <= rounding * want_TV.abs().max())

@@ -54,6 +54,7 @@ class TinySlots:
     """
 
     multiple = ROWS
+    several = False
 
     def __init__(self, net: TinyNet, *, exact: bool = True):
         self.exact = exact
@@ -145,11 +146,11 @@ class TinySlots:
 
     # --- writing ---------------------------------------------------------------------------------------------------
 
-    def write(self, ids: Sequence[int], before: Sequence[int], positions: Sequence[int]) -> Tensor:
-        """Logits [S, V] after one more token in each of the first S slots (rounded up to a multiple of 8); a slot whose
-        position is -1 stays as it is, its logits mean nothing."""
-        padding = -len(ids) % ROWS
-        ids, before = [*ids, *[0] * padding], [*before, *[-1] * padding]
+    def write(self, tokens: Sequence[Sequence[int]], before: Sequence[int], positions: Sequence[int]) -> Tensor:
+        """Logits [S, V] after one more token in each of the first S slots; a slot whose position is -1 stays as it is,
+        its logits mean nothing."""
+        padding = -len(tokens) % ROWS
+        ids, before = [*(token for (token,) in tokens), *[0] * padding], [*before, *[-1] * padding]
         positions = [*positions, *[-1] * padding]
         slots = [self._slots if position < 0 else slot for slot, position in enumerate(positions)]
         blocks = _blocks(positions, self._least)
@@ -171,18 +172,18 @@ class TinySlots:
                 torch.bmm(weights.view(-1, 1, used), values[part, :used], out=flat_out[part])
             return out
 
-        return self._head(self._run(ids, before, positions, attend))
+        return self._head(self._run(ids, before, positions, attend))[: len(tokens)]
 
     def step(
         self,
-        ids: Sequence[int],
+        tokens: Sequence[Sequence[int]],
         before: Sequence[int],
         positions: Sequence[int],
         rows: Sequence[Reading],
         copies: Sequence[Copying],
     ) -> tuple[Tensor | None, Tensor | None]:
         """What `write` gives for the first three and `read` for the others, one after the other."""
-        return self.write(ids, before, positions) if ids else None, self.read(rows, copies) if rows else None
+        return self.write(tokens, before, positions) if tokens else None, self.read(rows, copies) if rows else None
 
     # --- the network, token by token -------------------------------------------------------------------------------
 

@@ -1,5 +1,5 @@
 from handaxe.engines.prefixes import Prefixes
-from handaxe.engines.rows import LiveRow, Slot, admit
+from handaxe.engines.rows import LiveRow, Slot, admit, asked
 from handaxe.records import Sampling
 from handaxe.slots import Partial, Sample
 
@@ -20,6 +20,29 @@ def test_a_row_counts_on_from_what_was_begun():
     assert begun.sampled() == Partial([5, 6], [-1.0, -2.0], [-0.5, -1.5], [3, 4])
     assert begun.add(9, -1.0, -1.0, 4)
     assert [whole.add(1, 0.0, 0.0, 0) for _ in range(4)] == [False, False, False, True]
+
+
+def test_a_row_follows_its_draft_up_to_where_it_was_wrong():
+    drawn = [(5, -1.0, -1.0), (6, -2.0, -1.5), (7, -3.0, -3.0)]
+    wrong, right, ended = row([1, 2]), row([1, 2]), row([1, 2])
+    assert not wrong.follow([5, 8], drawn, 3) and wrong.ids == [1, 2, 5, 6] and wrong.drawn == 2
+    assert not right.follow([5, 6], drawn, 3) and right.sampled().version == [3, 3, 3]
+    assert right.sampled().logp == [-1.0, -2.0, -3.0] and right.sampled().behaviour_logp == [-1.0, -1.5, -3.0]
+    assert not ended.follow([], drawn[:1], 3) and ended.ids == [1, 2, 5]
+    assert ended.follow([9, 6], [(9, -1.0, -1.0), *drawn[:2]], 3) and ended.ids == [1, 2, 5, 9]
+    assert right.follow([3], [(3, 0.0, 0.0), (4, 0.0, 0.0)], 3) and right.drawn == 4
+
+
+def test_every_row_finds_its_logits():
+    old, other, new = row([1], 0), row([2], 1), row([3], 2)
+    slots = [Slot([], old), Slot([], new), Slot([], other), Slot([], row([4], 3))]
+    found = asked([[1, 7, 8], [0], [2]], [old, None, other], slots, [(1, 0), (3, 0)])
+    assert [(one.slot, one.row.ticket, one.first, list(one.draft)) for one in found] == [
+        (0, 0, 0, [7, 8]),
+        (2, 1, 4, []),
+        (1, 2, 5, []),
+        (3, 3, 5, []),
+    ]
 
 
 def test_shared_tokens_are_read_once_and_copied():

@@ -70,15 +70,37 @@ def test_reading_and_writing_say_what_the_model_says(family):
     read_RV = cache.read([Reading(3, row, 4), Reading(2, other, 2)], [Copying(3, 2, 0, 2)])
     torch.testing.assert_close(read_RV[0], whole(made, row)[-1], rtol=0, atol=1e-12)
     torch.testing.assert_close(read_RV[1], whole(made, other)[-1], rtol=0, atol=1e-12)
-    logits_SV = cache.write([20, 0, 21, 22], [8, -1, 12, 11], [4, -1, 3, 7])
+    logits_SV = cache.write([[20], [0], [21], [22]], [8, -1, 12, 11], [4, -1, 3, 7])
     for slot, ids in {0: [*row[:4], 20], 2: [*other, 21], 3: [*row, 22]}.items():
         torch.testing.assert_close(logits_SV[slot], whole(made, ids)[-1], rtol=0, atol=1e-12)
-    written_SV, read_RV = cache.step([0, 30], [0, 3], [-1, 1], [Reading(0, row, 4), Reading(2, other, 1)], [])
+    written_SV, read_RV = cache.step([[0], [30]], [0, 3], [-1, 1], [Reading(0, row, 4), Reading(2, other, 1)], [])
     for logits_V, ids in zip((written_SV[1], *read_RV), ([3, 30], row, other), strict=True):
         torch.testing.assert_close(logits_V, whole(made, ids)[-1], rtol=0, atol=1e-12)
-    assert cache.step([0, 31], [0, 30], [-1, 2], [], [])[1] is None and cache.step([], [], [], [], []) == (None, None)
+    assert cache.step([[0], [31]], [0, 30], [-1, 2], [], [])[1] is None and cache.step([], [], [], [], []) == (
+        None,
+        None,
+    )
     assert cache.step([], [], [], [Reading(0, row, 6)], [])[0] is None
     assert cache.token_bytes == sum(part.numel() for part in cache.take(0, 0, 1)) * 8
+
+
+@pytest.mark.parametrize("family", ["llama", "qwen2"])
+@torch.inference_mode()
+def test_several_tokens_of_a_slot_in_one_forward(family):
+    made, row, other, read = model(family), [5, 6, 7, 8], [9, 10], [4, 3, 2]
+    cache = made.slots()
+    assert cache.several and not model("gpt2").slots().several
+    cache.reserve(4, 8)
+    cache.read([Reading(0, row, 0), Reading(2, other, 0)], [])
+    ids = [[20, 21, 22], [0], [23]]
+    written_NV, read_RV = cache.step(ids, [8, -1, 10], [4, -1, 2], [Reading(3, read, 0)], [])
+    torch.testing.assert_close(written_NV[:3], whole(made, [*row, 20, 21, 22])[4:], rtol=0, atol=1e-12)
+    torch.testing.assert_close(written_NV[4], whole(made, [*other, 23])[-1], rtol=0, atol=1e-12)
+    torch.testing.assert_close(read_RV[0], whole(made, read)[-1], rtol=0, atol=1e-12)
+    # The second and third were wrong: what comes next goes over them.
+    written_NV = cache.write([[30, 31], [0], [24, 25]], [20, -1, 23], [5, -1, 3])
+    torch.testing.assert_close(written_NV[:2], whole(made, [*row, 20, 30, 31])[5:], rtol=0, atol=1e-12)
+    torch.testing.assert_close(written_NV[3:], whole(made, [*other, 23, 24, 25])[3:], rtol=0, atol=1e-12)
 
 
 @pytest.mark.parametrize("family", ["mistral", "bloom"])

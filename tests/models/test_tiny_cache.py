@@ -24,7 +24,7 @@ def whole(made, ids):
 def write(cache, tokens):
     """One more token for each {slot: row}, -1 elsewhere."""
     span = range(max(tokens) + 1)
-    ids = [tokens[s][-1] if s in tokens else 0 for s in span]
+    ids = [tokens[s][-1:] if s in tokens else [0] for s in span]
     before = [tokens[s][-2] if s in tokens else -1 for s in span]
     return cache.write(ids, before, [len(tokens[s]) - 1 if s in tokens else -1 for s in span])
 
@@ -70,7 +70,7 @@ def test_a_step_writes_and_reads():
     cache = made.slots()
     cache.reserve(8, 16)
     cache.read([Reading(0, row[:4], 0)], [])
-    written_SV, read_RV = cache.step([row[4]], [row[3]], [4], [Reading(3, other, 0)], [])
+    written_SV, read_RV = cache.step([[row[4]]], [row[3]], [4], [Reading(3, other, 0)], [])
     for logits_V, ids in zip((written_SV[0], read_RV[0]), (row, other)):
         torch.testing.assert_close(logits_V, whole(made, ids)[-1], rtol=0, atol=1e-12)
     assert cache.step([], [], [], [], []) == (None, None)
