@@ -99,9 +99,10 @@ def main() -> None:
         return Record(paced, next(number) % setting["rollouts"], setting)
 
     tools = [record] if setting["turns"] else []
+    drafts = {"draft_tokens": setting["draft_tokens"]} if "draft_tokens" in setting else {}
     print(json.dumps({"ready": True}), flush=True)
     train(
-        engine=LocalEngine(loaded.model, max_rows=setting["rollouts"]),
+        engine=LocalEngine(loaded.model, max_rows=setting["rollouts"], **drafts),
         format=loaded.format,
         env=tool_chat(tools),
         tasks=paced,

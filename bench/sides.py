@@ -7,7 +7,8 @@ the setting, read {"ready": true}, then write "go" and read {"seconds": ...} for
 so that a machine that drifts drifts for all; the first step of each is not counted. Two of these may run at a time,
 each held to a core (`taskset --cpu-list 0`) and with --append and the same --out: the result says so.
 
-Where tools wait, a third process takes the steps of handaxe without waits: with the longest waiting of one rollout,
+In the two tables without waits a third process takes the steps of handaxe that decodes token by token. Where tools
+wait, a third process takes the steps of handaxe without waits: with the longest waiting of one rollout,
 which is written down too, they give the bound: what a step takes in which nobody waits for another one's tool, and
 nothing is computed meanwhile.
 """
@@ -115,6 +116,8 @@ def measure(case: dict[str, Any], options: argparse.Namespace) -> dict[str, Any]
             sides["trl"] = Side(options.trl_python, "side_trl.py", setting)
             if any(seconds):
                 sides["handaxe, no waits"] = Side(sys.executable, "side_handaxe.py", setting | {"waits": [0.0]})
+            elif case["bench"] != "latency":
+                sides["handaxe, no drafts"] = Side(sys.executable, "side_handaxe.py", setting | {"draft_tokens": 0})
             for _ in range(rounds + 1):
                 for name, side in sides.items():
                     taken.setdefault(name, []).append(side.ask("go"))

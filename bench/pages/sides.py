@@ -11,6 +11,8 @@ One step of GRPO with the same 0.9M-parameter Llama, questions, sampling, learni
 tools and update included: `handaxe.training.loop.train` and TRL's `GRPOTrainer(tools=...)`; threads of torch on each
 side: {threads}. The policy was trained to make a call at every turn, with a number that it draws, and every rollout
 gets an answer of its own: both sides sample and read equally many tokens, and siblings share little but their prompt.
+Its turns repeat each other's words, as turns of a policy that calls tools do; `LocalEngine` drafts by that
+(docs/driver.md), TRL as it comes does not, so what decoding token by token takes stands beside it in tables 2 and 6.
 Group size 8. Command: `make bench BENCH=--long`, or `python bench/sides.py` with the arguments it lists. {pinned}
 """
 PINNED = """Cases were
@@ -19,6 +21,8 @@ measured two at a time, each with all of its processes held to a core of its own
 """
 WAITS = ["0ms", "50ms", "250ms", "heavy"]
 LATENCY_HEAD = ["a call takes", "rollouts", "turns", "rounds", "bound, s", "handaxe, s", "of bound", "TRL, s", "x"]
+PLAIN_HEAD = ["rollouts", "turns", "rounds", "handaxe, s", "of it the update, s"]
+PLAIN_HEAD += ["without drafts, s", "TRL, s", "TRL / handaxe"]
 BOUND = (
     "the step of handaxe without waits, measured in the same run, plus the longest waiting of one rollout. A step that "
     "computes while others wait can fall below it. "
@@ -44,8 +48,7 @@ def section(found: dict[str, Any]) -> str:
     ):
         chosen = [one for one in cases if one["bench"] == bench]
         if chosen:
-            head = ["rollouts", "turns", "rounds", "handaxe, s", "of it the update, s", "TRL, s", "TRL / handaxe"]
-            parts.append(f"### {title}\n\n" + table(head, [plain_row(one) for one in chosen]))
+            parts.append(f"### {title}\n\n" + table(PLAIN_HEAD, [plain_row(one) for one in chosen]))
             judged = [ratio(one) >= least for one in chosen if one["turns"] in (0, 8)]
             parts.append(f"Goal: {goal}: {verdict(*judged)}.\n")
     remarks = [
@@ -106,7 +109,8 @@ def plain_row(case: dict[str, Any]) -> list[str]:
     seconds = case["seconds"]
     sizes = [str(case["rollouts"]), str(case["turns"]), str(case["rounds"])]
     update = f"{case['last']['handaxe']['seconds/update']:.2f}"
-    return [*sizes, spread(seconds["handaxe"]), update, spread(seconds["trl"]), f"{ratio(case):.2f}"]
+    without = spread(seconds["handaxe, no drafts"]) if "handaxe, no drafts" in seconds else "-"
+    return [*sizes, spread(seconds["handaxe"]), update, without, spread(seconds["trl"]), f"{ratio(case):.2f}"]
 
 
 def plot(latency: list[dict[str, Any]]) -> None:

@@ -80,7 +80,7 @@ class LocalEngine:
         clip_norm: float = 1.0,
         max_rows: int = 256,
         kept_tokens: int = 32768,
-        draft_tokens: int = 8,
+        draft_tokens: int = 16,
         micro_batch_rows: int = 64,
         packing: Packing = "tree",
         pack_tokens: int = 1024,
