@@ -21,7 +21,7 @@ measured two at a time, each with all of its processes held to a core of its own
 """
 WAITS = ["0ms", "50ms", "250ms", "heavy"]
 LATENCY_HEAD = ["a call takes", "rollouts", "turns", "rounds", "bound, s", "handaxe, s", "of bound", "TRL, s", "x"]
-PLAIN_HEAD = ["rollouts", "turns", "rounds", "handaxe, s", "of it the update, s"]
+PLAIN_HEAD = ["rollouts", "turns", "rounds", "handaxe, s", "the update of the last, s"]
 PLAIN_HEAD += ["without drafts, s", "TRL, s", "TRL / handaxe"]
 BOUND = (
     "the step of handaxe without waits, measured in the same run, plus the longest waiting of one rollout. A step that "

@@ -56,8 +56,8 @@ class LocalEngine:
         kept_tokens: tokens whose keys and values a stream keeps besides those of the rows at work, to go on from when a
             request begins alike; 0 keeps none. A token takes 2 * layers * key-value heads * head width numbers: the
             default is 134 MB for the tiny model and 1.5 GB for SmolLM2-135M, both in float32.
-        draft_tokens: most tokens that are read ahead in the hope that they are drawn next (`engines.drafts`); the same
-            are drawn, up to float rounding. 0 decodes one token a forward, as is always done with the tiny model.
+        draft_tokens: most tokens that are read ahead of a row in the hope that they are drawn next (`engines.drafts`);
+            the same are drawn, up to float rounding. 0 decodes one token a forward; so does the tiny model always.
         micro_batch_rows: rows that `forward` reads at a time. `forward_backward` reads the batch it is given whole,
             since a loss may couple its rows: split the batch to bound its memory.
         packing: "tree" computes each distinct prefix of a batch once, and no padding; "rows" reads padded rows. The

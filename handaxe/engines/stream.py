@@ -26,6 +26,8 @@ from handaxe.slots import Completion, Partial, Sample
 
 __all__ = ["SlotStream"]
 
+DRAFTED = 2**25
+"""Most logits of all drafts of a forward: 134 MB in float32, and four times that again while they are drawn from."""
 SPARSE = 0.75
 """Share of live slots among those computed below which the last rows move into gaps before them."""
 
@@ -174,9 +176,10 @@ class SlotStream:
         ids, before, positions = list[list[int]](), list[int](), list[int]()
         if not live:
             return ids, before, positions
+        most = DRAFTED // (self._model.vocab_size * len(live))
         for slot in self._slots[: live[-1] + 1]:
             row = slot.row
-            draft = [] if row is None else self._drafts.draft(row.ids, len(row.uniforms) - row.drawn - 1)
+            draft = [] if row is None else self._drafts.draft(row.ids, min(most, len(row.uniforms) - row.drawn - 1))
             ids.append([0] if row is None else [row.ids[-1], *draft])
             before.append(-1 if row is None else row.ids[-2])
             positions.append(-1 if row is None else len(slot.ids))
@@ -203,17 +206,17 @@ class SlotStream:
         self.reused_tokens += plan.reused
         return plan
 
-    def _draw(self, logits_NV: Tensor, asked: Sequence[Asked]) -> list[tuple[int, Completion]]:
+    def _draw(self, logits_NV: Tensor, rows: Sequence[Asked]) -> list[tuple[int, Completion]]:
         """Every row's next token, and those after it as long as its draft was right; the rows that ended."""
         assert self._rules is not None
-        places = [(one.slot, one.first + k) for one in asked for k in range(len(one.draft) + 1)]
-        uniforms = [one.row.uniforms[one.row.drawn + k] for one in asked for k in range(len(one.draft) + 1)]
+        places = [(one.slot, one.first + k) for one in rows for k in range(len(one.draft) + 1)]
+        uniforms = [one.row.uniforms[one.row.drawn + k] for one in rows for k in range(len(one.draft) + 1)]
         slot_M, place_M = torch.tensor(places, device=self._device).T
         uniform_M = torch.tensor(uniforms, dtype=torch.float64, device=self._device)
         drawn = draw(logits_NV[place_M], uniform_M, self._rules.rows(slot_M))
         tokens = zip(drawn.ids_B.tolist(), drawn.logp_B.tolist(), drawn.behaviour_logp_B.tolist())
         version, done = self._weights[0], list[tuple[int, Completion]]()
-        for slot, row, _, draft in asked:
+        for slot, row, _, draft in rows:
             known, mine = len(row.ids), list(islice(tokens, len(draft) + 1))
             ended = row.follow(draft, mine, version)
             self._slots[slot].ids += row.ids[known:-1]

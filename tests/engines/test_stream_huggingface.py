@@ -106,6 +106,22 @@ def test_right_drafts_bring_all_tokens_at_once(monkeypatch):
     assert polls == 2 and stream.drafted_tokens == stream.accepted_tokens == 28
 
 
+def test_all_rows_together_draft_no_more_logits_than_fit(monkeypatch):
+    monkeypatch.setattr("handaxe.engines.stream.DRAFTED", 3 * VOCABULARY * 2)
+    monkeypatch.setattr(Drafts, "draft", lambda drafts, ids, most: [5] * most)
+    running = engine().stream()
+    for seed in range(3):
+        running.submit(Sample([3, 4, seed], Sampling(max_tokens=30), seed, frozenset()))
+    running.poll()
+    assert running.drafted_tokens == 0
+    running.poll()
+    assert running.drafted_tokens == 3 * 2
+    for ticket in (0, 1):
+        running.interrupt(ticket)
+    running.poll()
+    assert running.drafted_tokens == 3 * 2 + 6
+
+
 @pytest.mark.parametrize("max_rows", [2, 8])
 def test_later_turns_and_siblings_go_on_from_keys_that_drafts_left(max_rows):
     """Histories of several turns: as without drafts, and nothing is read twice."""
