@@ -115,7 +115,7 @@ class SlotCache(Protocol):
         """Logits [R, V] after each row, all of them read at once. The copies are carried out in their order."""
         ...
 
-    def write(self, ids: List[List[int]], before: List[int], positions: List[int]) -> torch.Tensor:
+    def write(self, tokens: List[List[int]], before: List[int], positions: List[int]) -> torch.Tensor:
         """Logits [N, V] after each of the next tokens in each of the first S slots, slot after slot: their ids, the id
         before them, and where the first goes. A position of -1 leaves a slot alone; the logits after the one id that
         stands for it mean nothing."""
@@ -123,7 +123,7 @@ class SlotCache(Protocol):
 
     def step(
         self,
-        ids: List[List[int]],
+        tokens: List[List[int]],
         before: List[int],
         positions: List[int],
         rows: List[Reading],

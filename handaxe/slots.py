@@ -233,7 +233,7 @@ class Stream(Protocol):
         ...
 
     def poll(self, wait: float = 0.0) -> list[tuple[int, Completion]]:
-        """Write one more token for every request that is in, and hand over those that ended, in order of ticket. One
+        """Write a token or more for every request that is in, and hand over those that ended, in order of ticket. One
         that samples elsewhere waits up to `wait` seconds for that; a request that fails there ends as the error."""
         ...
 

@@ -2,8 +2,9 @@
 they decide how many tokens one forward brings, not which.
 
 The turns of a tool-using policy repeat each other: the syntax of a call, the names of tools and arguments, the words
-around an answer. Reading a draft of several tokens takes little longer than decoding one; and since every token is
-drawn with a uniform number of its own, what is drawn after a right draft is what decoding would have drawn.
+around an answer. With few rows at a time, reading a draft of several tokens takes little longer than decoding one; and
+since every token is drawn with a uniform number of its own, what is drawn after a right draft is what decoding would
+have drawn.
 """
 
 from __future__ import annotations

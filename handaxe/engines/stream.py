@@ -27,7 +27,7 @@ from handaxe.slots import Completion, Partial, Sample
 __all__ = ["SlotStream"]
 
 DRAFTED = 2**25
-"""Most logits of all drafts of a forward: 134 MB in float32, and four times that again while they are drawn from."""
+"""Most logits of all drafts of a forward: 134 MB in float32, besides what drawing makes of them."""
 SPARSE = 0.75
 """Share of live slots among those computed below which the last rows move into gaps before them."""
 
@@ -130,7 +130,7 @@ class SlotStream:
             del self._cache
         self._closed = True
 
-    # --- one token more --------------------------------------------------------------------------------------------
+    # --- what comes next ---------------------------------------------------------------------------------------------
 
     def poll(self, wait: float = 0.0) -> list[tuple[int, Completion]]:
         """One token or more for every row that is in; (ticket, completion) of those that ended, in order of ticket.
@@ -152,7 +152,8 @@ class SlotStream:
                 self._keep(index)
             if joining.logits:
                 self._set_rules()
-            logits_NV = torch.cat([part for part in parts if part is not None])
+            there = [part for part in parts if part is not None]
+            logits_NV = torch.cat(there) if len(there) > 1 else there[0]
             return self._draw(logits_NV, asked(ids, writing, self._slots, joining.logits))
 
     def _mark(self) -> tuple[int, int]:

@@ -16,8 +16,8 @@ def fewer_collections(live: int) -> Iterator[None]:
     """Raise the thresholds of automatic collection while this many rollouts are live, for as long as it lasts.
 
     The first becomes 50 objects a live rollout and at least 50,000, the others 20; what is higher stays, and what was
-    switched off stays off. With ten thousand live rollouts the usual 700 objects about double the time of a turn of
-    `linear`: records are made by the thousand and none of them is garbage.
+    switched off stays off. With ten thousand live rollouts the usual 700 objects cost about as much as all the rest of
+    a turn of `linear`: records are made by the thousand and none of them is garbage.
 
     Idea: a collection walks all that is alive, so one is worth its price only once as much is new.
 

@@ -76,10 +76,8 @@ def test_reading_and_writing_say_what_the_model_says(family):
     written_SV, read_RV = cache.step([[0], [30]], [0, 3], [-1, 1], [Reading(0, row, 4), Reading(2, other, 1)], [])
     for logits_V, ids in zip((written_SV[1], *read_RV), ([3, 30], row, other), strict=True):
         torch.testing.assert_close(logits_V, whole(made, ids)[-1], rtol=0, atol=1e-12)
-    assert cache.step([[0], [31]], [0, 30], [-1, 2], [], [])[1] is None and cache.step([], [], [], [], []) == (
-        None,
-        None,
-    )
+    assert cache.step([[0], [31]], [0, 30], [-1, 2], [], [])[1] is None
+    assert cache.step([], [], [], [], []) == (None, None)
     assert cache.step([], [], [], [Reading(0, row, 6)], [])[0] is None
     assert cache.token_bytes == sum(part.numel() for part in cache.take(0, 0, 1)) * 8
 
