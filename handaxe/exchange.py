@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from collections.abc import Sequence as List
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -17,12 +16,14 @@ __all__ = ["Act", "Attempt", "Completion", "EnvReply", "Partial", "Rendered", "S
 
 class EnvReply(NamedTuple):
     """What an environment says to one turn: messages for the policy, the tool replies among them, and whether it
-    is over. `ending` None with `done` True means completed."""
+    is over. `ending` None with `done` True means completed. `facts` (JSON) describe the state that the turn left; they
+    are kept with the turn and never read by the policy."""
 
     messages: tuple[Message, ...] = ()
     replies: tuple[ToolReply, ...] = ()
     done: bool = False
     ending: Ending | None = None
+    facts: Mapping[str, Any] = {}
 
 
 class Rendered(NamedTuple):
@@ -63,7 +64,7 @@ class Sample(NamedTuple):
     count from the turn's first token.
     """
 
-    ids: List[int]
+    ids: Sequence[int]
     sampling: Sampling
     seed: int
     stop: frozenset[int]
@@ -105,14 +106,16 @@ class Stopped(Exception):
     `partial` what was sampled of the turn, one that waits for a Spawn in `spawned` what its plans returned. It returns
     what it has, ended as truncated for "stopped"; it may yield Work to clean up, nothing else."""
 
-    def __init__(self, partial: Partial | None = None, spawned: List[list[Trajectory]] = ()):
+    def __init__(self, partial: Partial | None = None, spawned: Sequence[list[Trajectory]] = ()):
         super().__init__("the attempt is no longer wanted")
         self.partial, self.spawned = partial, spawned
 
 
 @dataclass(frozen=True)
 class Attempt:
-    """What a rollout strategy is given for one sample of one task. `context` bounds a sequence, in tokens."""
+    """What a rollout strategy is given for one sample of one task. `context` bounds a sequence, in tokens. `step` is
+    the training step it is made for, 0 in an evaluation; it is number `sibling`, from 0, of the `siblings` attempts
+    that were launched for its group."""
 
     task: Task
     env: Callable[[Task], Env]
@@ -122,3 +125,6 @@ class Attempt:
     sample: int
     seed: int
     context: int
+    step: int = 0
+    sibling: int = 0
+    siblings: int = 1

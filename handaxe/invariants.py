@@ -9,7 +9,7 @@ import numpy as np
 from handaxe.errors import RecordError
 
 if TYPE_CHECKING:
-    from handaxe.records import Group, Sequence, Trajectory
+    from handaxe.records import Group, TokenSequence, Trajectory
 
 __all__ = ["check", "check_group"]
 
@@ -67,7 +67,7 @@ def _branch_problems(branch: Trajectory, left: Trajectory) -> list[str]:
     return problems
 
 
-def _sequence_problems(index: int, sequence: Sequence) -> list[str]:
+def _sequence_problems(index: int, sequence: TokenSequence) -> list[str]:
     name, mask, length = f"sequence {index}", sequence.mask, len(sequence.ids)
     arrays = {k: getattr(sequence, k) for k in ("author", "turn", "logp", "behaviour_logp", "version")}
     arrays |= sequence.features

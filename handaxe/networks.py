@@ -5,7 +5,7 @@ Legend: B rows, T tokens, V vocabulary, D hidden width.
 
 from __future__ import annotations
 
-from collections.abc import Sequence as List
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ class PaddedModel(Protocol):
 
     max_length: int
 
-    def prefill(self, rows: List[List[int]], room: int) -> tuple[torch.Tensor, Any]:
+    def prefill(self, rows: Sequence[Sequence[int]], room: int) -> tuple[torch.Tensor, Any]:
         """Logits [B, V] after each row (ragged) and a cache with room for `room` more tokens a row."""
         ...
 
@@ -80,7 +80,7 @@ class Reading(NamedTuple):
     """A row to be read into a slot: `ids` from position 0 on, of which those from `start` on (one at least) are new."""
 
     slot: int
-    ids: List[int]
+    ids: Sequence[int]
     start: int
 
 
@@ -111,11 +111,11 @@ class SlotCache(Protocol):
         """Make room for this many slots and tokens each, and keep what is there."""
         ...
 
-    def read(self, rows: List[Reading], copies: List[Copying]) -> torch.Tensor:
+    def read(self, rows: Sequence[Reading], copies: Sequence[Copying]) -> torch.Tensor:
         """Logits [R, V] after each row, all of them read at once. The copies are carried out in their order."""
         ...
 
-    def write(self, tokens: List[List[int]], before: List[int], positions: List[int]) -> torch.Tensor:
+    def write(self, tokens: Sequence[Sequence[int]], before: Sequence[int], positions: Sequence[int]) -> torch.Tensor:
         """Logits [N, V] after each of the next tokens in each of the first S slots, slot after slot: their ids, the id
         before them, and where the first goes. A position of -1 leaves a slot alone; the logits after the one id that
         stands for it mean nothing."""
@@ -123,11 +123,11 @@ class SlotCache(Protocol):
 
     def step(
         self,
-        tokens: List[List[int]],
-        before: List[int],
-        positions: List[int],
-        rows: List[Reading],
-        copies: List[Copying],
+        tokens: Sequence[Sequence[int]],
+        before: Sequence[int],
+        positions: Sequence[int],
+        rows: Sequence[Reading],
+        copies: Sequence[Copying],
     ) -> tuple[torch.Tensor | None, torch.Tensor | None]:
         """What `write` gives for the first three and `read` for the others, None where there is nothing to do; in one
         forward where that is less work. No row is read into a slot that is written."""
@@ -137,7 +137,7 @@ class SlotCache(Protocol):
         """A copy of the keys and values at [start, stop)."""
         ...
 
-    def put(self, slot: int, start: int, parts: List[torch.Tensor]) -> None:
+    def put(self, slot: int, start: int, parts: Sequence[torch.Tensor]) -> None:
         """Lay down what `take` gave."""
         ...
 

@@ -31,12 +31,13 @@ __all__ = [
     "Ending",
     "Group",
     "Message",
+    "Pair",
     "ParsedTurn",
     "Rated",
     "Sampling",
     "Scores",
-    "Sequence",
     "Task",
+    "TokenSequence",
     "ToolCall",
     "ToolReply",
     "ToolSchema",
@@ -140,7 +141,8 @@ class Turn:
     """One act of the policy: ids [start, stop) of sequence `sequence`, and what came of it.
 
     `finish`: stop (the policy ended its turn), length (cut; calls in it are not executed) or header (it began
-    to write somebody else's turn). `seconds` and `cost` are of sampling; those of tools stand in `replies`.
+    to write somebody else's turn). `seconds` and `cost` are of sampling; those of tools stand in `replies`. `facts` is
+    what the environment said of its state after this turn (JSON); the policy never reads it.
     """
 
     sequence: int
@@ -153,10 +155,11 @@ class Turn:
     replies: tuple[ToolReply, ...] = ()
     seconds: float = 0.0
     cost: float = 0.0
+    facts: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
-class Sequence:
+class TokenSequence:
     """Parallel arrays over the T tokens of one row; see the module's drawing.
 
     logp            [T] float32, log softmax(logits / temperature) over the whole vocabulary; 0 off the mask
@@ -200,13 +203,14 @@ class Branch(NamedTuple):
 @dataclass(frozen=True, eq=False)
 class Trajectory:
     """One attempt at a task. `messages` is the whole conversation; `env` is what the environment reports at the
-    end (JSON), for rewards on state; `seed` is derived from (run, step, task, sample)."""
+    end (JSON), for rewards on state; `seed` is derived from (run, step, task, sample); `notes` is what the rollout
+    strategy says of the attempt (JSON)."""
 
     id: str
     task: Task
     sample: int
     turns: tuple[Turn, ...]
-    sequences: tuple[Sequence, ...]
+    sequences: tuple[TokenSequence, ...]
     ending: Ending
     messages: tuple[Message, ...]
     tools: tuple[ToolSchema, ...] = ()
@@ -214,6 +218,7 @@ class Trajectory:
     branch_of: Branch | None = None
     env: Mapping[str, Any] = field(default_factory=dict)
     seconds: float = 0.0
+    notes: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def calls(self) -> list[ToolCall]:
@@ -281,18 +286,30 @@ class Scores:
 @dataclass(frozen=True, eq=False)
 class Advantages:
     """Per trajectory, per sequence one [T] float64 array, zero wherever the policy did not write. `returns`, where a
-    critic is trained, has the same raggedness and holds the value targets."""
+    critic is trained, has the same raggedness and holds the value targets. `trains` [T] bool: which of the policy's
+    tokens enter loss, terms and denominators; None is all of them."""
 
     tokens: tuple[tuple[np.ndarray, ...], ...]
     returns: tuple[tuple[np.ndarray, ...], ...] | None = None
+    trains: tuple[tuple[np.ndarray, ...], ...] | None = None
 
 
 @dataclass(frozen=True, eq=False)
 class Rated:
     """A group on its way to the batch. `trained` [G] bool: whose tokens enter the loss; the others were scored and
-    counted in statistics, and are left out of loss and denominators."""
+    counted in statistics, and are left out of loss and denominators. `part`: groups of a lower part train in an earlier
+    optimiser step."""
 
     group: Group
     scores: Scores
     advantages: Advantages
     trained: np.ndarray
+    part: int = 0
+
+
+class Pair(NamedTuple):
+    """Two attempts at one task, the better first. `strength` >= 0 is how much better; 0 is a tie."""
+
+    chosen: Trajectory
+    rejected: Trajectory
+    strength: float = 1.0

@@ -9,9 +9,8 @@ Nothing here is registered or looked up by name: import the function you want an
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping
-from collections.abc import Sequence as List
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from collections.abc import Callable, Generator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
 from handaxe.exchange import Act, Attempt, Completion, EnvReply, Partial, Rendered, Sample, Spawn, Stopped, Work
 from handaxe.networks import AdapterModel, Model
@@ -19,8 +18,10 @@ from handaxe.records import (
     Advantages,
     Group,
     Message,
+    Pair,
     ParsedTurn,
     Rated,
+    Sampling,
     Scores,
     Task,
     ToolSchema,
@@ -50,8 +51,10 @@ __all__ = [
     "EnvFactory",
     "EnvReply",
     "Judge",
+    "Learner",
     "Loss",
     "Model",
+    "Pairs",
     "Partial",
     "Rendered",
     "Reward",
@@ -59,8 +62,12 @@ __all__ = [
     "RolloutPlan",
     "Sample",
     "Selector",
+    "Shape",
     "Shaper",
+    "Site",
+    "Source",
     "Spawn",
+    "Stage",
     "Stateful",
     "Stopped",
     "Stream",
@@ -92,7 +99,7 @@ class Curriculum(Protocol):
         """The `count` tasks of this step."""
         ...
 
-    def observe(self, groups: List[Rated]) -> None:
+    def observe(self, groups: Sequence[Rated]) -> None:
         """What came of them, before selection."""
         ...
 
@@ -155,26 +162,26 @@ class ChatFormat(Protocol):
     header_ids: frozenset[int]
     """Ids that begin somebody else's turn; sampling one ends the turn with finish="header"."""
 
-    def start(self, messages: List[Message], tools: List[ToolSchema]) -> Rendered:
+    def start(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> Rendered:
         """The whole opening, up to and including what precedes the policy's first token."""
         ...
 
     def extend(
-        self, history: List[Message], new: List[Message], last_ids: List[int], tools: List[ToolSchema]
+        self, history: Sequence[Message], new: Sequence[Message], last_ids: Sequence[int], tools: Sequence[ToolSchema]
     ) -> Rendered:
         """Glue that closes the policy's turn (whose sampled ids are `last_ids`), the `new` messages, and what
         precedes the next turn. `history` is everything before `new`, the policy's turn last."""
         ...
 
-    def parse(self, ids: List[int], tools: List[ToolSchema]) -> ParsedTurn:
+    def parse(self, ids: Sequence[int], tools: Sequence[ToolSchema]) -> ParsedTurn:
         """What the sampled ids of one turn mean. Never raises on what a policy wrote."""
         ...
 
-    def encode_turn(self, message: Message, tools: List[ToolSchema]) -> list[int]:
+    def encode_turn(self, message: Message, tools: Sequence[ToolSchema]) -> list[int]:
         """The ids a policy would sample to say this assistant message, stop id included (for SFT and scripts)."""
         ...
 
-    def decode(self, ids: List[int]) -> str:
+    def decode(self, ids: Sequence[int]) -> str:
         """Text for people; control ids are shown by name."""
         ...
 
@@ -192,12 +199,12 @@ class Engine(Protocol):
     pad_id: int
     """Fills rows up to the longest; any id of the vocabulary will do."""
 
-    def sample(self, requests: List[Sample]) -> list[Completion]:
+    def sample(self, requests: Sequence[Sample]) -> list[Completion]:
         """One completion a request, in order. Depends on each request's ids, sampling and seed alone."""
         ...
 
     def forward(
-        self, batch: Batch, *, reference: bool = False, names: List[str] = ("logp",)
+        self, batch: Batch, *, reference: bool = False, names: Sequence[str] = ("logp",)
     ) -> dict[str, torch.Tensor]:
         """Named [B, T] tensors without gradient: logp, entropy, collision (sum of squared probabilities), value; at
         `batch.mask_BT`, 0 elsewhere. `reference` asks the frozen reference model instead."""
@@ -275,8 +282,50 @@ Rollout = Callable[[Attempt], RolloutPlan]
 Reward = Callable[[Group], Scores]
 Credit = Callable[[Group, Scores], Advantages]
 Shaper = Callable[[Group, Advantages], Advantages]
-Selector = Callable[[List[Rated]], List[Rated]]
+Selector = Callable[[Sequence[Rated]], Sequence[Rated]]
+Shape = Callable[[Sequence[Rated]], Sequence[Rated]]
+"""Whitens or reweights the advantages of what was selected; it keeps every group and every choice of what trains."""
 Loss = Callable[[PolicyOut, Batch], LossOut]
+
+
+# --- stages, pairs, learners -------------------------------------------------------------------------------------
+
+
+class Site(NamedTuple):
+    """Where a stage of a run works: the roles it may use, its own seed and folder (None keeps nothing), and whether it
+    goes on with what is there."""
+
+    engine: Engine
+    format: ChatFormat
+    env: EnvFactory
+    tasks: Curriculum
+    rollout: Rollout
+    reward: Reward
+    sampling: Sampling
+    seed: int = 0
+    out: Path | None = None
+    resume: bool = False
+    progress: bool = True
+
+
+Source = Callable[[Site], list[Rated]]
+"""Groups to learn from: played now, recorded, scripted or joined."""
+Pairs = Callable[[Sequence[Rated]], list[Pair]]
+Stage = Callable[[Site], list[dict[str, float]]]
+"""A part of a run; returns the metrics of each of its steps."""
+
+
+@runtime_checkable
+class Learner(Protocol):
+    """What learns beside the policy, such as a judge: called once a step with all rated groups, in order of launch."""
+
+    def learn(self, groups: Sequence[Rated], *, step: int) -> Mapping[str, float]:
+        """Learn from them; metrics."""
+        ...
+
+    def state_dict(self) -> dict[str, Any]: ...
+
+    def load_state_dict(self, state: dict[str, Any]) -> None: ...
 
 
 class Judge(Protocol):
@@ -294,6 +343,6 @@ class Judge(Protocol):
         """Probability that `a` is better."""
         ...
 
-    def update(self, pairs: List[tuple[Trajectory, Trajectory]]) -> dict[str, float]:
+    def update(self, pairs: Sequence[tuple[Trajectory, Trajectory]]) -> dict[str, float]:
         """Learn from (better, worse) pairs; metrics."""
         ...

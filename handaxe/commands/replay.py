@@ -1,7 +1,7 @@
 """`handaxe replay RUN`: play recorded attempts again without a model, and say what comes out otherwise."""
 
 import difflib
-from collections.abc import Sequence as List
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -102,13 +102,13 @@ def _groups(options: ReplayOptions) -> list[Group]:
     raise InputError(f"there is no trajectory {options.trajectory!r} in {options.run}; there are {names} and others")
 
 
-def _counts(replayed: List[Replayed], *, tools: bool) -> dict[What, int]:
+def _counts(replayed: Sequence[Replayed], *, tools: bool) -> dict[What, int]:
     """How many are equal, by kind. Only real tools leave a state to compare."""
     kinds = [kind for kind in KINDS if tools or kind != "state"]
     return {kind: sum(all(d.what != kind for d in one.differences) for one in replayed) for kind in kinds}
 
 
-def _table(replayed: List[Replayed], *, tools: bool) -> Table:
+def _table(replayed: Sequence[Replayed], *, tools: bool) -> Table:
     table = Table(box=SIMPLE_HEAD)
     for name in ("", "equal", "of"):
         table.add_column(name, justify="left" if not name else "right")
@@ -119,7 +119,7 @@ def _table(replayed: List[Replayed], *, tools: bool) -> Table:
     return table
 
 
-def _print_differences(differences: List[Discrepancy], options: ReplayOptions) -> None:
+def _print_differences(differences: Sequence[Discrepancy], options: ReplayOptions) -> None:
     terminal = console()
     for one in differences[: options.show]:
         terminal.print(plain(f"{one.what} of {one.trajectory}, {one.place}".rstrip(" ,"), style="red"), soft_wrap=True)
@@ -130,7 +130,7 @@ def _print_differences(differences: List[Discrepancy], options: ReplayOptions) -
         terminal.print(f"and {len(differences) - options.show} more; --show lists as many as you like")
 
 
-def _body(replayed: List[Replayed], differences: List[Discrepancy], *, tools: bool) -> dict[str, Any]:
+def _body(replayed: Sequence[Replayed], differences: Sequence[Discrepancy], *, tools: bool) -> dict[str, Any]:
     return {
         "trajectories": len(replayed),
         "equal": sum(not one.differences for one in replayed),

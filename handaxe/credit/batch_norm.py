@@ -1,6 +1,6 @@
 """Judge trajectories against their group, on the scale of the whole batch."""
 
-from collections.abc import Sequence as List
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Literal
 
@@ -43,7 +43,7 @@ def batch_norm(*, mean: Literal["group", "batch"] = "group", std: Std = "sample"
     nothing known.
     """
 
-    def select(rated: List[Rated]) -> list[Rated]:
+    def select(rated: Sequence[Rated]) -> list[Rated]:
         rewards = [rewards_of(one.group, one.scores) for one in rated]
         every = np.concatenate([np.zeros(0), *rewards])
         every = every[~np.isnan(every)]

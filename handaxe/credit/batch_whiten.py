@@ -1,6 +1,6 @@
 """Whiten advantages over all trained tokens of a batch."""
 
-from collections.abc import Sequence as List
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -36,7 +36,7 @@ def batch_whiten(*, centre: bool = True, std: Std = "sample", eps: float = 1e-8)
     Paper: arXiv:2501.03262 (REINFORCE++), section 3; also usual after `gae`. Differs: nothing.
     """
 
-    def select(rated: List[Rated]) -> list[Rated]:
+    def select(rated: Sequence[Rated]) -> list[Rated]:
         flat = [
             gather(trajectory, one.advantages.tokens[i])
             for one in rated

@@ -6,7 +6,7 @@ import random
 from collections.abc import Sequence
 from typing import Any, Literal
 
-from handaxe.envs.library_world import RELATIONS, Entity, World, build_world
+from handaxe.envs.library_world import RELATIONS, Entity, LibraryWorld, build_world
 from handaxe.errors import InputError, TaskError
 from handaxe.ops.seeds import derive_seed
 from handaxe.records import Message, Task
@@ -101,7 +101,7 @@ def tasks(
 
 
 def _task(
-    world: World,
+    world: LibraryWorld,
     names: Sequence[str],
     key: tuple[str | int, ...],
     hops: Sequence[int],
@@ -132,7 +132,7 @@ def _task(
     return Task("-".join(map(str, key)), (Message("user", question),), answers[-1], tools, metadata)
 
 
-def _chain(world: World, start: str, length: int, rng: random.Random) -> tuple[list[str], list[str]]:
+def _chain(world: LibraryWorld, start: str, length: int, rng: random.Random) -> tuple[list[str], list[str]]:
     """Relations and the documents they stand in; ([], []) where it runs into a dead end or in a circle."""
     path: list[str] = []
     visited = [start]
@@ -152,7 +152,7 @@ def _chain(world: World, start: str, length: int, rng: random.Random) -> tuple[l
     return path, visited[:-1]
 
 
-def _describe(entity: Entity, world: World, rng: random.Random) -> dict[str, str]:
+def _describe(entity: Entity, world: LibraryWorld, rng: random.Random) -> dict[str, str]:
     called = f", also called {entity.alias}" if entity.alias else ""
     sentences = [f"{entity.name} is a {entity.kind}{called}."]
     sentences += [f"{label}: {value}." for label, value in entity.facts.items()]
@@ -162,7 +162,7 @@ def _describe(entity: Entity, world: World, rng: random.Random) -> dict[str, str
     return {"id": entity.name, "title": entity.name, "text": " ".join(sentences)}
 
 
-def _chronicle(world: World, rng: random.Random) -> list[dict[str, str]]:
+def _chronicle(world: LibraryWorld, rng: random.Random) -> list[dict[str, str]]:
     names = list(world.entities)
     people = [name for name in names if world.entities[name].kind == "person"]
     made = []

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from handaxe.errors import InputError
 from handaxe.ops.seeds import derive_seed
 
-__all__ = ["Entity", "RELATIONS", "Relation", "World", "build_world"]
+__all__ = ["Entity", "LibraryWorld", "RELATIONS", "Relation", "build_world"]
 
 SHARES = {"person": 0.4, "town": 0.2, "book": 0.2, "river": 0.08, "region": 0.06, "mountain": 0.06}
 """Of every kind how many, as a share of all."""
@@ -74,7 +74,7 @@ class Entity(NamedTuple):
     facts: Mapping[str, str]
 
 
-class World(NamedTuple):
+class LibraryWorld(NamedTuple):
     """All entities by name. `halves` are the names of the training half and of the test half: no fact of one names
     an entity of the other."""
 
@@ -83,7 +83,7 @@ class World(NamedTuple):
 
 
 @functools.lru_cache(maxsize=8)
-def build_world(*, seed: int, size: int) -> World:
+def build_world(*, seed: int, size: int) -> LibraryWorld:
     """Invent a world.
 
     Names and aliases are single lower-case words of two or three syllables, all different, none of them a
@@ -122,7 +122,7 @@ def build_world(*, seed: int, size: int) -> World:
                 if relation.kind == kinds[name]
             }
             entities[name] = Entity(name, kinds[name], alias, facts)
-    return World(entities, (tuple(halves[0]), tuple(halves[1])))
+    return LibraryWorld(entities, (tuple(halves[0]), tuple(halves[1])))
 
 
 def _fact(rng: random.Random, key: str, relation: Relation, name: str, members: Mapping[str, list[str]]) -> str:

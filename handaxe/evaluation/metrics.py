@@ -5,42 +5,19 @@ comparison a paired bootstrap of two such ratios. Every task weighs the same, ho
 """
 
 from collections import Counter
-from collections.abc import Callable, Mapping
-from collections.abc import Sequence as List
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
 from math import nan
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from handaxe.errors import InputError
+from handaxe.gauges import TaskResult
 from handaxe.ops.stats import Interval, pass_at_k, pass_hat_k, ratio, ratio_interval, wilson_interval
 from handaxe.records import Group, Scores, Trajectory
 from handaxe.rewards.scoring import NEVER_SCORED
 
-__all__ = ["Column", "Estimate", "TaskResult", "columns", "ending_shares", "estimate", "estimates", "task_result"]
-
-
-@dataclass(frozen=True)
-class TaskResult:
-    """What came of the attempts at one task.
-
-    attempts  how many there were;  scored  how many count, the others ended as infra_error or verifier_error
-    correct   scored attempts whose reward passed;  reward, calls, tokens, seconds, cost  means over scored attempts
-    endings   how often the attempts, all of them, ended how: "completed", "truncated(turns)", "infra_error", ...
-    """
-
-    id: str
-    attempts: int
-    scored: int
-    correct: int
-    reward: float
-    calls: float
-    tokens: float
-    seconds: float
-    cost: float
-    endings: Mapping[str, int]
-    metadata: Mapping[str, Any] = field(default_factory=dict)
+__all__ = ["Column", "Estimate", "columns", "ending_shares", "estimate", "estimates", "task_result"]
 
 
 class Estimate(NamedTuple):
@@ -94,7 +71,7 @@ def task_result(group: Group, scores: Scores, *, correct_above: float = 0.5) -> 
     )
 
 
-def columns(tasks: List[TaskResult], *, ks: List[int]) -> dict[str, Column]:
+def columns(tasks: Sequence[TaskResult], *, ks: Sequence[int]) -> dict[str, Column]:
     """The columns of every metric.
 
         pass@k             chance that one of k attempts is correct;  pass^k  that all k are (k > 1)
@@ -121,7 +98,7 @@ def columns(tasks: List[TaskResult], *, ks: List[int]) -> dict[str, Column]:
     return out
 
 
-def ending_shares(tasks: List[TaskResult]) -> dict[str, Column]:
+def ending_shares(tasks: Sequence[TaskResult]) -> dict[str, Column]:
     """The share of attempts, scored or not, that ended in each way."""
     everyone = np.ones(len(tasks), dtype=bool)
     names = sorted({name for one in tasks for name in one.endings})
@@ -151,7 +128,7 @@ def estimate(column: Column, *, share: bool, level: float = 0.95, resamples: int
 
 
 def estimates(
-    tasks: List[TaskResult], *, ks: List[int], level: float = 0.95, resamples: int = 2000, seed: int = 0
+    tasks: Sequence[TaskResult], *, ks: Sequence[int], level: float = 0.95, resamples: int = 2000, seed: int = 0
 ) -> dict[str, Estimate]:
     """An estimate of every metric of `columns`."""
     return {

@@ -7,7 +7,8 @@ from math import inf, isfinite, nan
 from typing import Any
 
 from handaxe.errors import InputError
-from handaxe.evaluation.metrics import Estimate, TaskResult
+from handaxe.evaluation.metrics import Estimate
+from handaxe.gauges import TaskResult
 
 __all__ = ["Evaluation"]
 

@@ -1,7 +1,6 @@
 """Plays tasks without training and says what came of them."""
 
-from collections.abc import Callable, Mapping
-from collections.abc import Sequence as List
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -24,7 +23,7 @@ def evaluate(
     env: EnvFactory,
     format: ChatFormat,
     rollout: Rollout,
-    tasks: List[Task],
+    tasks: Sequence[Task],
     reward: Reward,
     sampling: Sampling,
     samples: int = 1,
@@ -32,8 +31,8 @@ def evaluate(
     context: int | None = None,
     workers: int | Executor = 8,
     lockstep: bool = False,
-    ks: List[int] = (),
-    by: List[str] = (),
+    ks: Sequence[int] = (),
+    by: Sequence[str] = (),
     correct_above: float = 0.5,
     level: float = 0.95,
     progress: Callable[[int], None] | None = None,
@@ -100,10 +99,10 @@ def evaluate(
 
 
 def summarise(
-    scored: List[tuple[Group, Scores]],
+    scored: Sequence[tuple[Group, Scores]],
     *,
-    ks: List[int] = (1,),
-    by: List[str] = (),
+    ks: Sequence[int] = (1,),
+    by: Sequence[str] = (),
     correct_above: float = 0.5,
     level: float = 0.95,
     resamples: int = 2000,
@@ -146,11 +145,11 @@ def summarise(
     )
 
 
-def _flat(played: List[List[Trajectory]]) -> tuple[Trajectory, ...]:
+def _flat(played: Sequence[Sequence[Trajectory]]) -> tuple[Trajectory, ...]:
     return tuple(one for trajectories in played for one in trajectories)
 
 
-def _check_scored(groups: List[Group]) -> None:
+def _check_scored(groups: Sequence[Group]) -> None:
     endings = [one.ending for group in groups for one in group]
     if all(ending.kind in ("infra_error", "verifier_error") for ending in endings):
         first = next(iter(endings), None)

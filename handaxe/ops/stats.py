@@ -1,8 +1,7 @@
 """Estimates with intervals: how sure a number from a few attempts is. Arrays are over T tasks, which are resampled."""
 
 import warnings
-from collections.abc import Callable
-from collections.abc import Sequence as List
+from collections.abc import Callable, Sequence
 from math import comb, inf
 from typing import NamedTuple
 
@@ -75,7 +74,7 @@ def wilson_interval(successes: int, trials: int, *, level: float = 0.95) -> Inte
     return Interval(float(found.low), float(found.high))
 
 
-def mean_interval(values: List[float] | np.ndarray, *, level: float = 0.95) -> Interval:
+def mean_interval(values: Sequence[float] | np.ndarray, *, level: float = 0.95) -> Interval:
     """Student's t interval of the mean of independent values, such as one difference for each seed.
 
     Example:

@@ -1,6 +1,6 @@
 """What recipes share: a policy, a world, and how it is evaluated. Each function gives keyword arguments of `train`."""
 
-from collections.abc import Sequence as List
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Literal, NamedTuple
 
@@ -91,7 +91,7 @@ class HeldOut(NamedTuple):
         return {**found.flat(), "evaluation": found.to_json(), "steps": float(steps_done)}
 
 
-def toolbox(names: List[ToolName]) -> list[Any]:
+def toolbox(names: Sequence[ToolName]) -> list[Any]:
     """The tools of these names; `python` is made anew for every attempt."""
     shelf: dict[str, Any] = {"calculator": calculator, "compute": compute, "python": python}
     return [shelf[name] for name in names]
@@ -99,8 +99,8 @@ def toolbox(names: List[ToolName]) -> list[Any]:
 
 def gym_world(
     *,
-    names: List[str] = GYM,
-    tools: List[ToolName] = ("calculator",),
+    names: Sequence[str] = GYM,
+    tools: Sequence[ToolName] = ("calculator",),
     train: int = 4096,
     held_out: int = 200,
     last_number: bool = False,

@@ -1,8 +1,7 @@
 """Runs many rollouts at once, none of which waits for another's tool."""
 
 import warnings
-from collections.abc import Callable, Collection, Iterator
-from collections.abc import Sequence as List
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from operator import itemgetter
 from typing import NamedTuple
@@ -30,7 +29,7 @@ class Finished(NamedTuple):
 
 
 def run(
-    attempts: List[Attempt],
+    attempts: Sequence[Attempt],
     rollout: Rollout,
     engine: Engine,
     *,

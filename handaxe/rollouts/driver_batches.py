@@ -1,6 +1,6 @@
 """Gives an engine that only samples batches the interface of a stream."""
 
-from collections.abc import Sequence as List
+from collections.abc import Sequence
 from typing import Protocol
 
 from handaxe.slots import Completion, Partial, Sample
@@ -9,7 +9,7 @@ __all__ = ["Batches"]
 
 
 class _Samples(Protocol):
-    def sample(self, requests: List[Sample]) -> list[Completion]: ...
+    def sample(self, requests: Sequence[Sample]) -> list[Completion]: ...
 
 
 class Batches:

@@ -1,7 +1,6 @@
 """A rollout that is played once and then branched: several trajectories that share what came before the forks."""
 
-from collections.abc import Callable
-from collections.abc import Sequence as List
+from collections.abc import Callable, Sequence
 
 from handaxe.ops.seeds import derive_seed
 from handaxe.records import Branch, Trajectory
@@ -12,7 +11,7 @@ from handaxe.slots import Attempt, Rollout, RolloutPlan, Spawn, Stopped
 
 __all__ = ["Choose", "forking"]
 
-Choose = Callable[[Trajectory], List[Branch]]
+Choose = Callable[[Trajectory], Sequence[Branch]]
 
 
 def forking(

@@ -1,10 +1,10 @@
 """The one place where ids, authors and masks of a sequence come into being."""
 
-from collections.abc import Sequence as List
+from collections.abc import Sequence
 
 import numpy as np
 
-from handaxe.records import Author, Sequence
+from handaxe.records import Author, TokenSequence
 from handaxe.slots import Completion, Partial, Rendered
 
 __all__ = ["Track"]
@@ -55,9 +55,9 @@ class Track:
         span = slice(start, stop)
         return Partial(self.ids[span], self._logp[span], self._behaviour_logp[span], self._version[span])
 
-    def sequence(self) -> Sequence:
+    def sequence(self) -> TokenSequence:
         """The arrays of what was appended so far."""
-        return Sequence(
+        return TokenSequence(
             ids=np.array(self.ids, np.int32),
             author=np.array(self._author, np.int8),
             turn=np.array(self._turn, np.int16),
@@ -68,12 +68,12 @@ class Track:
 
     def _append(
         self,
-        ids: List[int],
-        authors: List[int],
-        turns: List[int],
-        logp: List[float],
-        behaviour_logp: List[float],
-        version: List[int],
+        ids: Sequence[int],
+        authors: Sequence[int],
+        turns: Sequence[int],
+        logp: Sequence[float],
+        behaviour_logp: Sequence[float],
+        version: Sequence[int],
     ) -> None:
         self.ids.extend(ids)
         self._author.extend(authors)

@@ -1,6 +1,6 @@
 """Drop groups whose siblings all did equally well or badly."""
 
-from collections.abc import Sequence as List
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -45,7 +45,7 @@ def drop_equal_groups(*, tolerance: float = 0.0, channel: str | None = None, std
         reward_G = rewards_of(one.group, one.scores, channel=channel)
         return deviation(reward_G[~np.isnan(reward_G)], std) > tolerance
 
-    def select(rated: List[Rated]) -> list[Rated]:
+    def select(rated: Sequence[Rated]) -> list[Rated]:
         return [one for one in rated if differs(one)]
 
     return select

@@ -1,7 +1,7 @@
 """Go through the tasks epoch after epoch, each in an order of its own."""
 
 import hashlib
-from collections.abc import Sequence as List
+from collections.abc import Sequence
 from typing import Any
 
 from handaxe.errors import CheckpointError, TaskError
@@ -12,7 +12,7 @@ from handaxe.slots import Curriculum
 __all__ = ["InOrder", "in_order"]
 
 
-def in_order(tasks: List[Task], *, seed: int = 0, shuffle: bool = True) -> Curriculum:
+def in_order(tasks: Sequence[Task], *, seed: int = 0, shuffle: bool = True) -> Curriculum:
     """Hand out every task once before any task twice.
 
         the k-th task handed out = tasks[order_e[k mod n]],   e = k div n,   order_e a permutation seeded by (seed, e)
@@ -63,7 +63,7 @@ class InOrder:
         self._count = count
         return self._slice(self._start, count)
 
-    def observe(self, groups: List[Rated]) -> None:
+    def observe(self, groups: Sequence[Rated]) -> None:
         """Looks at nothing: the order does not depend on what came of the tasks."""
 
     def state_dict(self) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """Select nothing away."""
 
-from collections.abc import Sequence as List
+from collections.abc import Sequence
 
 from handaxe.records import Rated
 from handaxe.slots import Selector
@@ -22,7 +22,7 @@ def keep_all() -> Selector:
     Idea: the absence of selection, so that a recipe names its choice for every role.
     """
 
-    def select(rated: List[Rated]) -> list[Rated]:
+    def select(rated: Sequence[Rated]) -> list[Rated]:
         return list(rated)
 
     return select

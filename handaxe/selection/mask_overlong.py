@@ -1,7 +1,6 @@
 """Leave out of the loss every trajectory that was cut for being too long."""
 
-from collections.abc import Collection
-from collections.abc import Sequence as List
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -41,7 +40,7 @@ def mask_overlong(*, reasons: Collection[str] = ("length",)) -> Selector:
     if unknown or isinstance(reasons, str):
         raise InputError(f"mask_overlong knows the reasons {', '.join(REASONS)}, not {reasons!r}")
 
-    def select(rated: List[Rated]) -> list[Rated]:
+    def select(rated: Sequence[Rated]) -> list[Rated]:
         out = []
         for one in rated:
             cut = [t.ending.kind == "truncated" and t.ending.reason in reasons for t in one.group]

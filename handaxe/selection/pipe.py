@@ -1,6 +1,6 @@
 """Selectors one after the other."""
 
-from collections.abc import Sequence as List
+from collections.abc import Sequence
 from typing import Any
 
 from handaxe.records import Rated
@@ -34,8 +34,8 @@ class _Pipe:
     def __init__(self, selectors: tuple[Selector, ...]):
         self._selectors = selectors
 
-    def __call__(self, rated: List[Rated]) -> list[Rated]:
-        kept: List[Rated] = list(rated)
+    def __call__(self, rated: Sequence[Rated]) -> list[Rated]:
+        kept: Sequence[Rated] = list(rated)
         for select in self._selectors:
             kept = select(kept)
         return list(kept)

@@ -1,7 +1,6 @@
 """Leave out of the loss every trajectory in which a turn did nothing."""
 
-from collections.abc import Callable
-from collections.abc import Sequence as List
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -49,7 +48,7 @@ def void_turns(*, answer: Callable[[Turn], bool] = says_something) -> Selector:
     def void(trajectory: Trajectory) -> bool:
         return any(not turn.parsed.calls and not answer(turn) for turn in trajectory.turns)
 
-    def select(rated: List[Rated]) -> list[Rated]:
+    def select(rated: Sequence[Rated]) -> list[Rated]:
         return [replace(one, trained=one.trained & ~np.array([void(t) for t in one.group], bool)) for one in rated]
 
     return select

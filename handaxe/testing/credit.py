@@ -7,8 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from handaxe.ops.ragged import gather
-from handaxe.records import Advantages, Group, Scores
-from handaxe.records import Sequence as TokenSequence
+from handaxe.records import Advantages, Group, Scores, TokenSequence
 from handaxe.slots import Credit
 from handaxe.testing.ragged import random_group, random_scores
 from handaxe.testing.records import make_group, make_scores, make_trajectory

@@ -38,13 +38,13 @@ from handaxe.records import (
     Sampling,
     Scores,
     Task,
+    TokenSequence,
     ToolCall,
     ToolReply,
     Trajectory,
     Turn,
     check,
 )
-from handaxe.records import Sequence as TokenSequence
 
 __all__ = ["make_group", "make_rated", "make_scores", "make_task", "make_trajectory"]
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from handaxe.records import Group, Scores, Sequence, Trajectory
+from handaxe.records import Group, Scores, TokenSequence, Trajectory
 from handaxe.slots import Reward, Stateful
 
 __all__ = ["check_reward", "without_turns"]
@@ -54,7 +54,7 @@ def without_turns(trajectory: Trajectory) -> Trajectory:
     """The same attempt, ended before the policy could say anything: its opening and no turn."""
     opening = trajectory.sequences[0]
     length = int(np.argmax(opening.mask)) if opening.mask.any() else len(opening)
-    cut = Sequence(
+    cut = TokenSequence(
         opening.ids[:length],
         opening.author[:length],
         opening.turn[:length],

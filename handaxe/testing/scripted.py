@@ -1,7 +1,6 @@
 """An engine without a model: it says what a script says. For testing rollouts, environments and rewards."""
 
-from collections.abc import Callable
-from collections.abc import Sequence as List
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import torch
@@ -17,7 +16,7 @@ Words = str | ToolCall | tuple[str, ToolCall]
 Script = Callable[[str, int], Words]
 
 
-def say(format: ChatFormat, words: Words, tools: List = ()) -> list[int]:
+def say(format: ChatFormat, words: Words, tools: Sequence = ()) -> list[int]:
     """The ids a policy would sample to say a text, make a call, or both."""
     if isinstance(words, str):
         message = Message("assistant", words)
@@ -45,10 +44,10 @@ class ScriptedEngine:
     max_length = 1 << 20
     pad_id = 0
 
-    def __init__(self, format: ChatFormat, script: List[Words] | Script, *, tools: List = ()):
+    def __init__(self, format: ChatFormat, script: Sequence[Words] | Script, *, tools: Sequence = ()):
         self._format, self._script, self._tools = format, script, tools
 
-    def sample(self, requests: List[Sample]) -> list[Completion]:
+    def sample(self, requests: Sequence[Sample]) -> list[Completion]:
         """What the script says, cut to each request's max_tokens; every token has probability 1. Of a turn that was
         begun the rest is said."""
         out = []
@@ -73,7 +72,7 @@ class ScriptedEngine:
         return self._script[turn]
 
     def forward(
-        self, batch: Batch, *, reference: bool = False, names: List[str] = ("logp",)
+        self, batch: Batch, *, reference: bool = False, names: Sequence[str] = ("logp",)
     ) -> dict[str, torch.Tensor]:
         """Zeros of the right shape: every token has probability 1."""
         del reference

@@ -10,8 +10,7 @@ takes hours takes as long as its arithmetic, and two ways to schedule the same w
 """
 
 import heapq
-from collections.abc import Callable
-from collections.abc import Sequence as List
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import torch
@@ -163,7 +162,7 @@ class SimulatedEngine:
         inner = self.inner.stream() if isinstance(self.inner, Streams) else _Turns(self.inner)
         return _Stream(inner, self, self._decode, self._read)
 
-    def sample(self, requests: List[Sample]) -> list[Completion]:
+    def sample(self, requests: Sequence[Sample]) -> list[Completion]:
         """All of them in one batch, until the last one ends."""
         tickets = [self._rounds.submit(request) for request in requests]
         found: dict[int, Completion] = {}
@@ -172,7 +171,7 @@ class SimulatedEngine:
         return [found[ticket] for ticket in tickets]
 
     def forward(
-        self, batch: Batch, *, reference: bool = False, names: List[str] = ("logp",)
+        self, batch: Batch, *, reference: bool = False, names: Sequence[str] = ("logp",)
     ) -> dict[str, torch.Tensor]:
         """As the engine inside; takes no time."""
         return self.inner.forward(batch, reference=reference, names=names)

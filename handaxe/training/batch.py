@@ -1,6 +1,6 @@
 """From rated groups to padded tensors: the only place that pads, and the only one that counts denominators."""
 
-from collections.abc import Sequence as List
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from handaxe.errors import TrainingError
-from handaxe.records import Rated, Sequence, Trajectory
+from handaxe.records import Rated, TokenSequence, Trajectory
 from handaxe.tensors import Batch, Denominators
 
 __all__ = ["Row", "count", "make_batch", "microbatches", "minibatches", "pad", "temperature"]
@@ -18,7 +18,7 @@ __all__ = ["Row", "count", "make_batch", "microbatches", "minibatches", "pad", "
 class Row(NamedTuple):
     """One sequence on its way into a batch. adv [T]; returns [T] or None; temperature divides the logits."""
 
-    sequence: Sequence
+    sequence: TokenSequence
     adv: np.ndarray
     group: int
     rollout: int
@@ -26,7 +26,7 @@ class Row(NamedTuple):
     returns: np.ndarray | None = None
 
 
-def make_batch(rated: List[Rated], *, pad_id: int, dtype: torch.dtype = torch.float32) -> Batch:
+def make_batch(rated: Sequence[Rated], *, pad_id: int, dtype: torch.dtype = torch.float32) -> Batch:
     """Make one batch of every sequence of every trained trajectory; a row is a sequence.
 
     Args:
@@ -60,14 +60,14 @@ def temperature(trajectory: Trajectory) -> float:
     return (trajectory.turns[0].sampling.temperature or 1.0) if trajectory.turns else 1.0
 
 
-def pad(rows: List[Row], *, pad_id: int, dtype: torch.dtype = torch.float32) -> Batch:
+def pad(rows: Sequence[Row], *, pad_id: int, dtype: torch.dtype = torch.float32) -> Batch:
     """Pad rows on the right into one batch and count its denominators."""
     length = max(len(row.sequence) for row in rows)
 
-    def floats(arrays: List[np.ndarray]) -> Tensor:
+    def floats(arrays: Sequence[np.ndarray]) -> Tensor:
         return torch.tensor(np.stack([_fill(a, length, 0.0, np.float64) for a in arrays])).to(dtype)
 
-    def integers(arrays: List[np.ndarray], fill: int) -> Tensor:
+    def integers(arrays: Sequence[np.ndarray], fill: int) -> Tensor:
         return torch.tensor(np.stack([_fill(a, length, fill, np.int64) for a in arrays]))
 
     sequences = [row.sequence for row in rows]

@@ -18,8 +18,8 @@ from handaxe.records import (
     Message,
     ParsedTurn,
     Sampling,
-    Sequence,
     Task,
+    TokenSequence,
     ToolCall,
     ToolReply,
     ToolSchema,
@@ -237,8 +237,8 @@ def load_branch(text: str | None) -> Branch | None:
     return None if text is None else Branch(*json.loads(text))
 
 
-def load_sequence(arrays: list[bytes], features: Mapping[str, bytes]) -> Sequence:
+def load_sequence(arrays: list[bytes], features: Mapping[str, bytes]) -> TokenSequence:
     """A sequence from its packed arrays, in the order ids, author, turn, logp, behaviour_logp, version."""
     ids, author, turn, logp, behaviour_logp, version = (unpack(data) for data in arrays)
     named = {name: unpack(data) for name, data in features.items()}
-    return Sequence(ids, author, turn, logp, behaviour_logp, version, named)
+    return TokenSequence(ids, author, turn, logp, behaviour_logp, version, named)

@@ -17,7 +17,7 @@ Differs: AReaL takes the first B groups that are finished, which lets slow ones 
 """
 
 from bisect import bisect_right
-from collections.abc import Sequence as List
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -47,7 +47,7 @@ def may_launch(launched: int, *, groups: int, done: int, staleness: int) -> bool
     return (launched - 1) // groups <= done + staleness
 
 
-def token_ages(trained: List[Rated], begun: List[int]) -> dict[str, float]:
+def token_ages(trained: Sequence[Rated], begun: Sequence[int]) -> dict[str, float]:
     """How old, in steps, the tokens are that a step trains.
 
         age of a token = this step - the last step that began with the weights that wrote it

@@ -1,8 +1,7 @@
 """From tasks to groups: attempts with derived seeds, played by the driver, groups handed over as they finish."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
-from collections.abc import Sequence as List
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import Any, NamedTuple
@@ -258,7 +257,7 @@ class Player:
                 if not ended and any(not one.over for one in waiting.values()):
                     raise HandaxeError(f"step {step}: the driver is idle, but {len(waiting)} groups are not over")
 
-    def _take(self, ended: List[Finished]) -> None:
+    def _take(self, ended: Sequence[Finished]) -> None:
         """Tell the groups what came of their attempts, and do what follows."""
         left = {attempt.id for attempt, _ in ended}
         for attempt, trajectories in ended:

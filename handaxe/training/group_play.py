@@ -1,7 +1,6 @@
 """One group while it is played: who is still under way, who is tried again, and when the rest is no longer needed."""
 
-from collections.abc import Callable, Mapping
-from collections.abc import Sequence as List
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -63,7 +62,7 @@ class GroupPlay:
         task: Task,
         step: int,
         nth: int,
-        attempts: List[Attempt],
+        attempts: Sequence[Attempt],
         *,
         size: int,
         treatment: Mapping[EndingKind, Treatment],
@@ -85,7 +84,7 @@ class GroupPlay:
         """Whether nobody is under way."""
         return not self.under_way
 
-    def ended(self, attempt: Attempt, trajectories: List[Trajectory]) -> Next:
+    def ended(self, attempt: Attempt, trajectories: Sequence[Trajectory]) -> Next:
         """Take what came of an attempt of this group."""
         del self.under_way[attempt.id]
         if self._decided:

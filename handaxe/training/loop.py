@@ -1,7 +1,6 @@
 """The training loop: it calls the roles, in order, and nothing else."""
 
-from collections.abc import Callable, Mapping
-from collections.abc import Sequence as List
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -51,12 +50,12 @@ def train(
     micro_batch_rows: int = 64,
     rounds: int = 1,
     on_ending: Mapping[EndingKind, Treatment] = DEFAULT,
-    annotate: List[str] = (),
+    annotate: Sequence[str] = (),
     evaluate: Evaluate | None = None,
     eval_every: int = 0,
     seed: int = 0,
     out: Path | None = None,
-    loggers: List[Logger] = (),
+    loggers: Sequence[Logger] = (),
     progress: bool = True,
     resume: bool = False,
     retries: int = 1,
@@ -68,7 +67,7 @@ def train(
     segment_tokens: int | None = None,
     segment_calls: int | None = None,
     staleness: int = 0,
-    meanwhile: Callable[[List[Rated]], Work] | None = None,
+    meanwhile: Callable[[Sequence[Rated]], Work] | None = None,
     checkpoint_every: int = 10,
     keep_checkpoints: int = 2,
     recipe: Mapping[str, Any] | None = None,

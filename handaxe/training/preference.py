@@ -1,7 +1,6 @@
 """Preference training on pairs of trajectories, with a pairwise loss such as DPO's."""
 
-from collections.abc import Callable
-from collections.abc import Sequence as List
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -21,7 +20,7 @@ Pair = tuple[Trajectory, Trajectory]
 
 def preference(
     engine: Engine,
-    pairs: List[Pair],
+    pairs: Sequence[Pair],
     *,
     loss: Loss,
     reference: bool = True,
@@ -66,7 +65,7 @@ def preference(
     return run_stage(engine, loss, steps, learning_rate=learning_rate, progress=progress, title="preference")
 
 
-def _pieces(engine: Engine, pairs: List[Pair], index: np.ndarray, rows: int, reference: bool) -> list[Batch]:
+def _pieces(engine: Engine, pairs: Sequence[Pair], index: np.ndarray, rows: int, reference: bool) -> list[Batch]:
     batch = batch_of([pairs[i] for i in index], engine)
     if reference:
         ref_logp_BT = engine.forward(batch, reference=True, names=("logp",))["logp"]

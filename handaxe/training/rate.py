@@ -1,7 +1,6 @@
 """From groups to rated groups: reward, features, credit. What a reward cannot decide is taken out, never scored."""
 
-from collections.abc import Callable, Iterable, Mapping
-from collections.abc import Sequence as List
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import replace
 from typing import Any
@@ -10,7 +9,7 @@ import numpy as np
 import torch
 
 from handaxe.errors import InputError
-from handaxe.records import EndingKind, Group, Rated, Scores, Sequence, Trajectory
+from handaxe.records import EndingKind, Group, Rated, Scores, TokenSequence, Trajectory
 from handaxe.rewards.scoring import score_group
 from handaxe.slots import Credit, Engine, Reward, Selector, Stateful
 from handaxe.training.batch import Row, pad, temperature
@@ -33,7 +32,7 @@ Scored = tuple[Tried, Scores]
 
 
 def reward_all(
-    tried: List[Tried], reward: Reward, *, treatment: Mapping[EndingKind, Treatment], retries: int
+    tried: Sequence[Tried], reward: Reward, *, treatment: Mapping[EndingKind, Treatment], retries: int
 ) -> list[Scored]:
     """Score what can be scored.
 
@@ -81,12 +80,12 @@ def _reward(one: Tried, reward: Reward, treatment: Treatment, retries: int) -> S
     return _narrow(scores, decided) if decided.any() else None
 
 
-def annotate(scored: List[Scored], engine: Engine, names: List[str]) -> None:
+def annotate(scored: Sequence[Scored], engine: Engine, names: Sequence[str]) -> None:
     """Add features to every sequence that was scored, measured by the engine under the weights of now.
 
     Args:
-        names: of FEATURES; [T] arrays of these names are added to `Sequence.features`, measured at the tokens that the
-            policy wrote and 0 elsewhere. A sequence of which it wrote nothing, which may be longer than the model
+        names: of FEATURES; [T] arrays of these names are added to `TokenSequence.features`, measured at the tokens that
+            the policy wrote and 0 elsewhere. A sequence of which it wrote nothing, which may be longer than the model
             reads, is all 0.
     """
     for reference in (False, True):
@@ -116,13 +115,13 @@ def annotate(scored: List[Scored], engine: Engine, names: List[str]) -> None:
             one.group = replace(one.group, trajectories=tuple(siblings))
 
 
-def check_features(names: List[str]) -> None:
+def check_features(names: Sequence[str]) -> None:
     """Raise InputError for a feature that cannot be measured."""
     if unknown := sorted(set(names) - set(FEATURES)):
         raise InputError(f"annotate names {', '.join(unknown)}; an engine measures {', '.join(FEATURES)}")
 
 
-def credit_all(scored: List[Scored], credit: Credit) -> list[Rated]:
+def credit_all(scored: Sequence[Scored], credit: Credit) -> list[Rated]:
     """Rate each group: its scorable siblings, their scores, their advantages, and which of them may train."""
     for one, scores in scored:
         group = _siblings(one.group, one.scorable)
@@ -135,7 +134,7 @@ def restarting(select: Selector) -> Selector:
     were asked for the first time."""
     rewind = rewinder(select)
 
-    def again(rated: List[Rated]) -> list[Rated]:
+    def again(rated: Sequence[Rated]) -> list[Rated]:
         rewind()
         return list(select(rated))
 
@@ -171,7 +170,7 @@ def _narrow(scores: Scores, chosen: np.ndarray) -> Scores:
 
 
 def _with_features(trajectory: Trajectory, features: Any, names: Iterable[str]) -> Trajectory:
-    def extended(sequence: Sequence) -> Sequence:
+    def extended(sequence: TokenSequence) -> TokenSequence:
         found = next(features) if sequence.mask.any() else {name: np.zeros(len(sequence)) for name in names}
         return replace(sequence, features={**sequence.features, **found})
 

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from handaxe.records import Advantages, Ending, Group, Scores, Sequence, Trajectory, Turn
+from handaxe.records import Advantages, Ending, Group, Scores, TokenSequence, Trajectory, Turn
 from handaxe.training import codec
 
 __all__ = ["Fate", "GroupRecord", "SCHEMA", "read_group", "write_group"]
@@ -137,7 +137,12 @@ def _write_turns(db: sqlite3.Connection, row_id: int, trajectory: Trajectory) ->
 
 
 def _write_sequence(
-    db: sqlite3.Connection, row_id: int, place: int, one: Sequence, adv: np.ndarray | None, target: np.ndarray | None
+    db: sqlite3.Connection,
+    row_id: int,
+    place: int,
+    one: TokenSequence,
+    adv: np.ndarray | None,
+    target: np.ndarray | None,
 ) -> None:
     arrays = [one.ids, one.author, one.turn, one.logp, one.behaviour_logp, one.version, adv, target]
     blobs = [None if array is None else codec.pack(array) for array in arrays]
@@ -199,7 +204,7 @@ def _turn(row: dict[str, Any]) -> Turn:
     return Turn(**{name: value for name, value in row.items() if name not in ("trajectory", "place")})
 
 
-def _sequence(db: sqlite3.Connection, row: dict[str, Any]) -> Sequence:
+def _sequence(db: sqlite3.Connection, row: dict[str, Any]) -> TokenSequence:
     query = "SELECT name, data FROM features WHERE trajectory = ? AND place = ?"
     features = dict(db.execute(query, (row["trajectory"], row["place"])).fetchall())
     names = ("ids", "author", "turn", "logp", "behaviour_logp", "version")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence as List
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 
@@ -117,7 +117,7 @@ class _DepartError(BaseException):
 class _Again:
     """One attempt: answers its requests from the record of its trajectories, the attempt's own first."""
 
-    def __init__(self, recorded: List[Trajectory], stage: Stage):
+    def __init__(self, recorded: Sequence[Trajectory], stage: Stage):
         self.recorded, self.stage = recorded, stage
         self.of = {one.id: one for one in recorded}
         self.turns: dict[int, tuple[Trajectory, int]] = {}

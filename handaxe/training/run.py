@@ -1,8 +1,7 @@
 """The bookkeeping of a run, so that the loop need not speak of it: record, checkpoints, loggers, progress, Ctrl-C."""
 
 import sys
-from collections.abc import Callable, Iterator, Mapping
-from collections.abc import Sequence as List
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -73,7 +72,7 @@ class Run:
         about: Mapping[str, Any],
         keep: Keep,
         evaluation: EvaluateEvery,
-        loggers: List[Logger],
+        loggers: Sequence[Logger],
         progress: bool,
     ):
         if keep.resume and keep.out is None:

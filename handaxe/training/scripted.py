@@ -1,6 +1,6 @@
 """From a conversation in words to a trajectory, as if a policy had said the assistant's part of it."""
 
-from collections.abc import Sequence as List
+from collections.abc import Sequence
 from dataclasses import replace
 
 from handaxe.errors import InputError
@@ -27,8 +27,8 @@ SAMPLING = Sampling()
 
 def trajectory_from_messages(
     format: ChatFormat,
-    messages: List[Message],
-    tools: List[ToolSchema] = (),
+    messages: Sequence[Message],
+    tools: Sequence[ToolSchema] = (),
     *,
     task: Task | None = None,
     id: str = "scripted",
@@ -88,7 +88,7 @@ def trajectory_from_messages(
     return trajectory
 
 
-def _exchanges(messages: List[Message], id: str) -> list[tuple[Message, list[Message]]]:
+def _exchanges(messages: Sequence[Message], id: str) -> list[tuple[Message, list[Message]]]:
     """Each assistant message with what is said until the next one."""
     out: list[tuple[Message, list[Message]]] = []
     for message in messages:

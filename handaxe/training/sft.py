@@ -1,7 +1,6 @@
 """Supervised fine-tuning on trajectories, through the batch and the masks of reinforcement learning."""
 
-from collections.abc import Callable
-from collections.abc import Sequence as List
+from collections.abc import Callable, Sequence
 from functools import partial
 
 import numpy as np
@@ -21,7 +20,7 @@ CROSS_ENTROPY = cross_entropy()
 
 def sft(
     engine: Engine,
-    trajectories: List[Trajectory],
+    trajectories: Sequence[Trajectory],
     *,
     loss: Loss = CROSS_ENTROPY,
     epochs: int = 1,
@@ -61,5 +60,5 @@ def sft(
     return run_stage(engine, loss, steps, learning_rate=learning_rate, progress=progress, title="sft")
 
 
-def _pieces(engine: Engine, chosen: List[Trajectory], index: np.ndarray, rows: int) -> list[Batch]:
+def _pieces(engine: Engine, chosen: Sequence[Trajectory], index: np.ndarray, rows: int) -> list[Batch]:
     return microbatches(batch_of([[chosen[i]] for i in index], engine), rows)

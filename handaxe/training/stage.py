@@ -1,7 +1,6 @@
 """What supervised stages share: a list of trajectories as rated groups, and the loop over optimiser steps."""
 
-from collections.abc import Callable, Iterator
-from collections.abc import Sequence as List
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -20,14 +19,14 @@ from handaxe.training.update import optimiser_step
 __all__ = ["as_rated", "batch_of", "run_stage", "shuffled"]
 
 
-def as_rated(trajectories: List[Trajectory]) -> Rated:
+def as_rated(trajectories: Sequence[Trajectory]) -> Rated:
     """Trajectories as one group of which every token the policy wrote has advantage 1."""
     group = Group(trajectories[0].task, tuple(trajectories))
     tokens = tuple(tuple(sequence.mask.astype(np.float64) for sequence in one.sequences) for one in trajectories)
     return Rated(group, Scores(np.ones(len(group))), Advantages(tokens), np.ones(len(group), bool))
 
 
-def batch_of(groups: List[List[Trajectory]], engine: Engine) -> Batch:
+def batch_of(groups: Sequence[Sequence[Trajectory]], engine: Engine) -> Batch:
     """The batch that reinforcement learning would make of these groups, read at temperature 1."""
     batch = make_batch([as_rated(one) for one in groups], pad_id=engine.pad_id)
     return replace(batch, temperature_B=torch.ones_like(batch.temperature_B))
@@ -43,7 +42,7 @@ def shuffled(count: int, size: int, epochs: int, seed: int) -> Iterator[np.ndarr
 def run_stage(
     engine: Engine,
     loss: Loss,
-    pieces: List[Callable[[], list[Batch]]],
+    pieces: Sequence[Callable[[], list[Batch]]],
     *,
     learning_rate: float | Callable[[int], float],
     progress: bool,

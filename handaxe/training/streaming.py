@@ -1,7 +1,6 @@
 """Reward and features of groups as they finish, while the tools of others are still at work."""
 
-from collections.abc import Iterator, Mapping
-from collections.abc import Sequence as List
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from math import inf
 
@@ -43,7 +42,7 @@ class Streaming:
         self,
         reward: Reward,
         engine: Engine,
-        features: List[str],
+        features: Sequence[str],
         *,
         beside: Player | None,
         treatment: Mapping[EndingKind, Treatment],

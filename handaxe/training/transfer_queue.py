@@ -9,8 +9,7 @@ Differs: one storage in this process, where the paper shards rows over storage u
 whoever calls it has other work; `in_order` is ours.
 """
 
-from collections.abc import Collection, Mapping
-from collections.abc import Sequence as List
+from collections.abc import Collection, Mapping, Sequence
 from threading import Lock
 from typing import Any, NamedTuple
 
@@ -70,7 +69,7 @@ class TransferQueue:
             self._cells[column].update(cells)
 
     def get(
-        self, consumer: str, columns: List[str], n: int, *, whole_groups: bool = False, in_order: bool = False
+        self, consumer: str, columns: Sequence[str], n: int, *, whole_groups: bool = False, in_order: bool = False
     ) -> list[Fetched]:
         """The next `n` rows whose columns are all written and which this consumer has not had; the lowest place first.
 
@@ -116,11 +115,11 @@ class TransferQueue:
         """How many rows are declared."""
         return len(self._group)
 
-    def _check(self, columns: List[str]) -> None:
+    def _check(self, columns: Sequence[str]) -> None:
         if unknown := sorted(set(columns) - self._cells.keys()):
             raise InputError(f"the queue has no columns {unknown}; it has {', '.join(self._cells)}")
 
-    def _ready(self, columns: List[str], given: set[int], in_order: bool) -> list[int]:
+    def _ready(self, columns: Sequence[str], given: set[int], in_order: bool) -> list[int]:
         out = []
         for row in sorted(self._group.keys() - given):
             if all(row in self._cells[name] for name in columns):

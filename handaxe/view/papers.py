@@ -6,8 +6,7 @@ Mechanisms are found by the arXiv id in their source, so a new mechanism or reci
 import ast
 import json
 import re
-from collections.abc import Mapping
-from collections.abc import Sequence as List
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -79,7 +78,7 @@ class Result(NamedTuple):
         return {**self.training, **self.after}
 
 
-def mechanisms_of(root: Path, *, skip: List[str] = ("recipes", "view", "commands")) -> dict[str, list[Mechanism]]:
+def mechanisms_of(root: Path, *, skip: Sequence[str] = ("recipes", "view", "commands")) -> dict[str, list[Mechanism]]:
     """arXiv id -> the files of the package that cite it, sorted.
 
     Args:
@@ -136,8 +135,8 @@ def read_result(file: Path) -> Result | None:
 
 
 def papers_page(
-    entries: List[Entry],
-    mechanisms: Mapping[str, List[Mechanism]],
+    entries: Sequence[Entry],
+    mechanisms: Mapping[str, Sequence[Mechanism]],
     results: Mapping[str, Result | None],
     baselines: Mapping[str, Result | None],
 ) -> str:
@@ -168,7 +167,7 @@ def papers_page(
     return "\n".join(lines) + "\n"
 
 
-def _section(one: Entry, mechanisms: List[Mechanism], result: Result | None, other: Result | None) -> list[str]:
+def _section(one: Entry, mechanisms: Sequence[Mechanism], result: Result | None, other: Result | None) -> list[str]:
     title = one.title if one.title.lower().startswith(one.short.lower()) else f"{one.short}: {one.title}"
     lines = [f"## {title}", "", f"- Paper: {_link(one.arxiv)}"]
     lines.append(f"- Recipe: [{one.name}]({one.file}), run by `handaxe train {one.name}`")

@@ -1,8 +1,7 @@
 """Tables of figures: an evaluation, two of them side by side, the metrics of a run."""
 
 import math
-from collections.abc import Mapping
-from collections.abc import Sequence as List
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from rich.box import SIMPLE_HEAD
@@ -72,7 +71,7 @@ def evaluation_table(
     *,
     endings: Mapping[str, Estimated] | None = None,
     breakdown: Breakdown | None = None,
-    shown: List[str] | None = None,
+    shown: Sequence[str] | None = None,
     title: str = "",
 ) -> Table:
     """One row a metric, then how attempts ended, then the first metric by breakdown, where that has two values or more.
@@ -108,7 +107,7 @@ def comparison_table(
     after: Mapping[str, Estimated],
     differences: Mapping[str, Changed],
     *,
-    shown: List[str],
+    shown: Sequence[str],
     title: str = "",
 ) -> Table:
     """One row a metric: before and after, each with its interval, and the paired difference with its own.
@@ -138,7 +137,9 @@ def comparison_table(
     return table
 
 
-def metrics_table(rows: List[Mapping[str, float]], *, columns: List[str], last: int = 12, title: str = "") -> Table:
+def metrics_table(
+    rows: Sequence[Mapping[str, float]], *, columns: Sequence[str], last: int = 12, title: str = ""
+) -> Table:
     """Metrics of a run, one row a step.
 
     Args:
@@ -154,7 +155,7 @@ def metrics_table(rows: List[Mapping[str, float]], *, columns: List[str], last: 
     return table
 
 
-def _spread(rows: List[Mapping[str, float]], last: int) -> List[Mapping[str, float]]:
+def _spread(rows: Sequence[Mapping[str, float]], last: int) -> Sequence[Mapping[str, float]]:
     if not last or len(rows) <= last:
         return rows
     if last == 1:

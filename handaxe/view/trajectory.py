@@ -3,8 +3,7 @@
 Everything that a tool, a user or a policy wrote is escaped (see handaxe.view.escape).
 """
 
-from collections.abc import Callable, Iterator, Mapping
-from collections.abc import Sequence as List
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import groupby, pairwise
 from typing import NamedTuple
 
@@ -16,12 +15,12 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from handaxe.records import Author, Sequence, Trajectory
+from handaxe.records import Author, TokenSequence, Trajectory
 from handaxe.view.escape import add_untrusted, plain, shorten
 
 __all__ = ["Characters", "Decode", "pieces", "token_table", "trajectory_panel"]
 
-Decode = Callable[[List[int]], str]
+Decode = Callable[[Sequence[int]], str]
 
 STYLES = {Author.TEMPLATE: "bright_black", Author.USER: "cyan", Author.TOOL: "yellow", Author.POLICY: "bold"}
 LONGEST_CHARACTER = 4
@@ -39,7 +38,7 @@ def trajectory_panel(
     trajectory: Trajectory,
     *,
     decode: Decode,
-    advantages: List[np.ndarray] | None = None,
+    advantages: Sequence[np.ndarray] | None = None,
     outcome: float | None = None,
     channels: Mapping[str, float] | None = None,
     room: int = 2000,
@@ -77,7 +76,7 @@ def trajectory_panel(
 
 
 def token_table(
-    sequence: Sequence, *, decode: Decode, advantages: np.ndarray | None = None, policy_only: bool = True
+    sequence: TokenSequence, *, decode: Decode, advantages: np.ndarray | None = None, policy_only: bool = True
 ) -> Table:
     """One row a token: place, id, text, author (unless only the policy's are listed), turn, version of the weights,
     log-prob, behaviour log-prob, advantage."""
@@ -107,7 +106,7 @@ def _legend() -> Text:
     return line.append("  ").append("\\x1b", style="reverse").append(" escaped", style="bright_black")
 
 
-def pieces(ids: List[int], decode: Decode) -> Iterator[Characters]:
+def pieces(ids: Sequence[int], decode: Decode) -> Iterator[Characters]:
     """Decode token by token, taking a few tokens together where a character is spread over them."""
     start = 0
     for stop in range(1, len(ids) + 1):
@@ -118,7 +117,7 @@ def pieces(ids: List[int], decode: Decode) -> Iterator[Characters]:
             start = stop
 
 
-def _stretches(sequence: Sequence) -> list[tuple[int, int]]:
+def _stretches(sequence: TokenSequence) -> list[tuple[int, int]]:
     """Spans in which the policy wrote every token of one turn, or none."""
     key = np.where(sequence.mask, sequence.turn, -1)
     edges = [0, *(np.flatnonzero(np.diff(key)) + 1).tolist(), len(key)]
@@ -127,7 +126,7 @@ def _stretches(sequence: Sequence) -> list[tuple[int, int]]:
 
 def _row(
     trajectory: Trajectory,
-    sequence: Sequence,
+    sequence: TokenSequence,
     start: int,
     stop: int,
     decode: Decode,
@@ -147,7 +146,7 @@ def _row(
 
 
 def _sampled(
-    sequence: Sequence, start: int, stop: int, decode: Decode, advantage_T: np.ndarray | None, largest: float
+    sequence: TokenSequence, start: int, stop: int, decode: Decode, advantage_T: np.ndarray | None, largest: float
 ) -> Text:
     """Tokens the policy wrote, shaded by advantage; what is shaded alike is kept together."""
     styled: list[tuple[str, str]] = []
@@ -162,7 +161,7 @@ def _sampled(
     return text
 
 
-def _given(sequence: Sequence, start: int, stop: int, decode: Decode, room: int) -> Text:
+def _given(sequence: TokenSequence, start: int, stop: int, decode: Decode, room: int) -> Text:
     """Tokens the policy was given, coloured by author."""
     text, authors = Text(), sequence.author[start:stop]
     edges = [start, *(np.flatnonzero(np.diff(authors)) + 1 + start).tolist(), stop]

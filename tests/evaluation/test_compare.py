@@ -4,8 +4,8 @@ import pytest
 
 from handaxe.errors import InputError
 from handaxe.evaluation.compare import compare
-from handaxe.evaluation.metrics import TaskResult
 from handaxe.evaluation.result import Evaluation
+from handaxe.gauges import TaskResult
 
 
 def evaluation(corrects, *, scored=4, calls=1.0, ids=None, ks=(1,)):

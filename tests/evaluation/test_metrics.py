@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from handaxe.errors import InputError
-from handaxe.evaluation.metrics import Column, Estimate, TaskResult, columns, ending_shares, estimate, task_result
+from handaxe.evaluation.metrics import Column, Estimate, columns, ending_shares, estimate, task_result
+from handaxe.gauges import TaskResult
 from handaxe.records import Ending
 from handaxe.testing.records import make_group, make_scores, make_task, make_trajectory
 

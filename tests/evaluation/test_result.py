@@ -4,8 +4,9 @@ from math import inf, nan
 import pytest
 
 from handaxe.errors import InputError
-from handaxe.evaluation.metrics import Estimate, TaskResult
+from handaxe.evaluation.metrics import Estimate
 from handaxe.evaluation.result import Evaluation
+from handaxe.gauges import TaskResult
 
 
 def build():

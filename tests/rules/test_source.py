@@ -36,11 +36,12 @@ def test_every_name_has_one_home():
 
 @pytest.mark.parametrize("module", PLAIN, ids=str)
 def test_files_and_functions_are_small(module):
-    assert (source.ROOT / module).read_text().count("\n") <= 300
+    """300 lines and 60 are where to look for a split; these bounds are where one is overdue."""
+    assert (source.ROOT / module).read_text().count("\n") <= 400
     for node in source.functions(module):
         body = node.body[1:] if ast.get_docstring(node) else node.body
         if body:
-            assert body[-1].end_lineno - body[0].lineno < 60, f"{node.name} has a long body"
+            assert body[-1].end_lineno - body[0].lineno < 80, f"{node.name} has a long body"
 
 
 @pytest.mark.parametrize("module", source.MODULES, ids=str)
@@ -68,11 +69,15 @@ def test_no_registries_no_magic(module):
                 assert not own, f"{node.name} imports handaxe inside; import at the top"
 
 
-@pytest.mark.parametrize("module", PLAIN, ids=str)
+def _public():
+    """Modules with a function or class of their own name, which is what a room offers. A recipe is tested by being there:
+    tests/recipes/test_every_recipe.py."""
+    return [m for m in PLAIN if m.parts[1] != "recipes" and source.factory(m) is not None]
+
+
+@pytest.mark.parametrize("module", _public(), ids=str)
 def test_tests_mirror_the_package(module):
     folder, test = source.ROOT / "tests" / Path(*module.parts[1:-1]), f"test_{module.name}"
-    if module.parts[1] == "recipes":
-        return  # a recipe is tested by being there: tests/recipes/test_every_recipe.py
     assert (folder / test).exists(), f"{module} has no {folder.relative_to(source.ROOT)}/{test}"
 
 

@@ -12,8 +12,8 @@ from handaxe.records import (
     Rated,
     Sampling,
     Scores,
-    Sequence,
     Task,
+    TokenSequence,
     Trajectory,
     Turn,
 )
@@ -27,7 +27,7 @@ def sequence(letters, turns, value=0.0):
     author = np.array([LETTERS[c] for c in letters], np.int8)
     mask = author == 3
     logp = np.where(mask, -0.5 - np.arange(len(letters)) / 10, 0).astype(np.float32)
-    return Sequence(
+    return TokenSequence(
         ids=np.arange(10, 10 + len(letters), dtype=np.int32),
         author=author,
         turn=np.array([-1 if c == "-" else int(c) for c in turns], np.int16),
@@ -93,7 +93,7 @@ def test_old_logp_is_the_trainers_where_it_was_recomputed():
     plain = make_batch(example(), pad_id=9)
     assert torch.allclose(plain.old_logp_BT, 2 * plain.behaviour_logp_BT)
     one = sequence("up", "-0")
-    one = Sequence(**{**one.__dict__, "features": {"old_logp": np.array([0, -0.25])}})
+    one = TokenSequence(**{**one.__dict__, "features": {"old_logp": np.array([0, -0.25])}})
     batch = make_batch([rated([trajectory(one)], [1.0])], pad_id=9)
     assert batch.old_logp_BT.tolist() == [[0, -0.25]]
 
@@ -158,7 +158,7 @@ def test_siblings_stay_together_and_a_large_group_is_split_evenly():
 def test_rows_that_share_more_are_split_last():
     def one(letters, ids, sample):
         made = sequence(letters, "-" + "0" * (len(letters) - 1))
-        return trajectory(Sequence(**{**made.__dict__, "ids": np.array(ids, np.int32)}), sample=sample)
+        return trajectory(TokenSequence(**{**made.__dict__, "ids": np.array(ids, np.int32)}), sample=sample)
 
     forks = [one("upp", [300, 7, 1], 0), one("upp", [300, 256, 1], 1), one("upp", [300, 7, 2], 2)]
     forks.append(one("upp", [300, 256, 2], 3))

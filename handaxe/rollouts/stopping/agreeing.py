@@ -1,6 +1,6 @@
 """Guess that a group is all alike once its first attempts are."""
 
-from collections.abc import Sequence as List
+from collections.abc import Sequence
 
 from handaxe.errors import InputError
 from handaxe.records import Trajectory
@@ -39,7 +39,7 @@ def agreeing(*, score: Measure, first: int, above: float = 0.5) -> StopRule:
     if first < 2:
         raise InputError(f"agreeing needs first >= 2, for one attempt always agrees with itself; not {first}")
 
-    def rule(ended: List[Trajectory], size: int) -> bool:
+    def rule(ended: Sequence[Trajectory], size: int) -> bool:
         del size
         return len(ended) >= first and successes(ended, score, above) in (0, len(ended))
 

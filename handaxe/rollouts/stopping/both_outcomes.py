@@ -1,6 +1,6 @@
 """Stop a group when there is enough of both outcomes to learn from."""
 
-from collections.abc import Sequence as List
+from collections.abc import Sequence
 
 from handaxe.errors import InputError
 from handaxe.records import Trajectory
@@ -38,7 +38,7 @@ def both_outcomes(*, score: Measure, each: int, above: float = 0.5) -> StopRule:
     if each < 1:
         raise InputError(f"both_outcomes needs each >= 1, not {each}")
 
-    def rule(ended: List[Trajectory], size: int) -> bool:
+    def rule(ended: Sequence[Trajectory], size: int) -> bool:
         del size
         right = successes(ended, score, above)
         return right >= each and len(ended) - right >= each

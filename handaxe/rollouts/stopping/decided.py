@@ -1,6 +1,6 @@
 """Stop a group when the rest of it can no longer change that it will not be trained."""
 
-from collections.abc import Sequence as List
+from collections.abc import Sequence
 
 from handaxe.errors import InputError
 from handaxe.records import Trajectory
@@ -41,7 +41,7 @@ def decided(*, score: Measure, low: float = 0.0, high: float = 1.0, above: float
     if not 0 <= low < high <= 1:
         raise InputError(f"decided needs 0 <= low < high <= 1, not low {low} and high {high}")
 
-    def rule(ended: List[Trajectory], size: int) -> bool:
+    def rule(ended: Sequence[Trajectory], size: int) -> bool:
         if not ended:
             return False
         right, whole = successes(ended, score, above), max(size, len(ended))

@@ -1,14 +1,13 @@
 """When a group may be stopped early: the signature of a stop rule, and what all of them ask."""
 
-from collections.abc import Callable
-from collections.abc import Sequence as List
+from collections.abc import Callable, Sequence
 
 from handaxe.errors import InputError
 from handaxe.records import Trajectory
 
 __all__ = ["Measure", "StopRule", "successes"]
 
-StopRule = Callable[[List[Trajectory], int], bool]
+StopRule = Callable[[Sequence[Trajectory], int], bool]
 """(trajectories of the attempts that ended so far, attempts the group is to have) -> whether the rest is stopped.
 
 It is asked whenever an attempt of the group ends. It sees what may be scored: no attempt that the infrastructure broke,
@@ -18,7 +17,7 @@ Measure = Callable[[Trajectory], float]
 """How good a trajectory is. It must say what the reward will say, and be cheap: it runs while others are sampled."""
 
 
-def successes(ended: List[Trajectory], score: Measure, above: float) -> int:
+def successes(ended: Sequence[Trajectory], score: Measure, above: float) -> int:
     """How many of the trajectories score strictly above a bar.
 
     Raises:

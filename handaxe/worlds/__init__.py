@@ -1,0 +1,1 @@
+"""Worlds: tasks, the environment they are tried in, and what is right there. One world a file."""

@@ -1,0 +1,86 @@
+"""What a world is: tasks, an environment, what is right in it, and what recipes may ask of it besides."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, NamedTuple
+
+from handaxe.errors import InputError
+from handaxe.gauges import Gauge, Statistic
+from handaxe.records import Message, Task, ToolCall, Turn
+from handaxe.slots import EnvFactory, Reward
+
+__all__ = ["Expert", "Facts", "Habit", "Split", "Start", "World"]
+
+Split = Literal["train", "test"]
+Facts = Mapping[str, Any]
+"""The state of an attempt, as JSON: "turn" (turns taken), "replies" (texts of the last turn's tool replies), and what
+the environment said of it (EnvReply.facts)."""
+Expert = Callable[[Task, Facts], Message]
+"""(task, facts) -> the assistant message that is right in this state."""
+
+
+class Habit(NamedTuple):
+    """How often demonstrations call tools, as shares from 0 to 1.
+
+    needed: calls made where the expert makes one. needless: calls made where it makes none. clumsy: of the calls made,
+    those made badly (a digit lost, a call left open, an argument that is not in the schema).
+    """
+
+    needed: float = 1.0
+    needless: float = 0.0
+    clumsy: float = 0.0
+
+
+class Start(NamedTuple):
+    """How the tiny policy that reinforcement learning begins from is made in a world: supervised steps on the expert's
+    conversations, first with every call right (`skill`), then with the habit that training is to change (`steps`)."""
+
+    habit: Habit = Habit()
+    skill: int = 300
+    steps: int = 100
+    batch_size: int = 32
+    learning_rate: float = 3e-3
+
+
+@dataclass(frozen=True, kw_only=True)
+class World:
+    """Everything a recipe needs to know of where it trains. Fields below `correct` are optional: a recipe that needs
+    one asks for it with `need`.
+
+    tasks       (split, count, seed) -> tasks; no question is in both splits, and the same seed gives the same tasks
+    env         (tools) -> factory of environments; a world with tools of its own adds these
+    correct     the reward that says what is right
+    tools       tools that are offered where the user names none
+    by          keys of task metadata that evaluations are broken down by
+    answered    whether a turn states an answer
+    reference   the calls that are right for a task, for rewards that compare calls
+    expert      what to say in a state; it scores 1 on every task
+    start       how the policy that training begins from is made of the expert's conversations
+    gauges, statistics  further figures of an evaluation, by name
+    """
+
+    name: str
+    tasks: Callable[[Split, int, int], list[Task]]
+    env: Callable[[Sequence[Any]], EnvFactory]
+    correct: Reward
+    tools: tuple[Any, ...] = ()
+    by: tuple[str, ...] = ()
+    answered: Callable[[Turn], bool] | None = None
+    reference: Callable[[Task], tuple[ToolCall, ...]] | None = None
+    expert: Expert | None = None
+    start: Start | None = None
+    gauges: Mapping[str, Gauge] = field(default_factory=dict)
+    statistics: Mapping[str, Statistic] = field(default_factory=dict)
+
+    def need(self, field: str) -> Any:
+        """The value of an optional field.
+
+        Raises:
+            InputError: the world lacks it; the message names the world and the field.
+        """
+        value = getattr(self, field)
+        if value is None or value == () or value == {}:
+            raise InputError(f"world {self.name!r} has no {field!r}, which this recipe needs: choose another --world")
+        return value
