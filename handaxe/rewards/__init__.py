@@ -9,7 +9,7 @@
 The whole reward of a trajectory is its outcome plus the sum of its per-turn rewards, and nothing is in both.
 """
 
-from handaxe.rewards.combine import gate, product, total, weighted
+from handaxe.rewards.combine import gate, product, shuffled, total, weighted
 from handaxe.rewards.lift import outcome, per_turn
 
-__all__ = ["gate", "outcome", "per_turn", "product", "total", "weighted"]
+__all__ = ["gate", "outcome", "per_turn", "product", "shuffled", "total", "weighted"]

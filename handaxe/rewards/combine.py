@@ -18,11 +18,12 @@ from typing import Any
 import numpy as np
 
 from handaxe.errors import InputError
+from handaxe.ops.seeds import generator
 from handaxe.records import Group, Scores
 from handaxe.rewards.lift import checked, outcome_only
 from handaxe.slots import Reward, Stateful
 
-__all__ = ["gate", "product", "total", "weighted"]
+__all__ = ["gate", "product", "shuffled", "total", "weighted"]
 
 Weight = float | Callable[[int], float]
 Merge = Callable[[Group, dict[str, Scores]], Scores]
@@ -149,6 +150,31 @@ def total(reward: Reward) -> Reward:
         return replace(part, outcome=value, turns=None, turn_channels={**part.turn_channels, "turns": part.turns})
 
     return _Combined({"total": reward}, merge, keep_apart=False)
+
+
+def shuffled(reward: Reward, *, seed: int = 0) -> Reward:
+    """Deal the outcomes of a group out to its attempts anew: a control in which the reward says nothing of an attempt.
+
+        outcome'_i = outcome_p(i), p a permutation drawn from (seed, step, task); per-turn rewards are added in first
+
+    Channels move along with the outcomes. What is still learned with it, the reward did not teach. The permutation is
+    one of the attempts sorted by id, so that their order makes no difference.
+
+    Example:
+        outcomes of the attempts a, b, c are 1, 0, 0 and p = (1, 2, 0)  ->  0, 0, 1
+
+    Idea: a permutation test; equal outcomes stay as they are, and a lone attempt keeps its own.
+    """
+
+    def merge(group: Group, parts: dict[str, Scores]) -> Scores:
+        part = parts["shuffled"]
+        by_id = np.array(sorted(range(len(group)), key=lambda i: group[i].id))
+        source = np.empty(len(group), dtype=np.int64)
+        source[by_id] = by_id[generator("shuffled", seed, group.step, group.task.id).permutation(len(group))]
+        channels = {name: values[source] for name, values in part.channels.items()}
+        return Scores(part.outcome[source], channels=channels)
+
+    return _Combined({"shuffled": total(reward)}, merge, keep_apart=False)
 
 
 class _Combined:

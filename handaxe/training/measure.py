@@ -97,6 +97,7 @@ def group_metrics(groups: list[GroupRecord], seconds: dict[str, float]) -> dict[
     trained_share              of the generated trajectories
     seconds/PHASE              wall time, of rewards beside sampling only what was waited for at the end;
                                seconds/tools is the sum over calls, which run side by side
+    calls/made                 the sum over everything generated
     tokens/sampled, /trained   sums over everything generated and over the trained trajectories; a rate is a sum over
                                steps by the seconds of all phases, since groups may be played steps before
     stopped, stopped/share     attempts stopped since they were no longer needed, and their share of the generated ones
@@ -120,6 +121,7 @@ def group_metrics(groups: list[GroupRecord], seconds: dict[str, float]) -> dict[
     out |= _counts(groups)
     out["trajectories"], out["trajectories/trained"] = float(len(everything)), float(len(trained))
     out["trained_share"] = len(trained) / len(everything) if everything else 0.0
+    out["calls/made"] = float(sum(len(t.calls) for t in everything))
     out["tokens/sampled"] = float(sum(t.num_tokens for t in everything))
     out["tokens/trained"] = float(sum(t.num_tokens for t in trained))
     out |= _stopped(everything)

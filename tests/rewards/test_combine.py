@@ -6,6 +6,7 @@ from handaxe.errors import InputError, VerifierError
 from handaxe.records import Scores
 from handaxe.rewards.schedule import two_stage
 from handaxe.testing.records import make_group, make_scores, make_trajectory
+from handaxe.testing.rewards import check_reward
 
 
 def fixed(outcome, *, turns=None, channels=None, eligible=None):
@@ -139,3 +140,13 @@ def test_state_of_nested_components_is_carried():
     twin.load_state_dict(reward.state_dict())
     assert second.count == 2
     assert twin(PAIR).outcome.tolist() == reward(PAIR).outcome.tolist() == [3, 3]
+
+
+def test_shuffled_deals_the_same_outcomes_out_to_others():
+    group = make_group(trajectories=[make_trajectory(texts=[text]) for text in "abcdefgh"])
+    plain = rewards.weighted({"letter": (1.0, rewards.outcome(lambda one: sum(map(ord, one.final_text))))})
+    scores, dealt = plain(group), rewards.shuffled(plain, seed=1)(group)
+    assert sorted(dealt.outcome) == sorted(scores.outcome) and list(dealt.outcome) != list(scores.outcome)
+    assert list(dealt.channels["letter"]) == list(dealt.outcome)
+    assert list(rewards.shuffled(plain, seed=2)(group).outcome) != list(dealt.outcome)
+    check_reward(rewards.shuffled(plain), group)
