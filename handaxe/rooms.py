@@ -40,4 +40,7 @@ class Room(ModuleType):
 
 def open_room(name: str) -> None:
     """Make the package of this name a room. A package calls it in its `__init__`, as open_room(__name__)."""
-    sys.modules[name].__class__ = Room
+    package = sys.modules[name]
+    package.__class__ = Room
+    for attribute, value in list(vars(package).items()):  # what was imported before
+        setattr(package, attribute, value)
