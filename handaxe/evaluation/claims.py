@@ -24,7 +24,7 @@ BUDGET = 0.02
 MOST_SEEDS = 1000
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Claim:
     """What a recipe claims of its runs against those of a baseline with the same seeds and setting.
 
