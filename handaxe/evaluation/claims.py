@@ -14,7 +14,7 @@ from handaxe.errors import InputError
 from handaxe.evaluation.figures import Axis, RunFigures, Series
 from handaxe.ops.stats import Interval, mean_interval
 
-__all__ = ["Claim", "Decision", "Paired", "Verdict", "decide", "figure"]
+__all__ = ["Claim", "Decision", "Paired", "Verdict", "control_difference", "decide", "figure"]
 
 Over = Literal["end", "best", "worst", "area", "spread", "first"]
 Verdict = Literal["holds", "does not hold", "undecided", "not testable here"]
@@ -114,7 +114,9 @@ class Decision(NamedTuple):
     seeds: int = 0
 
 
-def decide(claim: Claim, result: Sequence[RunFigures], baseline: Sequence[RunFigures]) -> Decision:
+def decide(
+    claim: Claim, result: Sequence[RunFigures], baseline: Sequence[RunFigures], *, control: float | None = None
+) -> Decision:
     """Decide a claim by pairs of runs.
 
         d_s = figure(result_s) - figure(baseline_s)        of the pairs s = 1..S, each with a seed of its own
@@ -126,6 +128,8 @@ def decide(claim: Claim, result: Sequence[RunFigures], baseline: Sequence[RunFig
         claim: what is to be decided.
         result: runs of the recipe, one a seed.
         baseline: runs of the baseline with the same seeds; none where the claim is about the start or about 0.
+        control: the difference that a run with scores dealt out anew shows, of `control_difference`. Where it goes as
+            far as the near end of the interval, the reward is not what moved the figure, and nothing is decided.
 
     Raises:
         InputError: fewer than two pairs, runs that do not pair up, or a figure that is not there.
@@ -155,7 +159,15 @@ def decide(claim: Claim, result: Sequence[RunFigures], baseline: Sequence[RunFig
         seeds = _seeds(kept, -claim.within)
         why = f"{claim.same} may have fallen by more than {claim.within:g}{_more(seeds)}"
         return Decision("undecided", why, paired, kept, seeds)
+    if control is not None and side * control >= (paired.low if side > 0 else -paired.high):
+        why = f"with scores dealt out anew {claim.metric} moves by {control:+.3g} too"
+        return Decision("not testable here", why, paired, kept)
     return Decision("holds", f"{claim.metric} goes {claim.direction}", paired, kept)
+
+
+def control_difference(claim: Claim, control: RunFigures, baseline: RunFigures | None) -> float:
+    """By how much the claim's figure of a run with scores dealt out anew differs from the baseline's with its seed."""
+    return _paired(claim, [control], [] if baseline is None else [baseline]).difference
 
 
 def figure(claim: Claim, run: RunFigures, *, favour: bool = True) -> float:

@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from handaxe.errors import InputError
-from handaxe.evaluation.claims import Claim, decide, figure
+from handaxe.evaluation.claims import Claim, control_difference, decide, figure
 from handaxe.evaluation.figures import RunFigures
 
 
@@ -140,3 +140,13 @@ def test_too_few_runs():
 def test_bad_claims(arguments, said):
     with pytest.raises(InputError, match=said):
         claim(**arguments)
+
+
+def test_scores_dealt_out_anew_must_not_do_it_too():
+    """the interval is -2 -+ 0.2484; its near end is -1.7516"""
+    ours, theirs = ends(-2, -2.1, -1.9), ends(0, 0, 0)
+    assert decide(claim(), ours, theirs, control=-1.7).verdict == "holds"
+    no = decide(claim(), ours, theirs, control=-1.8)
+    assert no.verdict == "not testable here" and "-1.8 too" in no.why
+    assert control_difference(claim(), ends(-3)[0], ends(1)[0]) == -4
+    assert control_difference(claim(baseline="start"), run([5, 3]), None) == -2
