@@ -90,10 +90,7 @@ class Replication:
             body["seeds"] = tuple(body["seeds"])
             body["claims"] = tuple(_decided(one) for one in body["claims"])
             body["curves"] = {
-                name: {
-                    side: Curve(**{key: tuple(values) for key, values in one.items()}) for side, one in sides.items()
-                }
-                for name, sides in body["curves"].items()
+                name: {side: _curve(one) for side, one in sides.items()} for name, sides in body["curves"].items()
             }
             return cls(**body)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
@@ -122,7 +119,9 @@ def _pairs(decision: Decision) -> dict[str, Any]:
 
 
 def _decided(one: Mapping[str, Any]) -> Decided:
-    claim = {key: tuple(value) if isinstance(value, list) else value for key, value in one["claim"].items()}
+    claim: dict[str, Any] = {
+        key: tuple(value) if isinstance(value, list) else value for key, value in one["claim"].items()
+    }
     decision = dict(one["decision"])
     for name in ("paired", "same"):
         decision[name] = None if decision[name] is None else _paired(decision[name])
@@ -130,11 +129,17 @@ def _decided(one: Mapping[str, Any]) -> Decided:
 
 
 def _paired(one: Mapping[str, Any]) -> Paired:
-    def number(value: float | None) -> float:
-        return float("nan") if value is None else value
+    return Paired(
+        _numbers(one["ours"]), _numbers(one["theirs"]), *_numbers([one[name] for name in ("difference", "low", "high")])
+    )
 
-    sides = {name: tuple(number(value) for value in one[name]) for name in ("ours", "theirs")}
-    return Paired(**sides, **{name: number(one[name]) for name in ("difference", "low", "high")})
+
+def _curve(one: Mapping[str, Any]) -> Curve:
+    return Curve(*(_numbers(one[name]) for name in Curve._fields))
+
+
+def _numbers(values: Sequence[float | None]) -> tuple[float, ...]:
+    return tuple(float("nan") if value is None else value for value in values)
 
 
 def _finite(value: Any) -> Any:
