@@ -13,6 +13,7 @@ from handaxe.commands.started import started
 from handaxe.commands.train import INTERRUPTED, Service, make_loggers
 from handaxe.errors import InputError
 from handaxe.training.loop import train
+from handaxe.training.pace import Keep
 
 __all__ = ["ResumeOptions", "main"]
 
@@ -53,8 +54,8 @@ def main(arguments: list[str]) -> int:
     loggers = make_loggers(options.log, options.run, saved)
     about = {"name": run.recipe.name, "arguments": saved, "command": run.command}
     kwargs = run.recipe.build(**chosen)
-    quiet = options.quiet
-    result = train(**kwargs, out=options.run, loggers=loggers, progress=not quiet, recipe=about, resume=True)
+    keep = Keep(out=options.run, resume=True, loggers=loggers, progress=not options.quiet, recipe=about)
+    result = train(**kwargs, keep=keep)
     found = read_outcome(options.run, stopped=result.stopped)
     print_outcome(found, terminal)
     seconds = time.monotonic() - start

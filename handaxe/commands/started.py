@@ -46,7 +46,7 @@ def started(folder: Path) -> Started:
     if found is None:
         raise InputError(
             f"the run in {folder} was not made by a recipe; go on with it from the script that made it: "
-            f"train(..., out={str(folder)!r}, resume=True)"
+            f"train(..., keep=Keep(out={str(folder)!r}, resume=True))"
         )
     recipe = load_recipe(str(found["name"]))
     return Started(recipe, from_json(recipe, found["arguments"]), str(found.get("command", "")))

@@ -14,6 +14,7 @@ from handaxe.recipes.catalogue import find_recipes, load_recipe
 from handaxe.recipes.paper import Recipe
 from handaxe.training.loggers import Logger, tensorboard, trackio, wandb
 from handaxe.training.loop import train
+from handaxe.training.pace import Keep
 
 __all__ = ["INTERRUPTED", "RunOptions", "Service", "main", "make_loggers", "new_folder", "run_recipe"]
 
@@ -67,7 +68,8 @@ def run_recipe(recipe: Recipe, arguments: Mapping[str, Any], options: RunOptions
     kwargs = recipe.build(**arguments)
     facts = {"name": recipe.name, "arguments": saved, "command": command}
     loggers = make_loggers(options.log, folder, saved)
-    result = train(**kwargs, out=folder, loggers=loggers, progress=not options.quiet, recipe=facts)
+    keep = Keep(out=folder, loggers=loggers, progress=not options.quiet, recipe=facts)
+    result = train(**kwargs, keep=keep)
     found = read_outcome(folder, stopped=result.stopped)
     print_outcome(found, terminal)
     seconds = time.monotonic() - start

@@ -10,6 +10,7 @@ from handaxe.losses.reductions.token_mean import token_mean
 from handaxe.losses.surrogates.clip import clip
 from handaxe.recipes.paper import Claim, Paper
 from handaxe.recipes.parts import GYM, ToolName, gym_world, player
+from handaxe.training.pace import Pace
 
 __all__ = ["agentmath"]
 
@@ -81,8 +82,7 @@ def agentmath(
         "reward": world.correct,
         "credit": group_norm(std="sample"),
         "loss": policy(ratio=token(), surrogate=clip(eps_high=0.28), reduction=token_mean()),
-        "segment_tokens": segment_tokens,
-        "segment_calls": segment_calls,
+        "pace": Pace(segment_tokens=segment_tokens, segment_calls=segment_calls),
         "steps": steps,
         "groups": groups,
         "group_size": group_size,

@@ -13,6 +13,7 @@ from handaxe.recipes.paper import Claim, Paper
 from handaxe.recipes.parts import GYM, ToolName, gym_world, player
 from handaxe.rewards.combine import weighted
 from handaxe.selection.drop_equal_groups import drop_equal_groups
+from handaxe.training.pace import Pace
 
 __all__ = ["asearcher"]
 
@@ -92,7 +93,7 @@ def asearcher(
             correction=tis(cap=cap),
         ),
         "annotate": ("old_logp",),
-        "staleness": staleness,
+        "pace": Pace(staleness=staleness),
         "steps": steps,
         "groups": groups,
         "group_size": group_size,

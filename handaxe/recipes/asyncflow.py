@@ -10,6 +10,7 @@ from handaxe.losses.reductions.rollout_mean import rollout_mean
 from handaxe.losses.surrogates.clip import clip
 from handaxe.recipes.paper import Claim, Paper
 from handaxe.recipes.parts import GYM, ToolName, gym_world, player
+from handaxe.training.pace import Pace
 
 __all__ = ["asyncflow"]
 
@@ -74,7 +75,7 @@ def asyncflow(
         "reward": world.correct,
         "credit": group_norm(std="sample"),
         "loss": policy(ratio=token(), surrogate=clip(), reduction=rollout_mean()),
-        "staleness": staleness,
+        "pace": Pace(staleness=staleness),
         "steps": steps,
         "groups": groups,
         "group_size": group_size,

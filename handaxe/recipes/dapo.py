@@ -12,6 +12,7 @@ from handaxe.recipes.parts import GYM, ToolName, gym_world, player
 from handaxe.rewards import weighted
 from handaxe.rewards.overlong import overlong
 from handaxe.selection.drop_equal_groups import drop_equal_groups
+from handaxe.training.pace import Pace
 
 __all__ = ["dapo"]
 
@@ -68,7 +69,7 @@ def dapo(
         "credit": group_norm(std="sample"),
         "select": drop_equal_groups(channel="correct"),
         "loss": policy(ratio=token(), surrogate=clip(eps_low=0.2, eps_high=0.28), reduction=token_mean()),
-        "rounds": rounds,
+        "pace": Pace(rounds=rounds),
         "steps": steps,
         "groups": groups,
         "group_size": group_size,

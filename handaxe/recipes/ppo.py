@@ -65,7 +65,7 @@ def ppo(
         **player(world, model=model, seed=seed, max_turns=max_turns, max_tokens=max_tokens, critic=True),
         "reward": world.correct,
         "credit": gae(gamma=gamma, lam=lam),
-        "select": batch_whiten(),
+        "shape": batch_whiten(),
         "loss": policy(
             ratio=token(), surrogate=clip(), reduction=token_mean(), terms=(value(coefficient=value_coefficient),)
         ),

@@ -62,7 +62,7 @@ def reinforce_pp(
         **player(world, model=model, seed=seed, max_turns=max_turns, max_tokens=max_tokens, reference=True),
         "reward": world.correct,
         "credit": kl_return(kl_coefficient=kl_coefficient),
-        "select": batch_whiten(),
+        "shape": batch_whiten(),
         "loss": policy(ratio=token(), surrogate=clip(), reduction=token_mean()),
         "annotate": ("old_logp", "ref_logp"),
         "steps": steps,

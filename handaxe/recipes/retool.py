@@ -68,7 +68,7 @@ def retool(
         **player(world, model=model, seed=seed, max_turns=max_turns, max_tokens=max_tokens, critic=True),
         "reward": failure_shaping(base=world.correct, bonus=failure_bonus, cap=failure_cap, correct_above=0.5),
         "credit": gae(gamma=1.0, lam=1.0),
-        "select": batch_whiten(),
+        "shape": batch_whiten(),
         "loss": policy(
             ratio=token(), surrogate=clip(), reduction=token_mean(), terms=(value(coefficient=value_coefficient),)
         ),

@@ -9,6 +9,7 @@ from handaxe import records
 from handaxe.evaluation.result import Evaluation
 from handaxe.recipes.catalogue import find_recipes, load_recipe
 from handaxe.training.loop import train
+from handaxe.training.pace import Keep
 from handaxe.training.record import RunRecord
 
 pytest.importorskip("reasoning_gym")
@@ -25,7 +26,7 @@ def test_two_steps(name, tmp_path):
     build = load_recipe(name).build
     parts = build(steps=2, groups=3, group_size=4, held_out=4, seed=1)
     before = [p.detach().clone() for p in parts["engine"].model.module.parameters()]
-    result = train(**parts, out=tmp_path / "run", progress=False)
+    result = train(**parts, keep=Keep(out=tmp_path / "run", progress=False))
     assert len(result.metrics) == 2
     pushed = any(row.get("grad_norm", 0.0) > 0 for row in result.metrics)
     moved = any(not torch.equal(a, b) for a, b in zip(before, parts["engine"].model.module.parameters()))

@@ -33,6 +33,7 @@ from handaxe.testing.tools import check_tool
 from handaxe.tools import tool
 from handaxe.tools.calculator import calculator as real_calculator
 from handaxe.training.loop import train
+from handaxe.training.pace import Keep
 from handaxe.training.record import RunRecord
 
 NEVER = {"crash": 0.0, "hang": 0.0, "garbage": 0.0, "kill": 0.0}
@@ -278,10 +279,9 @@ def long_run(env, reward, workers, out):
         steps=2,
         groups=8,
         group_size=16,
-        progress=False,
         workers=workers,
         loss=policy(ratio=token(), surrogate=clip(), reduction=token_mean()),
-        out=out,
+        keep=Keep(out=out, progress=False),
     )
     assert len(result.metrics) == 2 and all(np.isfinite(m["loss"]) and m["grad_norm"] > 0 for m in result.metrics)
     with RunRecord.open(out) as record:
