@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 __all__ = ["check", "check_group"]
 
 REASONS = ("length", "turns", "budget", "stopped")
-FORCED = 4
-"""records.Author.FORCED, which cannot be imported from here."""
 
 
 def check(trajectory: Trajectory) -> None:
@@ -78,8 +76,7 @@ def _sequence_problems(index: int, sequence: TokenSequence) -> list[str]:
         return problems
     if not length:
         return [f"{name} is empty"]
-    forced = sequence.author == FORCED
-    sampled = mask & ~forced
+    sampled = mask & ~sequence.forced
     for key, drawn in (("logp", sampled), ("behaviour_logp", mask)):
         values = arrays[key]
         if not np.all(np.isfinite(values[drawn])) or np.any(values[drawn] > 1e-5):

@@ -186,7 +186,12 @@ class TokenSequence:
     @property
     def mask(self) -> np.ndarray:
         """[T] bool: the tokens that the policy wrote, or that were forced on it in its turn."""
-        return (self.author == Author.POLICY) | (self.author == Author.FORCED)
+        return (self.author == Author.POLICY) | self.forced
+
+    @property
+    def forced(self) -> np.ndarray:
+        """[T] bool: the tokens of the mask that no policy drew."""
+        return self.author == Author.FORCED
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ import numpy as np
 
 from handaxe.ops.ragged import rewards_of, scatter_group
 from handaxe.ops.returns import Std, deviation
-from handaxe.records import Advantages, Rated
+from handaxe.records import Rated
 from handaxe.slots import Selector
 
 __all__ = ["batch_norm"]
@@ -55,7 +55,7 @@ def batch_norm(*, mean: Literal["group", "batch"] = "group", std: Std = "sample"
             if scale and deviation(around, std):
                 value_G = (reward_G - around.mean()) / (scale + eps)
             tokens = scatter_group(one.group, np.where(np.isnan(reward_G), 0.0, value_G))
-            out.append(replace(one, advantages=Advantages(tokens, one.advantages.returns)))
+            out.append(replace(one, advantages=replace(one.advantages, tokens=tokens)))
         return out
 
     return select

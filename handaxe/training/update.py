@@ -21,9 +21,10 @@ def update(
     learning_rate: float,
     rng: np.random.Generator,
 ) -> dict[str, float]:
-    """Take `epochs` times `parts` optimiser steps on what was selected.
+    """Take `epochs` times `parts` optimiser steps on what was selected, groups of a lower `part` first.
 
     Args:
+        rated: each of its `Rated.part` is a batch of its own, with denominators of its own; mostly there is one.
         parts: minibatches an epoch; each is a random subset of the rollouts with denominators of its own.
         rows: most rows that forward and backward see at once; the result does not depend on it.
         rng: shuffles rollouts into minibatches.
@@ -32,13 +33,15 @@ def update(
         Metrics averaged over the optimiser steps, with optimiser_steps; where nothing trains, nothing_to_train is 1
         and the weights stay as they are.
     """
-    if not any(one.trained[i] and one.group[i].num_tokens for one in rated for i in range(len(one.group))):
+    trains = {one.part for one in rated if any(mask.any() for i in range(len(one.group)) for mask in one.training_mask(i))}
+    if not trains:
         return {"nothing_to_train": 1.0, "optimiser_steps": 0.0}
-    batch = make_batch(rated, pad_id=engine.pad_id)
+    batches = [make_batch([one for one in rated if one.part == part], pad_id=engine.pad_id) for part in sorted(trains)]
     taken = [
-        optimiser_step(engine, loss, microbatches(part, rows), learning_rate)
+        optimiser_step(engine, loss, microbatches(piece, rows), learning_rate)
         for _ in range(epochs)
-        for part in minibatches(batch, parts, rng)
+        for batch in batches
+        for piece in minibatches(batch, parts, rng)
     ]
     return {**mean_metrics(taken), "nothing_to_train": 0.0, "optimiser_steps": float(len(taken))}
 
