@@ -17,8 +17,8 @@ def test_what_the_policy_said():
 
 
 def test_what_was_answered():
-    assert recorded_answer(TWO, 0) == ((REPLY,), (ToolReply("0-0", "calculator", "408"),), False, None)
-    assert recorded_answer(TWO, 1) == ((), (), True, None)
+    assert recorded_answer(TWO, 0) == ((REPLY,), (ToolReply("0-0", "calculator", "408"),), False, None, {})
+    assert recorded_answer(TWO, 1) == ((), (), True, None, {})
     assert was_answered(TWO, 0) and not was_answered(TWO, 1)
 
 
