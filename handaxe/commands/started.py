@@ -8,7 +8,7 @@ from handaxe.commands.configure import from_json
 from handaxe.errors import InputError
 from handaxe.recipes.catalogue import load_recipe
 from handaxe.recipes.paper import Recipe
-from handaxe.training.record import RunRecord
+from handaxe.training.record.run_record import RunRecord
 
 __all__ = ["Started", "facts", "started"]
 

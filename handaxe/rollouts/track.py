@@ -10,6 +10,7 @@ from handaxe.slots import Completion, Partial, Rendered
 __all__ = ["Track"]
 
 POLICY = int(Author.POLICY)
+TRAINED = frozenset((Author.POLICY, Author.FORCED))
 
 
 class Track:
@@ -31,7 +32,7 @@ class Track:
 
     def rendered(self, part: Rendered, *, turn: int) -> None:
         """Append what a chat format wrote: glue and the words of users and tools."""
-        if POLICY in part.authors:
+        if not TRAINED.isdisjoint(part.authors):
             raise ValueError("a chat format may not claim that the policy wrote its ids")
         zeros = [0.0] * len(part.ids)
         self._append(part.ids, part.authors, [turn] * len(part.ids), zeros, zeros, [-1] * len(part.ids))

@@ -61,7 +61,8 @@ def _well_formed(part: Rendered, vocab_size: int) -> None:
     assert part.ids, "nothing was rendered"
     assert len(part.ids) == len(part.authors), f"{len(part.ids)} ids but {len(part.authors)} authors"
     assert all(0 <= i < vocab_size for i in part.ids), "an id outside the vocabulary"
-    assert Author.POLICY not in part.authors, "a format may not claim that the policy wrote its ids"
+    given = {Author.TEMPLATE, Author.USER, Author.TOOL}
+    assert given.issuperset(part.authors), "a format may not claim that the policy wrote its ids"
 
 
 def _turns(format: ChatFormat, vocab_size: int) -> None:

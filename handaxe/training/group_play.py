@@ -11,7 +11,7 @@ from handaxe.records import EndingKind, Group, Rated, Task, Trajectory
 from handaxe.rewards.scoring import NEVER_SCORED
 from handaxe.rollouts.stopping.rule import StopRule
 from handaxe.training.endings import Treatment
-from handaxe.training.record_rows import Fate
+from handaxe.training.record.groups import Fate
 
 __all__ = ["GroupPlay", "Next", "Tried"]
 

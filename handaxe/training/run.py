@@ -13,8 +13,8 @@ from handaxe.training.checkpoint import Checkpoints
 from handaxe.training.interrupt import Interrupt
 from handaxe.training.pace import Keep
 from handaxe.training.progress import Bar
-from handaxe.training.record import RunRecord
-from handaxe.training.record_rows import GroupRecord
+from handaxe.training.record.groups import GroupRecord
+from handaxe.training.record.run_record import RunRecord
 
 __all__ = ["Evaluate", "Run", "TrainResult"]
 

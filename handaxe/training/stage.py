@@ -28,7 +28,7 @@ def as_rated(trajectories: Sequence[Trajectory]) -> Rated:
 
 def batch_of(groups: Sequence[Sequence[Trajectory]], engine: Engine) -> Batch:
     """The batch that reinforcement learning would make of these groups, read at temperature 1."""
-    batch = make_batch([as_rated(one) for one in groups], pad_id=engine.pad_id)
+    batch = make_batch([as_rated(one) for one in groups], pad_id=engine.pad_id, compares=False)
     return replace(batch, temperature_B=torch.ones_like(batch.temperature_B))
 
 

@@ -132,4 +132,4 @@ def test_pieces_of_bytes_that_are_no_text_end():
 
 def test_every_author_has_a_colour(attempt):
     codes = set(re.findall(r"\x1b\[([0-9;]+)m", show(panel(attempt))))
-    assert {"90", "36", "33", "1"} <= codes and len(Author) == 4
+    assert {"90", "36", "33", "1", "1;35", "34"} <= codes and len(Author) == 6

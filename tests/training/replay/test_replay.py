@@ -14,13 +14,13 @@ from handaxe.rollouts.budget import Budget
 from handaxe.rollouts.forking import forking
 from handaxe.rollouts.linear import linear
 from handaxe.slots import EnvReply, Partial, Stopped
-from handaxe.training.replay import Stage, attempts_of, replay
+from handaxe.training.replay import Setup, attempts_of, replay
 
 
 @pytest.fixture(scope="module")
 def dice():
     """The world that the tests of rollouts play in."""
-    spec = importlib.util.spec_from_file_location("replay_dice", Path(__file__).parents[1] / "rollouts" / "dice.py")
+    spec = importlib.util.spec_from_file_location("replay_dice", Path(__file__).parents[2] / "rollouts" / "dice.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
@@ -92,9 +92,9 @@ def play(dice, rollout, seed, *, format=None, env=None, hooks=None, **options):
     return Group(attempt.task, tuple(alone(rollout(attempt), name=attempt.id, **answers)))
 
 
-def stage(dice, rollout, *, format=None, env=None, tools=False, context=400):
+def setup(dice, rollout, *, format=None, env=None, tools=False, context=400):
     sampling = dice.attempt(0).sampling
-    return Stage(rollout, format or Compact(), env or dice.Counter, sampling, context, tools=tools)
+    return Setup(rollout, format or Compact(), env or dice.Counter, sampling, context, tools=tools)
 
 
 def differences(group, where):
@@ -109,7 +109,7 @@ def test_what_was_recorded_plays_again_to_the_same(dice, name, format, tools):
     kinds = set()
     for seed in range(8):
         group = play(dice, ROLLOUTS[name], seed, format=format)
-        found = replay(group, stage(dice, ROLLOUTS[name], format=format, tools=tools))
+        found = replay(group, setup(dice, ROLLOUTS[name], format=format, tools=tools))
         assert [one.trajectory.id for one in found] == [t.id for t in group]
         assert [d for one in found for d in one.differences] == []
         kinds |= {(t.ending.kind, t.ending.reason) for t in group}
@@ -124,7 +124,7 @@ def test_attempts_that_were_stopped_at_any_request(dice, name, tools):
         while True:
             hooks = StopAt(dice, n)
             group = play(dice, ROLLOUTS[name], seed, hooks=hooks)
-            assert differences(group, stage(dice, ROLLOUTS[name], tools=tools)) == [], (seed, n)
+            assert differences(group, setup(dice, ROLLOUTS[name], tools=tools)) == [], (seed, n)
             if not hooks.stopped:
                 break
             n += 1
@@ -157,7 +157,7 @@ def test_failures_of_the_machinery_are_played_from_the_record(dice, name, where,
     for seed in range(6):
         group = play(dice, ROLLOUTS[name], seed, env=dying(dice, where, after))
         died += any(t.ending.kind == "infra_error" for t in group)
-        found = differences(group, stage(dice, ROLLOUTS[name], tools=tools))
+        found = differences(group, setup(dice, ROLLOUTS[name], tools=tools))
         assert found == []
     assert died or (where == "snapshot" and name == "linear")
 
@@ -167,14 +167,14 @@ def test_attempts_tried_again_are_attempts_of_their_own(dice):
     again = play(dice, linear(), 5, id="t/0/retry-1")
     group = Group(first.task, (*again, *first))
     assert [len(one) for one in attempts_of(group)] == [1, 1]
-    assert differences(group, stage(dice, linear())) == []
+    assert differences(group, setup(dice, linear())) == []
 
 
 def test_an_attempt_that_a_verifier_could_not_decide(dice):
     for seed in range(6):
         group = play(dice, linear(), seed)
         judged = Group(group.task, tuple(replace(t, ending=Ending("verifier_error", "no idea")) for t in group))
-        assert differences(judged, stage(dice, linear())) == []
+        assert differences(judged, setup(dice, linear())) == []
 
 
 # --- what is told ----------------------------------------------------------------------------------------------
@@ -191,7 +191,7 @@ def recorded(dice):
 
 
 def told(dice, group, trajectory, **options):
-    (found,) = replay(Group(group.task, (trajectory,)), stage(dice, linear(), **options))
+    (found,) = replay(Group(group.task, (trajectory,)), setup(dice, linear(), **options))
     return found.differences
 
 
@@ -218,7 +218,7 @@ def test_an_id_after_the_last_turn_is_found_too(dice):
         group = play(dice, linear(budget=Budget(seconds=0.5)), seed)
         if group[0].ending.reason == "budget":
             break
-    one, where = group[0], stage(dice, linear(budget=Budget(seconds=0.5)))
+    one, where = group[0], setup(dice, linear(budget=Budget(seconds=0.5)))
     last = len(one.sequences[0]) - 1
     (found,) = differences(Group(group.task, (with_id(one, last, 77),)), where)
     assert found.what == "ids" and (found.turn, found.token) == (0, last) and found.recorded == "ids 77"
@@ -283,14 +283,14 @@ def test_a_state_that_the_tools_leave_otherwise_now(dice, recorded):
 
 def test_a_rollout_that_is_another_now(dice, recorded):
     one = recorded[0]
-    (found,) = differences(recorded, stage(dice, linear(tell_budget=True)))
+    (found,) = differences(recorded, setup(dice, linear(tell_budget=True)))
     assert found.what == "requests" and found.turn == 1
-    assert {d.what for d in differences(recorded, stage(dice, linear(max_turns=1)))} == {
+    assert {d.what for d in differences(recorded, setup(dice, linear(max_turns=1)))} == {
         "ids",
         "messages",
         "replies",
     } | ({"ending"} if one.ending != Ending("truncated", "turns") else set())
-    (found,) = differences(recorded, stage(dice, linear(budget=Budget(tokens=3))))
+    (found,) = differences(recorded, setup(dice, linear(budget=Budget(tokens=3))))
     assert found.what == "requests" and found.replayed == "at most 3 are asked for"
 
 
@@ -300,9 +300,9 @@ def test_trajectories_that_are_missing_or_too_many(dice):
         if len(group) > 3:
             break
     less = Group(group.task, group.trajectories[:-1])
-    found = differences(less, stage(dice, forking(at=middles)))[0]
+    found = differences(less, setup(dice, forking(at=middles)))[0]
     assert found.what == "replies" and found.recorded.startswith("no turn has seed")
-    lone = differences(Group(group.task, group.trajectories[:2]), stage(dice, linear()))
+    lone = differences(Group(group.task, group.trajectories[:2]), setup(dice, linear()))
     assert [d.replayed for d in lone] == ["no such trajectory is returned"]
 
 
@@ -311,6 +311,6 @@ def test_a_departure_spoils_the_forks_of_its_attempt_and_no_other(dice):
     other = play(dice, forking(at=middles), 5, id="t/1")
     token = group[0].turns[0].start - 1
     bad = [with_id(one, token, 77) for one in group]
-    found = replay(Group(group.task, (*bad, *other)), stage(dice, forking(at=middles)))
+    found = replay(Group(group.task, (*bad, *other)), setup(dice, forking(at=middles)))
     assert [bool(one.differences) for one in found] == [True] * len(group) + [False] * len(other)
     assert found[0].differences[0].what == "requests"

@@ -23,12 +23,13 @@ from urllib.parse import quote
 import handaxe
 from handaxe.errors import InputError
 from handaxe.records import Trajectory
-from handaxe.training.codec import dump_text, load_text
-from handaxe.training.record_rows import SCHEMA, GroupRecord, read_group, write_group
+from handaxe.training.record.codec import dump_text, load_text
+from handaxe.training.record.groups import GroupRecord
+from handaxe.training.record.reading import read_groups
+from handaxe.training.record.schema import check_format, create, upgrade
+from handaxe.training.record.writing import write_group
 
-__all__ = ["Event", "GroupRecord", "RunRecord"]
-
-FORMAT = 1
+__all__ = ["Event", "RunRecord"]
 
 
 class Event(NamedTuple):
@@ -44,7 +45,7 @@ class RunRecord:
     """A run record, opened for writing; `RunRecord.open` opens one for reading.
 
     Args:
-        folder: made when missing. A record that is there already is continued.
+        folder: made when missing. A record that is there already is continued, in this handaxe's format.
 
     Raises:
         InputError: when the folder cannot be written or holds something else.
@@ -57,11 +58,13 @@ class RunRecord:
             self.folder.mkdir(parents=True, exist_ok=True)
             self._db = sqlite3.connect(self.folder / "record.sqlite", isolation_level=None, timeout=30)
             self._db.execute("PRAGMA foreign_keys = ON")
-            self._check_format()
+            found = check_format(self._db, str(self.folder))
             self._db.execute("PRAGMA journal_mode = WAL")
             self._db.execute("PRAGMA synchronous = FULL")
-            if not self._db.execute("SELECT 1 FROM sqlite_master").fetchone():
-                self._db.executescript(f"BEGIN;{SCHEMA}PRAGMA user_version = {FORMAT};COMMIT;")
+            if self._db.execute("SELECT 1 FROM sqlite_master").fetchone():
+                upgrade(self._db, found)
+            else:
+                create(self._db)
 
     @classmethod
     def open(cls, folder: Path) -> "RunRecord":
@@ -78,7 +81,7 @@ class RunRecord:
             record._db = sqlite3.connect(f"file:{quote(str(path))}?immutable=1", uri=True)
         except sqlite3.DatabaseError as error:
             raise InputError(f"{path} is not a run record: {error}") from error
-        record._check_format()
+        check_format(record._db, str(record.folder))
         return record
 
     def close(self) -> None:
@@ -152,9 +155,7 @@ class RunRecord:
 
     def groups(self, *, step: int | None = None, task: str | None = None) -> list[GroupRecord]:
         """Groups as they were written, of one step or of all, of one task id or of all."""
-        query = "SELECT id, step, task, fate FROM groups WHERE step = ifnull(?, step) AND task_id = ifnull(?, task_id)"
-        name = None if task is None else dump_text(task)
-        return [read_group(self._db, *row) for row in self._db.execute(query + " ORDER BY id", (step, name)).fetchall()]
+        return read_groups(self._db, step=step, task=task)
 
     def trajectories(self, *, step: int | None = None, task: str | None = None) -> list[Trajectory]:
         """The trajectories of those groups, failures included."""
@@ -189,11 +190,6 @@ class RunRecord:
     def _write_evaluation(self, done: int, result: Mapping[str, Any]) -> None:
         text = json.dumps(dict(result), default=_json_number)
         self._db.execute("INSERT OR REPLACE INTO evaluations VALUES (?, ?)", (done, text))
-
-    def _check_format(self) -> None:
-        (found,) = self._db.execute("PRAGMA user_version").fetchone()
-        if found not in (0, FORMAT):
-            raise InputError(f"{self.folder} holds a record of format {found}; this handaxe reads format {FORMAT}")
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:

@@ -5,7 +5,7 @@ import pytest
 
 from handaxe.records import Ending, Message, ToolReply, ToolSchema
 from handaxe.testing.records import make_trajectory
-from handaxe.training.discrepancies import Discrepancy, differing, discrepancies, reply_difference
+from handaxe.training.replay.discrepancies import Discrepancy, differing, discrepancies, reply_difference
 
 ONE = make_trajectory(texts=["", "408"], calls=[["calculator"], []], replies=[["408"], []], env={"n": 1})
 

@@ -63,4 +63,4 @@ def recorded_answer(one: Trajectory, k: int) -> EnvReply:
     new = tuple(m for m in one.messages[start:stop] if m.role == "tool" or not m.name)
     over = k + 1 == len(one.turns) and one.ending.kind != "truncated" and not _extended(one, k)
     ending = one.ending if over and one.ending.kind not in ("completed", "verifier_error") else None
-    return EnvReply(new, one.turns[k].replies, over, ending)
+    return EnvReply(new, one.turns[k].replies, over, ending, one.turns[k].facts)

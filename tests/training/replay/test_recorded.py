@@ -5,7 +5,7 @@ import pytest
 from handaxe.errors import InfrastructureError
 from handaxe.records import Ending, Message, ToolReply
 from handaxe.testing.records import make_trajectory
-from handaxe.training.recorded import StandIn, recorded_answer, recorded_speech, was_answered
+from handaxe.training.replay.recorded import StandIn, recorded_answer, recorded_speech, was_answered
 
 TWO = make_trajectory(texts=["", "408"], calls=[["calculator"], []], replies=[["408"], []], logp=[-1, -2, -3, -4])
 REPLY = Message("tool", "408", call_id="0-0", name="calculator")
@@ -17,8 +17,8 @@ def test_what_the_policy_said():
 
 
 def test_what_was_answered():
-    assert recorded_answer(TWO, 0) == ((REPLY,), (ToolReply("0-0", "calculator", "408"),), False, None)
-    assert recorded_answer(TWO, 1) == ((), (), True, None)
+    assert recorded_answer(TWO, 0) == ((REPLY,), (ToolReply("0-0", "calculator", "408"),), False, None, {})
+    assert recorded_answer(TWO, 1) == ((), (), True, None, {})
     assert was_answered(TWO, 0) and not was_answered(TWO, 1)
 
 
