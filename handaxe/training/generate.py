@@ -7,12 +7,13 @@ from types import TracebackType
 from typing import Any, NamedTuple
 
 from handaxe.errors import HandaxeError, InputError, TaskError
+from handaxe.exchange import Attempt, Work
 from handaxe.ops.seeds import derive_seed
 from handaxe.records import EndingKind, Sampling, Task
 from handaxe.rollouts.driver import Driver, Finished
+from handaxe.rollouts.driver.executor import Executor
 from handaxe.rollouts.stopping.rule import StopRule
-from handaxe.rollouts.workers import Executor
-from handaxe.slots import Attempt, ChatFormat, Curriculum, Engine, EnvFactory, Rollout, RolloutPlan, Work
+from handaxe.slots import ChatFormat, Curriculum, Engine, EnvFactory, Rollout, RolloutPlan
 from handaxe.training.codec import dump_task, load_task
 from handaxe.training.endings import Treatment
 from handaxe.training.gate import may_launch

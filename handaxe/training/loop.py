@@ -4,12 +4,13 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from handaxe.exchange import Work
 from handaxe.ops.seeds import generator
 from handaxe.records import EndingKind, Rated, Sampling
+from handaxe.rollouts.driver.executor import Executor
 from handaxe.rollouts.stopping.rule import StopRule
-from handaxe.rollouts.workers import Executor
 from handaxe.selection.keep_all import keep_all
-from handaxe.slots import ChatFormat, Credit, Curriculum, Engine, EnvFactory, Loss, Reward, Rollout, Selector, Work
+from handaxe.slots import ChatFormat, Credit, Curriculum, Engine, EnvFactory, Loss, Reward, Rollout, Selector
 from handaxe.training.about import describe
 from handaxe.training.endings import DEFAULT, Treatment, treatments
 from handaxe.training.gate import token_ages

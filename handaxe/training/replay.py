@@ -9,22 +9,11 @@ from typing import Any, NoReturn
 import numpy as np
 
 from handaxe.errors import InfrastructureError, RecordError
+from handaxe.exchange import Act, Attempt, Completion, EnvReply, Sample, Stopped, Work
 from handaxe.invariants import check_group
 from handaxe.records import Ending, Group, Sampling, Task, Trajectory
-from handaxe.rollouts.alone import alone
-from handaxe.slots import (
-    Act,
-    Attempt,
-    ChatFormat,
-    Completion,
-    Env,
-    EnvFactory,
-    EnvReply,
-    Rollout,
-    Sample,
-    Stopped,
-    Work,
-)
+from handaxe.rollouts.driver.run_plan import alone
+from handaxe.slots import ChatFormat, Env, EnvFactory, Rollout
 from handaxe.training.discrepancies import Discrepancy, What, differing, discrepancies, reply_difference
 from handaxe.training.recorded import StandIn, recorded_answer, recorded_speech, was_answered
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from handaxe.exchange import Act, Attempt, Completion, Partial, Sample, Spawn, Work
 from handaxe.records import Trajectory
-from handaxe.slots import Act, Attempt, Completion, Partial, RolloutPlan, Sample, Spawn, Work
+from handaxe.slots import RolloutPlan
 
 __all__ = ["Live", "Segment", "Strand"]
 

@@ -6,10 +6,10 @@ import threading
 import pytest
 
 from handaxe.errors import InfrastructureError, InputError
+from handaxe.exchange import Act, Attempt, Completion, EnvReply, Partial, Sample, Spawn, Stopped, Work
 from handaxe.records import ParsedTurn, Sampling, Task, ToolCall
 from handaxe.rollouts.driver import Driver
-from handaxe.rollouts.workers import Workers
-from handaxe.slots import Act, Attempt, Completion, EnvReply, Partial, Sample, Spawn, Stopped, Work
+from handaxe.rollouts.driver.workers import Workers
 
 TURN = ParsedTurn("", (ToolCall("t", {}, "c0"),))
 

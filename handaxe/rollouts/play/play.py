@@ -13,12 +13,13 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from handaxe.errors import InfrastructureError, InputError
+from handaxe.exchange import Act, Attempt, Completion, EnvReply, Partial, Sample, Spawn, Stopped, Work
 from handaxe.ops.seeds import derive_seed
 from handaxe.records import Branch, Ending, Message, ParsedTurn, ToolCall, ToolSchema, Trajectory, Turn
 from handaxe.rollouts.budget import SPEAKER, Budget, Left, Spent, Tell, left_of, say_left
-from handaxe.rollouts.room import Room, State, died
-from handaxe.rollouts.track import Track
-from handaxe.slots import Act, Attempt, Completion, EnvReply, Partial, RolloutPlan, Sample, Spawn, Stopped, Work
+from handaxe.rollouts.play.env_session import Room, State, died
+from handaxe.rollouts.play.sequence_builder import Track
+from handaxe.slots import RolloutPlan
 
 __all__ = ["Beginning", "Mark", "Play", "Request", "Rules"]
 
@@ -50,8 +51,8 @@ class Mark(NamedTuple):
 
 
 class Beginning(NamedTuple):
-    """What a fork shares with the play it leaves; see `rollouts.fork`. `begun` is the first part of the next turn, or
-    all of it where `whole` says how that turn ended."""
+    """What a fork shares with the play it leaves; see `rollouts.play.fork`. `begun` is the first part of the next turn,
+    or all of it where `whole` says how that turn ended."""
 
     branch: Branch
     messages: list[Message]

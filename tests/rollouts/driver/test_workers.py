@@ -5,9 +5,10 @@ import time
 import pytest
 
 from handaxe.errors import InfrastructureError, InputError
+from handaxe.exchange import Act, Work
 from handaxe.records import ParsedTurn
-from handaxe.rollouts.workers import Executor, Workers
-from handaxe.slots import Act, Work
+from handaxe.rollouts.driver.executor import Executor
+from handaxe.rollouts.driver.workers import Workers
 
 
 class Blocking:

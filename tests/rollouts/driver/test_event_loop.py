@@ -1,7 +1,7 @@
 import asyncio
 import threading
 
-from handaxe.rollouts.workers_loop import LoopThread
+from handaxe.rollouts.driver.event_loop import LoopThread
 
 
 def test_what_is_posted_runs_in_order_on_the_loop():

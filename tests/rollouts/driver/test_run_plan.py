@@ -1,10 +1,10 @@
 import pytest
 
 from handaxe.errors import InputError
+from handaxe.exchange import Act, Sample, Spawn, Stopped, Work
 from handaxe.records import Ending
-from handaxe.rollouts.alone import alone
+from handaxe.rollouts.driver.run_plan import alone
 from handaxe.rollouts.linear import linear
-from handaxe.slots import Act, Sample, Spawn, Stopped, Work
 
 
 def test_requests_are_answered_in_order_under_the_plans_name(dice):

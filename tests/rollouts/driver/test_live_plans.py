@@ -1,8 +1,8 @@
 import pytest
 
+from handaxe.exchange import Attempt, Completion, Partial, Sample
 from handaxe.records import Sampling, Task
-from handaxe.rollouts.driver_parts import Live, Segment, Strand
-from handaxe.slots import Attempt, Completion, Partial, Sample
+from handaxe.rollouts.driver.live_plans import Live, Segment, Strand
 
 
 def live():

@@ -5,51 +5,20 @@ from asyncio import Task
 from collections.abc import Coroutine
 from dataclasses import dataclass
 from queue import Empty, SimpleQueue
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import Any
 
 from handaxe.errors import InfrastructureError, InputError
-from handaxe.rollouts.workers_loop import LoopThread
-from handaxe.slots import Act, AsyncEnv, Work
+from handaxe.exchange import Act, Work
+from handaxe.rollouts.driver.event_loop import LoopThread
+from handaxe.rollouts.driver.executor import Answer
+from handaxe.slots import AsyncEnv
 from handaxe.tools.deadline import GRACE, Threads
 from handaxe.tools.threads import Job, ThreadPool
 
-__all__ = ["Answer", "Executor", "Workers"]
+__all__ = ["Workers"]
 
 LOOK = 0.5
 """Seconds between two looks at what takes too long."""
-
-
-class Answer(NamedTuple):
-    """What came of a request: a value, or the exception it raised."""
-
-    value: Any = None
-    error: BaseException | None = None
-
-
-@runtime_checkable
-class Executor(Protocol):
-    """Who carries out Act and Work. All methods are called by one thread."""
-
-    def submit(self, ticket: int, request: Act | Work) -> None:
-        """Begin it, or let it wait its turn."""
-        ...
-
-    def ready(self, wait: float | None) -> list[tuple[int, Answer]]:
-        """What has been answered, each once; waits at most `wait` seconds for one (None: until there is one). Empty
-        at once when nothing is in flight."""
-        ...
-
-    def forget(self, ticket: int) -> None:
-        """Nobody waits for it any more: cancel it, or drop the answer."""
-        ...
-
-    def __len__(self) -> int:
-        """How many are in flight."""
-        ...
-
-    def close(self) -> None:
-        """Forget everything, and end what it started."""
-        ...
 
 
 class _Errand:

@@ -4,12 +4,12 @@ import pytest
 
 from handaxe import records
 from handaxe.errors import InfrastructureError, InputError
+from handaxe.exchange import Act, Completion, EnvReply, Partial, Stopped, Work
 from handaxe.models.compact import END, Compact
 from handaxe.records import Ending, Message, ToolCall
-from handaxe.rollouts.alone import alone, do_work
 from handaxe.rollouts.budget import SPEAKER, Budget
+from handaxe.rollouts.driver.run_plan import alone, do_work
 from handaxe.rollouts.play import Play, Rules
-from handaxe.slots import Act, Completion, EnvReply, Partial, Stopped, Work
 
 STOPPED = Ending("truncated", "stopped")
 

@@ -5,12 +5,12 @@ import pytest
 
 from handaxe import records
 from handaxe.errors import InputError
+from handaxe.exchange import Sample, Stopped, Work
 from handaxe.records import Branch, Ending
-from handaxe.rollouts.alone import alone
 from handaxe.rollouts.budget import Budget
-from handaxe.rollouts.fork import fork
+from handaxe.rollouts.driver.run_plan import alone
 from handaxe.rollouts.play import Play, Rules
-from handaxe.slots import Sample, Stopped, Work
+from handaxe.rollouts.play.fork import fork
 
 KEYS = ("ids", "author", "turn", "logp", "behaviour_logp", "version")
 

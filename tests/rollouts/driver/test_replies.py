@@ -1,9 +1,9 @@
 import pytest
 
+from handaxe.exchange import EnvReply
 from handaxe.records import Ending, Message, ToolReply
-from handaxe.rollouts.driver_reply import MOST, reply_of
-from handaxe.rollouts.workers import Answer
-from handaxe.slots import EnvReply
+from handaxe.rollouts.driver.executor import Answer
+from handaxe.rollouts.driver.replies import MOST, reply_of
 
 GOOD = EnvReply((Message("tool", "caf\u00e9 \x1b[2J\x00", call_id="c0"),), (ToolReply("c0", "t", "x"),))
 

@@ -1,7 +1,7 @@
+from handaxe.exchange import Partial, Sample
 from handaxe.models.compact import END, Compact
 from handaxe.records import Sampling
-from handaxe.rollouts.driver_batches import Batches
-from handaxe.slots import Partial, Sample
+from handaxe.rollouts.driver.batch_stream import Batches
 from handaxe.testing.scripted import ScriptedEngine
 
 

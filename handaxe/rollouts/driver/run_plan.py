@@ -3,8 +3,9 @@
 from collections.abc import Callable
 from typing import Any
 
+from handaxe.exchange import Act, Completion, EnvReply, Sample, Spawn, Stopped, Work
 from handaxe.records import Trajectory
-from handaxe.slots import Act, Completion, EnvReply, RolloutPlan, Sample, Spawn, Stopped, Work
+from handaxe.slots import RolloutPlan
 
 __all__ = ["alone", "do_act", "do_work"]
 

@@ -3,9 +3,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from handaxe.exchange import Completion, Rendered
 from handaxe.records import Author
-from handaxe.rollouts.track import Track
-from handaxe.slots import Completion, Rendered
+from handaxe.rollouts.play.sequence_builder import Track
 
 SPANS = st.lists(st.tuples(st.booleans(), st.lists(st.integers(0, 500), min_size=1, max_size=6)), max_size=8)
 

@@ -2,10 +2,10 @@
 
 from typing import Any, get_args
 
+from handaxe.exchange import EnvReply
 from handaxe.records import Ending, Message, ToolReply
 from handaxe.records import Status as Status_
-from handaxe.rollouts.workers import Answer
-from handaxe.slots import EnvReply
+from handaxe.rollouts.driver.executor import Answer
 
 __all__ = ["reply_of"]
 

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from handaxe.exchange import Completion, Partial, Rendered
 from handaxe.records import Author, TokenSequence
-from handaxe.slots import Completion, Partial, Rendered
 
 __all__ = ["Track"]
 

@@ -2,7 +2,7 @@ import gc
 
 import pytest
 
-from handaxe.rollouts.driver_memory import fewer_collections
+from handaxe.rollouts.driver.garbage_collection import fewer_collections
 
 
 def test_the_thresholds_are_raised_and_put_back_whatever_happens():

@@ -7,13 +7,15 @@ from operator import itemgetter
 from typing import NamedTuple
 
 from handaxe.errors import InputError
+from handaxe.exchange import Attempt, Completion, Work
 from handaxe.records import Trajectory
-from handaxe.rollouts.driver_batches import Batches
-from handaxe.rollouts.driver_floor import Floor
-from handaxe.rollouts.driver_memory import fewer_collections
-from handaxe.rollouts.driver_parts import Live, Segment, Strand
-from handaxe.rollouts.workers import Answer, Executor, Workers
-from handaxe.slots import Attempt, Completion, Engine, Rollout, Stream, Streams, Work
+from handaxe.rollouts.driver.batch_stream import Batches
+from handaxe.rollouts.driver.executor import Answer, Executor
+from handaxe.rollouts.driver.garbage_collection import fewer_collections
+from handaxe.rollouts.driver.live_plans import Live, Segment, Strand
+from handaxe.rollouts.driver.scheduler import Floor
+from handaxe.rollouts.driver.workers import Workers
+from handaxe.slots import Engine, Rollout, Stream, Streams
 
 __all__ = ["Driver", "Finished", "run"]
 

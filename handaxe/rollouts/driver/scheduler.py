@@ -1,11 +1,12 @@
 """Where plans stand while they wait: takes their requests, hands them their answers, and ends them."""
 
 from handaxe.errors import InfrastructureError
+from handaxe.exchange import Act, Completion, EnvReply, Partial, Sample, Spawn, Stopped, Work
 from handaxe.records import Trajectory
-from handaxe.rollouts.driver_parts import Live, Segment, Strand
-from handaxe.rollouts.driver_reply import reply_of
-from handaxe.rollouts.workers import Answer, Executor
-from handaxe.slots import Act, Completion, EnvReply, Partial, Sample, Spawn, Stopped, Stream, Work
+from handaxe.rollouts.driver.executor import Answer, Executor
+from handaxe.rollouts.driver.live_plans import Live, Segment, Strand
+from handaxe.rollouts.driver.replies import reply_of
+from handaxe.slots import Stream
 
 __all__ = ["Floor"]
 

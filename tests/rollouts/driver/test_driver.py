@@ -11,13 +11,13 @@ from handaxe import records
 from handaxe.engines.local import LocalEngine
 from handaxe.envs.tool_chat import tool_chat
 from handaxe.errors import InputError
+from handaxe.exchange import Attempt, EnvReply, Sample, Work
 from handaxe.models.compact import Compact
 from handaxe.models.tiny import TinyConfig, TinyModel
 from handaxe.records import Ending, Message, Sampling, Task, ToolCall, ToolReply, ToolSchema
 from handaxe.rollouts.driver import Driver, run
-from handaxe.rollouts.driver_batches import Batches
+from handaxe.rollouts.driver.batch_stream import Batches
 from handaxe.rollouts.linear import linear
-from handaxe.slots import Attempt, EnvReply, Sample, Work
 from handaxe.testing.scripted import ScriptedEngine
 from handaxe.tools import tool
 

@@ -4,7 +4,7 @@ import pytest
 
 from handaxe.errors import InputError
 from handaxe.records import Message, Task
-from handaxe.rollouts.room import Room, State
+from handaxe.rollouts.play.env_session import Room, State
 
 TASK = Task("t", (Message("user", "go"),))
 
