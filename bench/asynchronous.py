@@ -31,7 +31,7 @@ from handaxe.losses.reductions.rollout_mean import rollout_mean
 from handaxe.losses.surrogates.clip import clip
 from handaxe.models.compact import Compact
 from handaxe.records import Message, Rated, Sampling, Task
-from handaxe.rewards.lift import outcome
+from handaxe.rewards.outcome import outcome
 from handaxe.rollouts.linear import linear
 from handaxe.selection.in_order import in_order
 from handaxe.tensors import LossOut

@@ -15,7 +15,7 @@ from handaxe.errors import InputError
 from handaxe.gauges import TaskResult
 from handaxe.ops.stats import Interval, pass_at_k, pass_hat_k, ratio, ratio_interval, wilson_interval
 from handaxe.records import Group, Scores, Trajectory
-from handaxe.rewards.scoring import NEVER_SCORED
+from handaxe.rewards.parts.scoring import NEVER_SCORED
 
 __all__ = ["Column", "Estimate", "columns", "ending_shares", "estimate", "estimates", "task_result"]
 

@@ -10,7 +10,7 @@ from handaxe.evaluation.result import Evaluation
 from handaxe.exchange import Attempt
 from handaxe.ops.seeds import derive_seed
 from handaxe.records import Group, Sampling, Scores, Task, Trajectory
-from handaxe.rewards.scoring import score_group
+from handaxe.rewards.parts.scoring import score_group
 from handaxe.rollouts import driver
 from handaxe.rollouts.driver.executor import Executor
 from handaxe.slots import ChatFormat, Engine, EnvFactory, Reward, Rollout

@@ -9,7 +9,11 @@
 The whole reward of a trajectory is its outcome plus the sum of its per-turn rewards, and nothing is in both.
 """
 
-from handaxe.rewards.combine import gate, product, total, weighted
-from handaxe.rewards.lift import outcome, per_turn
+from handaxe.rewards.gate import gate
+from handaxe.rewards.outcome import outcome
+from handaxe.rewards.per_turn import per_turn
+from handaxe.rewards.product import product
+from handaxe.rewards.total import total
+from handaxe.rewards.weighted import weighted
 
 __all__ = ["gate", "outcome", "per_turn", "product", "total", "weighted"]

@@ -1,14 +1,6 @@
-"""Lifts a plain function of one trajectory to a reward, and checks what any reward says.
+"""Checks of what a reward says, shared by the lifts, the combinators and every reward that wraps another."""
 
-Example:
-    @outcome
-    def says_four(trajectory): return trajectory.final_text == "4"
-
-    on final texts "4", "5" and "4" it scores 1, 0 and 1
-Idea: most rewards look at one trajectory; only those that compare siblings should have to see the group.
-"""
-
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -16,59 +8,8 @@ import numpy as np
 
 from handaxe.errors import InputError, VerifierError
 from handaxe.records import Group, Scores, Trajectory
-from handaxe.slots import Reward
 
-__all__ = ["checked", "number", "outcome", "outcome_only", "per_turn"]
-
-
-def outcome(score: Callable[[Trajectory], float]) -> Reward:
-    """Lift `Trajectory -> float` to a reward: one number for each sibling, at the end of its attempt.
-
-        outcome_i = score(trajectory_i)
-
-    Args:
-        score: True and False count as 1 and 0.
-
-    Returns:
-        A reward with outcome [G], and no per-turn part.
-
-    Raises:
-        VerifierError: naming the trajectory, when `score` raises, or returns None, NaN or anything but a number.
-        InputError: whatever of this family `score` raises, such as TaskError, passes through: the data is at fault.
-
-    Example:
-        lengths 2, 0, 3 under outcome(lambda trajectory: len(trajectory.final_text))  ->  outcome 2, 0, 3
-    """
-
-    def reward(group: Group) -> Scores:
-        return Scores(np.array([number(_call(score, one), one) for one in group], dtype=np.float64))
-
-    return reward
-
-
-def per_turn(score: Callable[[Trajectory], Iterable[float]]) -> Reward:
-    """Lift `Trajectory -> [N] numbers` to a reward attached to turns; the outcome is 0, so nothing counts twice.
-
-        turns_i[n] = score(trajectory_i)[n]        outcome_i = 0
-
-    Args:
-        score: one number for each of the N turns.
-
-    Returns:
-        A reward with outcome [G] of zeros and turns, per trajectory [N]. `total` adds them into one number.
-
-    Raises:
-        VerifierError: as `outcome`, and when there are not N numbers. A trajectory without a turn has none.
-
-    Example:
-        replies ok, failed under a score that gives 1 for ok and 0 otherwise  ->  turns (1, 0), outcome 0
-    """
-
-    def reward(group: Group) -> Scores:
-        turns = tuple(_turn_values(_call(score, one), one) for one in group)
-        return Scores(np.zeros(len(group)), turns=turns)
-
-    return reward
+__all__ = ["asked", "checked", "number", "outcome_only"]
 
 
 def number(value: Any, trajectory: Trajectory) -> float:
@@ -120,7 +61,12 @@ def outcome_only(scores: Scores, name: str) -> Scores:
     return scores
 
 
-def _call(score: Callable[[Trajectory], Any], trajectory: Trajectory) -> Any:
+def asked(score: Callable[[Trajectory], Any], trajectory: Trajectory) -> Any:
+    """What `score` says of a trajectory.
+
+    Raises:
+        VerifierError: naming the trajectory, when it raises anything but an InputError, which passes through.
+    """
     try:
         return score(trajectory)
     except InputError:
@@ -130,13 +76,3 @@ def _call(score: Callable[[Trajectory], Any], trajectory: Trajectory) -> Any:
             f"the reward of trajectory {trajectory.id!r} failed: {type(error).__name__}: {error}",
             trajectory=trajectory.id,
         ) from error
-
-
-def _turn_values(values: Any, trajectory: Trajectory) -> np.ndarray:
-    numbers = [number(value, trajectory) for value in values] if isinstance(values, Iterable) else None
-    if numbers is None or len(numbers) != len(trajectory.turns):
-        raise VerifierError(
-            f"trajectory {trajectory.id!r} has {len(trajectory.turns)} turns but was given the turn rewards {values!r}",
-            trajectory=trajectory.id,
-        )
-    return np.array(numbers, dtype=np.float64)

@@ -6,7 +6,7 @@ from handaxe.errors import InfrastructureError, TaskError, VerifierError
 from handaxe.records import Scores
 from handaxe.rewards.exact_match import exact_match
 from handaxe.rewards.fewer_calls import fewer_calls
-from handaxe.rewards.scoring import score_group
+from handaxe.rewards.parts.scoring import score_group
 from handaxe.testing.records import make_group, make_task, make_trajectory
 
 

@@ -4,7 +4,6 @@ import pytest
 from handaxe import rewards
 from handaxe.errors import InputError, VerifierError
 from handaxe.records import Scores
-from handaxe.rewards.schedule import two_stage
 from handaxe.testing.records import make_group, make_scores, make_trajectory
 
 
@@ -33,59 +32,6 @@ class Counter:
         self.count = state["count"]
 
 
-def test_weighted_example():
-    scores = rewards.weighted({"answer": (1.0, ANSWER), "format": (0.2, FORMAT)})(PAIR)
-    assert scores.outcome.tolist() == [1.2, 0.2]
-    assert {name: value.tolist() for name, value in scores.channels.items()} == {"answer": [1, 0], "format": [1, 1]}
-    assert scores.turns is None and scores.turn_channels == {}
-
-
-def test_product_example():
-    assert rewards.product({"answer": ANSWER, "format": FORMAT})(PAIR).outcome.tolist() == [1, 0]
-    scores = rewards.product({"answer": ANSWER, "economy": fixed([0.5, 1])})(PAIR)
-    assert scores.outcome.tolist() == [0.5, 0]
-    assert scores.channels["economy"].tolist() == [0.5, 1]
-
-
-def test_gate_example():
-    three = make_group(size=3)
-    gate = rewards.gate(on=fixed([1, 0, 1]), then=fixed([0.3, 0.9, 0.5]), otherwise=fixed([-1, -2, -3]))
-    assert gate(three).outcome.tolist() == [0.3, -2, 0.5]
-    assert rewards.gate(on=ANSWER, then=FORMAT)(PAIR).outcome.tolist() == [1, 0]
-    assert gate(three).channels["otherwise"].tolist() == [-1, -2, -3]
-    assert gate(three).eligible is None
-
-
-def test_gate_opens_strictly_above_and_can_mark_who_is_eligible():
-    scores = rewards.gate(on=fixed([0.5, 0.6]), then=FORMAT, above=0.5, mark_eligible=True)(PAIR)
-    assert scores.outcome.tolist() == [0, 1]
-    assert scores.eligible.tolist() == [False, True]
-
-
-def test_gate_chooses_turns_alike():
-    turned = fixed([0, 0], turns=[[1, 2], [3]])
-    assert [t.tolist() for t in rewards.gate(on=ANSWER, then=turned)(PAIR).turns] == [[1, 2], [0]]
-    assert [t.tolist() for t in rewards.gate(on=ANSWER, then=FORMAT, otherwise=turned)(PAIR).turns] == [[0, 0], [3]]
-
-
-def test_total_adds_turns_once_and_only_once():
-    reward = rewards.total(fixed([1, 0], turns=[[0.5, 0.25], [0]]))
-    once = reward(PAIR)
-    assert once.outcome.tolist() == [1.75, 0] and once.turns is None
-    assert [t.tolist() for t in once.turn_channels["turns"]] == [[0.5, 0.25], [0]]
-    assert rewards.total(reward)(PAIR).outcome.tolist() == [1.75, 0]
-
-
-def test_weighted_adds_outcome_to_outcome_and_turn_to_turn():
-    turned = fixed([0, 0], turns=[[1, 2], [3]])
-    reward = rewards.weighted({"answer": (1.0, ANSWER), "a": (0.5, turned), "b": (2.0, turned)})
-    scores = reward(PAIR)
-    assert scores.outcome.tolist() == [1, 0]
-    assert [t.tolist() for t in scores.turns] == [[2.5, 5], [7.5]]
-    assert [t.tolist() for t in scores.turn_channels["a"]] == [[1, 2], [3]]
-    assert rewards.total(reward)(PAIR).outcome.tolist() == [8.5, 7.5]
-
-
 def test_inner_channels_keep_their_names_under_the_component():
     inner = rewards.weighted({"x": (2.0, ANSWER)})
     scores = rewards.weighted({"outer": (3.0, inner), "other": (1.0, fixed([0, 0], channels={"c": [7, 8]}))})(PAIR)
@@ -103,12 +49,6 @@ def test_eligible_is_what_all_components_allow():
         {"a": fixed([1, 1], eligible=[True, False]), "b": fixed([1, 1], eligible=[True, True]), "c": ANSWER}
     )
     assert reward(PAIR).eligible.tolist() == [True, False]
-
-
-def test_a_weight_may_depend_on_the_step():
-    reward = rewards.weighted({"answer": (two_stage(1.0, 0.5, at=30), ANSWER)})
-    assert reward(make_group(size=2, step=29)).outcome.tolist() == [1, 0]
-    assert reward(make_group(size=2, step=30)).outcome.tolist() == [0.5, 0]
 
 
 def test_a_component_that_is_not_finite_is_named_with_the_trajectory():

@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from handaxe.losses.metrics import effective_sample_size, floats, token_mean_of
+from handaxe.losses.parts.metrics import effective_sample_size, floats, token_mean_of
 from handaxe.testing.batches import small_batch
 
 

@@ -1,7 +1,7 @@
 import pytest
 
 from handaxe.errors import InputError
-from handaxe.losses.pieces import extra, sum_over_rollout
+from handaxe.losses.parts.pieces import extra, sum_over_rollout
 from handaxe.testing.batches import small_batch
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from handaxe.errors import InfrastructureError, VerifierError
 from handaxe.records import Ending, Group, Scores
-from handaxe.rewards.lift import checked
+from handaxe.rewards.parts.checks import checked
 from handaxe.slots import Reward, Stateful
 
 __all__ = ["NEVER_SCORED", "score_group"]

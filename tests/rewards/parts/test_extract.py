@@ -1,7 +1,7 @@
 import pytest
 
 from handaxe.records import ToolCall
-from handaxe.rewards.extract import answer_line, boxed, final_text, last_number, tagged, written_text
+from handaxe.rewards.parts.extract import answer_line, boxed, final_text, last_number, tagged, written_text
 from handaxe.testing.records import make_trajectory
 
 

@@ -2,7 +2,7 @@ import pytest
 
 from handaxe.errors import TaskError
 from handaxe.records import ToolCall
-from handaxe.rewards.reference import gold_answers, gold_calls, gold_state, normalise
+from handaxe.rewards.parts.reference import gold_answers, gold_calls, gold_state, normalise
 from handaxe.testing.records import make_task
 
 

@@ -1,7 +1,7 @@
 import pytest
 
 from handaxe.errors import InputError
-from handaxe.rewards.schedule import ramp, two_stage
+from handaxe.rewards.parts.schedules import ramp, two_stage
 
 
 def test_two_stage_example():
