@@ -12,8 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
-from handaxe.exchange import Act, Attempt, Completion, EnvReply, Partial, Rendered, Sample, Spawn, Stopped, Work
-from handaxe.networks import AdapterModel, Model
+from handaxe.exchange import Act, Attempt, Completion, EnvReply, Partial, Rendered, Sample, Spawn, Work
 from handaxe.records import (
     Advantages,
     Group,
@@ -38,41 +37,29 @@ if TYPE_CHECKING:
     from handaxe.tools.deadline import Threads
 
 __all__ = [
-    "Act",
-    "AdapterModel",
     "AsyncEnv",
-    "Attempt",
     "ChatFormat",
-    "Completion",
     "Credit",
     "Curriculum",
     "Engine",
     "Env",
     "EnvFactory",
-    "EnvReply",
     "Judge",
     "Learner",
     "Loss",
-    "Model",
     "Pairs",
-    "Partial",
-    "Rendered",
     "Reward",
     "Rollout",
     "RolloutPlan",
-    "Sample",
     "Selector",
     "Shape",
     "Shaper",
     "Site",
     "Source",
-    "Spawn",
     "Stage",
     "Stateful",
-    "Stopped",
     "Stream",
     "Streams",
-    "Work",
 ]
 
 

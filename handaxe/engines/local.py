@@ -24,8 +24,9 @@ from handaxe.engines.rounds import RoundStream
 from handaxe.engines.state import check_tensors, read_state, write_state
 from handaxe.engines.stream import SlotStream
 from handaxe.errors import InputError, TrainingError
-from handaxe.networks import CachedModel
-from handaxe.slots import AdapterModel, Completion, Loss, Model, Sample
+from handaxe.exchange import Completion, Sample
+from handaxe.networks import AdapterModel, CachedModel, Model
+from handaxe.slots import Loss
 from handaxe.tensors import Batch, LossOut, PolicyOut
 
 __all__ = ["LocalEngine"]

@@ -17,7 +17,7 @@ from handaxe.gauges import Gauge, Measure, Statistic, TaskResult
 from handaxe.ops.seeds import generator
 from handaxe.ops.stats import Interval, pass_at_k, pass_hat_k, ratio, ratio_interval, wilson_interval
 from handaxe.records import Group, Scores, Trajectory
-from handaxe.rewards.scoring import NEVER_SCORED
+from handaxe.rewards.parts.scoring import NEVER_SCORED
 
 __all__ = [
     "Column",

@@ -7,13 +7,14 @@ from typing import Any
 from handaxe.errors import InputError, VerifierError
 from handaxe.evaluation.metrics import NO_GAUGES, NO_STATISTICS, ending_shares, estimate, estimates, task_result
 from handaxe.evaluation.result import Evaluation
+from handaxe.exchange import Attempt
 from handaxe.gauges import Gauge, Statistic
 from handaxe.ops.seeds import derive_seed
 from handaxe.records import Group, Sampling, Scores, Task, Trajectory
-from handaxe.rewards.scoring import score_group
+from handaxe.rewards.parts.scoring import score_group
 from handaxe.rollouts import driver
-from handaxe.rollouts.workers import Executor
-from handaxe.slots import Attempt, ChatFormat, Engine, EnvFactory, Reward, Rollout
+from handaxe.rollouts.driver.executor import Executor
+from handaxe.slots import ChatFormat, Engine, EnvFactory, Reward, Rollout
 
 __all__ = ["evaluate", "summarise"]
 

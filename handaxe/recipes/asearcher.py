@@ -11,7 +11,7 @@ from handaxe.losses.reductions.token_mean import token_mean
 from handaxe.losses.surrogates.clip import clip
 from handaxe.recipes.paper import Claim, Paper
 from handaxe.recipes.parts import GYM, ToolName, gym_world, player
-from handaxe.rewards.combine import weighted
+from handaxe.rewards.weighted import weighted
 from handaxe.selection.drop_equal_groups import drop_equal_groups
 from handaxe.training.pace import Pace
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from handaxe.evaluation.claims import Claim
-from handaxe.losses.pieces import Adjustment, Correction, Ratio, Reduction, Surrogate, Term
+from handaxe.losses.parts.pieces import Adjustment, Correction, Ratio, Reduction, Surrogate, Term
 from handaxe.recipes.paper import Paper
 from handaxe.records import Sampling, Task
 from handaxe.slots import Credit, Curriculum, Learner, Reward, Rollout, Selector, Shape, Stage

@@ -13,9 +13,9 @@ from handaxe.evaluation.result import Evaluation
 from handaxe.evaluation.run import evaluate
 from handaxe.models.load import Policy, load
 from handaxe.records import Sampling, Task, ToolCall, Turn
-from handaxe.rewards import extract
 from handaxe.rewards.answer_score import answer_score
 from handaxe.rewards.graded_call import graded_call
+from handaxe.rewards.parts import extract
 from handaxe.rollouts.linear import linear
 from handaxe.selection.in_order import in_order
 from handaxe.slots import Engine, EnvFactory, Reward

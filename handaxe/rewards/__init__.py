@@ -1,4 +1,4 @@
-"""Rewards: Group -> Scores. Here the lifts and the combinators; each mechanism is a file of this folder.
+"""Rewards: Group -> Scores. What lifts, what combines, and the mechanisms, one a file.
 
     from handaxe import rewards
 
@@ -7,10 +7,6 @@
 The whole reward of a trajectory is its outcome plus the sum of its per-turn rewards, and nothing is in both.
 """
 
-from handaxe.rewards.combine import gate, product, shuffled, total, weighted
-from handaxe.rewards.lift import outcome, per_turn
 from handaxe.rooms import open_room
-
-__all__ = ["gate", "outcome", "per_turn", "product", "shuffled", "total", "weighted"]
 
 open_room(__name__)

@@ -15,8 +15,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from handaxe.exchange import Completion, Sample
+from handaxe.networks import Model
 from handaxe.records import Sampling
-from handaxe.slots import Completion, Engine, Model, Sample
+from handaxe.slots import Engine
 from handaxe.tensors import Batch, Denominators, LossOut, PolicyOut
 
 __all__ = [

@@ -4,8 +4,9 @@ import random
 from collections import Counter
 from collections.abc import Sequence
 
+from handaxe.exchange import Rendered
 from handaxe.records import Author, Message, ToolCall, ToolSchema
-from handaxe.slots import ChatFormat, Rendered
+from handaxe.slots import ChatFormat
 
 __all__ = ["check_format"]
 

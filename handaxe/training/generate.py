@@ -7,11 +7,12 @@ from types import TracebackType
 from typing import Any, NamedTuple
 
 from handaxe.errors import HandaxeError, InputError, TaskError
+from handaxe.exchange import Attempt, Work
 from handaxe.ops.seeds import derive_seed
 from handaxe.records import EndingKind, Sampling, Task
 from handaxe.rollouts.driver import Driver, Finished
-from handaxe.rollouts.workers import Executor
-from handaxe.slots import Attempt, ChatFormat, Curriculum, Engine, EnvFactory, Rollout, RolloutPlan, Work
+from handaxe.rollouts.driver.executor import Executor
+from handaxe.slots import ChatFormat, Curriculum, Engine, EnvFactory, Rollout, RolloutPlan
 from handaxe.training.endings import Treatment
 from handaxe.training.gate import may_launch
 from handaxe.training.group_play import GroupPlay, Tried

@@ -82,7 +82,7 @@ def test_tests_mirror_the_package(module):
 
 
 def _mechanisms():
-    """Files whose factory has the file's name; helpers such as rollouts/track.py have none."""
+    """Files whose factory has the file's name; helpers such as rollouts/play/sequence_builder.py have none."""
     chosen = [m for m in PLAIN if m.parts[1] in source.MECHANISMS]
     return [m for m in chosen if isinstance(source.factory(m), ast.FunctionDef)]
 

@@ -7,11 +7,11 @@ from rich.console import Console
 
 from handaxe.envs.tool_chat import tool_chat
 from handaxe.errors import Retry
+from handaxe.exchange import Attempt
 from handaxe.models.compact import Compact
 from handaxe.records import Author, Message, Sampling, Task, ToolCall
 from handaxe.rollouts.driver import run
 from handaxe.rollouts.linear import linear
-from handaxe.slots import Attempt
 from handaxe.testing.scripted import ScriptedEngine
 from handaxe.tools import tool
 from handaxe.view.trajectory import pieces, token_table, trajectory_panel

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from handaxe.losses.pieces import Reduction
+from handaxe.losses.parts.pieces import Reduction
 from handaxe.ops.masked import masked
 from handaxe.tensors import Batch
 

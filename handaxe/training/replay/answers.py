@@ -9,8 +9,9 @@ from typing import Any, NoReturn
 import numpy as np
 
 from handaxe.errors import InfrastructureError
+from handaxe.exchange import Act, Completion, EnvReply, Sample, Stopped, Work
 from handaxe.records import Ending, Sampling, Task, Trajectory
-from handaxe.slots import Act, ChatFormat, Completion, Env, EnvFactory, EnvReply, Rollout, Sample, Stopped, Work
+from handaxe.slots import ChatFormat, Env, EnvFactory, Rollout
 from handaxe.training.replay.discrepancies import Discrepancy, What, differing, reply_difference
 from handaxe.training.replay.recorded import StandIn, recorded_answer, recorded_speech, was_answered
 

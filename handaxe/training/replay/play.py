@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from handaxe.errors import RecordError
 from handaxe.invariants import check_group
 from handaxe.records import Group, Trajectory
-from handaxe.rollouts.alone import alone
-from handaxe.slots import Attempt
+from handaxe.rollouts.driver.run_plan import alone
+from handaxe.exchange import Attempt
 from handaxe.training.replay.answers import STOPPED, DepartError, FromRecord, Setup
 from handaxe.training.replay.discrepancies import Discrepancy, discrepancies
 

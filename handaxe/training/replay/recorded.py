@@ -3,8 +3,9 @@
 from typing import Any
 
 from handaxe.errors import InfrastructureError
+from handaxe.exchange import EnvReply, Partial
 from handaxe.records import Trajectory
-from handaxe.slots import Env, EnvReply, Partial
+from handaxe.slots import Env
 
 __all__ = ["StandIn", "recorded_answer", "recorded_speech", "was_answered"]
 

@@ -7,13 +7,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from handaxe.exchange import EnvReply, Partial, Stopped
 from handaxe.models.compact import Compact
 from handaxe.records import Branch, Ending, Group, Message
-from handaxe.rollouts.alone import alone, do_act, do_work
 from handaxe.rollouts.budget import Budget
+from handaxe.rollouts.driver.run_plan import alone, do_act, do_work
 from handaxe.rollouts.forking import forking
 from handaxe.rollouts.linear import linear
-from handaxe.slots import EnvReply, Partial, Stopped
 from handaxe.training.replay import Setup, attempts_of, replay
 
 
