@@ -11,6 +11,7 @@ from handaxe.losses.surrogates.clip import clip
 from handaxe.recipes.paper import Claim, Paper
 from handaxe.recipes.parts import GYM, ToolName, gym_world, player
 from handaxe.selection.mask_overlong import mask_overlong
+from handaxe.training.pace import Pace
 
 __all__ = ["verltool"]
 
@@ -79,7 +80,7 @@ def verltool(
         "credit": group_norm(std="sample"),
         "select": mask_overlong(reasons=("length", "turns")),
         "loss": policy(ratio=token(), surrogate=clip(), reduction=rollout_mean()),
-        "lockstep": lockstep,
+        "pace": Pace(lockstep=lockstep),
         "steps": steps,
         "groups": groups,
         "group_size": group_size,
