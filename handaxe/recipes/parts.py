@@ -5,7 +5,6 @@ from dataclasses import replace
 from typing import Any, Literal, NamedTuple
 
 from handaxe.engines.local import LocalEngine
-from handaxe.envs import arithmetic, reasoning_gym
 from handaxe.envs.tool_chat import tool_chat
 from handaxe.envs.tool_choice import tool_choice
 from handaxe.errors import TaskError
@@ -22,6 +21,7 @@ from handaxe.slots import Engine, EnvFactory, Reward
 from handaxe.tools.calculator import calculator
 from handaxe.tools.compute import compute
 from handaxe.tools.python import python
+from handaxe.worlds import arithmetic, reasoning_gym
 
 __all__ = [
     "GYM",
