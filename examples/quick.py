@@ -1,6 +1,5 @@
 from handaxe.credit.group_norm import group_norm
 from handaxe.engines.local import LocalEngine
-from handaxe.envs import arithmetic
 from handaxe.envs.tool_chat import tool_chat
 from handaxe.losses.policy import policy
 from handaxe.losses.ratios.token import token
@@ -12,6 +11,7 @@ from handaxe.rollouts.linear import linear
 from handaxe.selection.in_order import in_order
 from handaxe.tools.calculator import calculator
 from handaxe.training.loop import train
+from handaxe.worlds import arithmetic
 
 model, chat = load("tiny")
 tasks = in_order(arithmetic.tasks(count=1000, seed=0))

@@ -9,7 +9,6 @@ import pytest
 
 from handaxe.credit.group_norm import group_norm
 from handaxe.engines.local import LocalEngine
-from handaxe.envs import arithmetic
 from handaxe.envs.tool_chat import tool_chat
 from handaxe.errors import InfrastructureError, InputError
 from handaxe.losses.policy import policy
@@ -34,6 +33,7 @@ from handaxe.tools import tool
 from handaxe.tools.calculator import calculator as real_calculator
 from handaxe.training.loop import train
 from handaxe.training.record import RunRecord
+from handaxe.worlds import arithmetic
 
 NEVER = {"crash": 0.0, "hang": 0.0, "garbage": 0.0, "kill": 0.0}
 

@@ -1,11 +1,11 @@
 import pytest
 
-from handaxe.envs.arithmetic import PHRASINGS, tasks
 from handaxe.errors import InputError, TaskError
 from handaxe.records import ToolCall
 from handaxe.testing.tasks import check_tasks
 from handaxe.tools.calculator import calculator
 from handaxe.tools.compute import compute
+from handaxe.worlds.arithmetic import PHRASINGS, tasks
 
 
 def exact(task, text):

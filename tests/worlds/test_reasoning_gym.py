@@ -5,10 +5,10 @@ import pytest
 
 pytest.importorskip("reasoning_gym")
 
-from handaxe.envs.reasoning_gym import _decode, _encode, score, tasks
 from handaxe.errors import TaskError, VerifierError
 from handaxe.records import Message, Task
 from handaxe.testing.tasks import check_tasks
+from handaxe.worlds.reasoning_gym import _decode, _encode, score, tasks
 
 # Cheap ones of every category, with tuples, sets and whole numbers as keys in their items.
 CHEAP = [

@@ -4,12 +4,12 @@ import re
 
 import pytest
 
-from handaxe.envs.library import PHRASINGS, documents, tasks
 from handaxe.errors import InputError, TaskError
 from handaxe.records import ToolCall
 from handaxe.testing.tasks import check_tasks
 from handaxe.tools.index.build import build_index
 from handaxe.tools.search import search
+from handaxe.worlds.library_tasks import PHRASINGS, documents, tasks
 
 pytest.importorskip("bm25s")
 

@@ -1,7 +1,7 @@
 import pytest
 
-from handaxe.envs.library_world import RELATIONS, SHARES, build_world
 from handaxe.errors import InputError
+from handaxe.worlds.library_world import RELATIONS, SHARES, build_world
 
 
 def test_facts_are_functions_into_the_right_kind_and_stay_in_their_half():

@@ -11,10 +11,10 @@ from collections.abc import Iterator, Mapping
 from types import ModuleType
 from typing import Any, Literal
 
-from handaxe.envs.safe_answers import is_safe
 from handaxe.errors import InputError, TaskError, VerifierError
 from handaxe.ops.seeds import derive_seed
 from handaxe.records import Message, Task
+from handaxe.worlds.safe_answers import is_safe
 
 __all__ = ["score", "tasks"]
 

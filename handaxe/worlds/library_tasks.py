@@ -6,10 +6,10 @@ import random
 from collections.abc import Sequence
 from typing import Any, Literal
 
-from handaxe.envs.library_world import RELATIONS, Entity, LibraryWorld, build_world
 from handaxe.errors import InputError, TaskError
 from handaxe.ops.seeds import derive_seed
 from handaxe.records import Message, Task
+from handaxe.worlds.library_world import RELATIONS, Entity, LibraryWorld, build_world
 
 __all__ = ["PHRASINGS", "Split", "documents", "tasks"]
 

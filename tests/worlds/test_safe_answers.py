@@ -2,7 +2,7 @@ import os
 
 import pytest
 
-from handaxe.envs.safe_answers import is_safe
+from handaxe.worlds.safe_answers import is_safe
 
 ATTACKS = [
     "__import__('os').mkdir('{path}')",
@@ -54,7 +54,7 @@ def test_literals_pass_and_so_does_what_is_not_python():
 
 def test_no_scorer_runs_the_attack(tmp_path):
     gym = pytest.importorskip("reasoning_gym")
-    from handaxe.envs.reasoning_gym import score, tasks
+    from handaxe.worlds.reasoning_gym import score, tasks
 
     path = tmp_path / "made"
     names = ["binary_matrix", "n_queens", "spiral_matrix", "string_insertion", "countdown", "puzzle24"]
