@@ -1,7 +1,6 @@
 """Makes the keyword arguments of `train` out of what was chosen."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from handaxe.envs.slow import slow
@@ -11,7 +10,7 @@ from handaxe.methods.chosen import Chosen, Named, is_root, recipe_of
 from handaxe.methods.held_out import HeldOut
 from handaxe.methods.method import Method, Setting
 from handaxe.methods.names import find
-from handaxe.methods.options import call, options_of
+from handaxe.methods.options import options_of
 from handaxe.models.load import Policy, load
 from handaxe.records import Sampling
 from handaxe.rollouts.linear import linear
@@ -94,7 +93,7 @@ def build(chosen: Chosen, *, policy: Policy | None = None) -> dict[str, Any]:
 def make_world(chosen: Chosen) -> World:
     """The world, with its options."""
     made = chosen.choice.world
-    found = call(made.make, options=chosen.options["world"])
+    found = made.make(**chosen.options["world"])
     if not isinstance(found, World):
         raise InputError(f"world {made.name} returns {type(found).__name__} and not a World")
     return found
@@ -126,7 +125,7 @@ def _with_bases(made: Named, options: Mapping[str, Any], world: World, setting: 
 
 
 def _changed(made: Named, options: Mapping[str, Any], *given: Any) -> Method:
-    found = call(made.make, *given, options=options)
+    found = made.make(*given, **options)
     if not isinstance(found, Method):
         raise InputError(f"recipe {made.name} returns {type(found).__name__} and not a Method")
     return found
@@ -140,4 +139,4 @@ def _engine(chosen: Chosen, loaded: Policy, method: Method) -> Engine:
     if lacking := [name for name, needed in needs.items() if needed and name not in takes]:
         raise InputError(f"engine {made.name} has no {' and no '.join(lacking)}, which recipe {chosen.name} needs")
     given = {name: needed for name, needed in needs.items() if name in takes}
-    return call(made.make, loaded.model, options={**chosen.options["engine"], **given})
+    return made.make(loaded.model, **chosen.options["engine"], **given)

@@ -1,102 +1,110 @@
-"""Finds the recipes: every file of this folder that has a PAPER and a function of its own name. Nothing is registered.
-
-Listing reads the source without running it, so that it is quick and imports neither torch nor a model.
-"""
+"""What the recipes' files say of themselves, read without importing them: neither torch nor a model is loaded."""
 
 import ast
-import difflib
-import importlib
-import pkgutil
+from collections.abc import Mapping
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import handaxe.recipes
 from handaxe.errors import RecipeError
-from handaxe.recipes.paper import Claim, Paper, Recipe
+from handaxe.evaluation.claims import Claim
+from handaxe.methods.names import HOME, Found, offered
+from handaxe.methods.paper import Paper
 
-__all__ = ["Listed", "find_recipes", "load_recipe"]
+__all__ = ["Listed", "find_recipes"]
 
 
 class Listed(NamedTuple):
-    """A recipe as its source describes it. `summary` is the first line of its function's docstring."""
+    """A recipe as its source describes it.
+
+    summary   the first line of its function's docstring
+    theme     the folder it lies in
+    base      the recipe it changes, with what it is given, such as "plain (minibatches=2)"; "" for the root
+    world     likewise, the world it is run in
+    """
 
     name: str
     summary: str
+    theme: str
     paper: Paper | None
-    claim: Claim | None
+    claims: tuple[Claim, ...]
+    base: str
+    world: str
     file: Path
 
 
-def find_recipes(folders: list[str] | None = None) -> list[Listed]:
+def find_recipes(home: Path = HOME) -> list[Listed]:
     """Every recipe, sorted by name.
 
     Args:
-        folders: where to look; None is the package handaxe.recipes.
+        home: the folder of the package, which holds recipes/.
 
     Raises:
-        RecipeError: naming the file, when a recipe lacks its function, or its PAPER or CLAIM is not a literal.
+        RecipeError: naming the file, when two recipes have one name, or a Paper or Claim is not made of literals.
     """
-    places = list(handaxe.recipes.__path__) if folders is None else folders
-    files = [Path(place) / f"{module.name}.py" for place in places for module in pkgutil.iter_modules([place])]
-    listed = (_read(file) for file in files if file.is_file())
-    return sorted((one for one in listed if one is not None), key=lambda one: one.name)
+    listed = [_read(one) for one in offered("recipes", home)]
+    for one, other in pairwise(listed):
+        if one.name == other.name:
+            raise RecipeError(f"two recipes are called {one.name!r}: {one.file} and {other.file}; rename one")
+    return listed
 
 
-def load_recipe(name: str) -> Recipe:
-    """Import one recipe.
-
-    Raises:
-        RecipeError: when there is none of that name; the message holds close matches.
-    """
-    names = [one.name for one in find_recipes()]
-    if name not in names:
-        close = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
-        hint = f"did you mean {' or '.join(close)}?" if close else "`handaxe recipes` lists them."
-        raise RecipeError(f"there is no recipe {name!r}; {hint}")
-    module = importlib.import_module(f"{handaxe.recipes.__name__}.{name}")
-    parts = vars(module)
-    return Recipe(name, parts[name], parts["PAPER"], parts.get("CLAIM"), module.__name__)
-
-
-def _read(file: Path) -> Listed | None:
-    """What the source of a file says, or None when it is not a recipe."""
-    try:
-        tree = ast.parse(file.read_text(encoding="utf-8"))
-    except SyntaxError as error:
-        raise RecipeError(f"{file}, line {error.lineno}: {error.msg}") from error
-    constants = {target.id: value for target, value in _assignments(tree) if target.id in ("PAPER", "CLAIM")}
-    if "PAPER" not in constants:
-        return None
-    functions = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == file.stem]
-    if not functions:
-        raise RecipeError(f"{file} has a PAPER but no function {file.stem}(...), which would be the recipe")
-    summary = (ast.get_docstring(functions[0]) or "").partition("\n")[0]
-    paper = _construct(file, "PAPER", constants["PAPER"], Paper)
-    claim = _construct(file, "CLAIM", constants["CLAIM"], Claim) if "CLAIM" in constants else None
-    return Listed(file.stem, summary, paper, claim, file)
+def _read(found: Found) -> Listed:
+    tree = ast.parse(found.file.read_text(encoding="utf-8"))
+    constants = _constants(tree)
+    recipe = constants["RECIPE"]
+    if not (isinstance(recipe, ast.Call) and ast.unparse(recipe.func) == "Recipe") or recipe.args:
+        raise RecipeError(f"{found.file}, line {recipe.lineno}: RECIPE must be Recipe(name=value, ...) written out")
+    fields = {str(word.arg): word.value for word in recipe.keywords}
+    function = next(node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == found.name)
+    first = next((one.arg for one in function.args.args), "")
+    claims = fields.get("claims", ast.Tuple([]))
+    return Listed(
+        name=found.name,
+        summary=found.summary,
+        theme=found.file.parent.name,
+        paper=_construct(found.file, fields["paper"], Paper, constants) if "paper" in fields else None,
+        claims=tuple(_construct(found.file, one, Claim, constants) for one in getattr(claims, "elts", [claims])),
+        base="" if first == "world" else _named(fields.get("base"), "plain"),
+        world=_named(fields.get("world"), "gym"),
+        file=found.file,
+    )
 
 
-def _assignments(tree: ast.Module) -> list[tuple[ast.Name, ast.expr]]:
-    """(name, value) of every plain or annotated assignment at the top of a module."""
-    found: list[tuple[ast.Name, ast.expr]] = []
+def _constants(tree: ast.Module) -> dict[str, ast.expr]:
+    """Name -> value of every plain assignment at the top of a module."""
+    found = {}
     for node in tree.body:
         if isinstance(node, ast.Assign):
-            found += [(target, node.value) for target in node.targets if isinstance(target, ast.Name)]
-        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and node.value is not None:
-            found.append((node.target, node.value))
+            found |= {target.id: node.value for target in node.targets if isinstance(target, ast.Name)}
     return found
 
 
-def _construct(file: Path, constant: str, node: ast.expr, kind: type) -> Any:
+def _named(node: ast.expr | None, otherwise: str) -> str:
+    """The name of a function, with the arguments that a `partial` of it gives."""
+    if node is None or (isinstance(node, ast.Constant) and node.value is None):
+        return otherwise
+    if isinstance(node, ast.Call) and node.args:
+        given = ", ".join(f"{word.arg}={ast.unparse(word.value)}" for word in node.keywords)
+        return f"{ast.unparse(node.args[0])} ({given})" if given else ast.unparse(node.args[0])
+    return ast.unparse(node)
+
+
+def _construct(file: Path, node: ast.expr, kind: type, constants: Mapping[str, ast.expr]) -> Any:
     """The record that `kind(...)` in the source would make, or None for None."""
-    where = f"{file}, line {node.lineno}: {constant}"
+    where = f"{file}, line {node.lineno}: this"
     if isinstance(node, ast.Constant) and node.value is None:
         return None
     if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == kind.__name__):
-        raise RecipeError(f"{where} must be {kind.__name__}(...) written out, or None")
+        raise RecipeError(f"{where} must be {kind.__name__}(...) written out")
     try:
-        args = [ast.literal_eval(value) for value in node.args]
-        named = {str(word.arg): ast.literal_eval(word.value) for word in node.keywords}
-        return kind(*args, **named)
+        args = [_literal(value, constants) for value in node.args]
+        return kind(*args, **{str(word.arg): _literal(word.value, constants) for word in node.keywords})
     except (ValueError, TypeError) as error:
-        raise RecipeError(f"{where} does not fit, or is not made of plain literals: {error}") from error
+        raise RecipeError(f"{where} does not fit {kind.__name__}, or is not made of literals: {error}") from error
+
+
+def _literal(node: ast.expr, constants: Mapping[str, ast.expr]) -> Any:
+    """A literal, or a constant of the module that is one."""
+    named = isinstance(node, ast.Name) and node.id in constants
+    return ast.literal_eval(constants[node.id] if named and isinstance(node, ast.Name) else node)

@@ -14,7 +14,7 @@ __all__ = ["HeldOut"]
 
 @dataclass(frozen=True, kw_only=True)
 class HeldOut:
-    """Evaluates an engine on held-out tasks by what the world holds for right; `train` calls it as (engine, steps done).
+    """Evaluates an engine by what the world holds for right; `train` calls it as (engine, steps done).
 
     Args:
         world: says what is right, and what evaluations are broken down by.

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 from handaxe.evaluation.claims import Claim
 from handaxe.losses.pieces import Adjustment, Correction, Ratio, Reduction, Surrogate, Term
+from handaxe.methods.paper import Paper
 from handaxe.records import Sampling, Task
 from handaxe.selection.keep_all import keep_all
 from handaxe.slots import Credit, Curriculum, Learner, Reward, Rollout, Selector, Shape, Stage
@@ -25,23 +26,6 @@ KEEP_ALL = keep_all()
 Change = Callable[..., "Method"]
 """What a recipe's file defines: (Method of the base, *, knobs) -> Method. The root of all, `plain`, takes (World,
 Setting) in the base's place."""
-
-
-@dataclass(frozen=True)
-class Paper:
-    """Where a recipe comes from.
-
-    Args:
-        title: the paper's title.
-        short: the name people use, such as "OTC".
-        arxiv: the arXiv id such as "2504.14870", or "" for what was published elsewhere or not at all.
-        number: its number in the project's list of papers; None for a base algorithm.
-    """
-
-    title: str
-    short: str
-    arxiv: str = ""
-    number: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,7 +4,6 @@
     worlds     handaxe/worlds                      the function of the file's name that returns a World
     tools      handaxe/tools                       the tool of the file's name, or the function that makes it
     engines    handaxe/engines                     the class NAMEEngine of the file NAME
-    rewards    handaxe/rewards                     the function of the file's name that makes a Reward
 
 Rooms are read and not imported, so that listing them is quick.
 """
@@ -12,21 +11,19 @@ Rooms are read and not imported, so that listing them is quick.
 import ast
 import difflib
 import importlib
-import os
-import sys
-import traceback
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 import handaxe
-from handaxe.errors import HandaxeError, InputError, RecipeError
+from handaxe.attributes import attribute
+from handaxe.errors import InputError, RecipeError
 
-__all__ = ["Found", "Room", "find", "offered", "user_object"]
+__all__ = ["Found", "Room", "find", "offered"]
 
-Room = Literal["recipes", "worlds", "tools", "engines", "rewards"]
+Room = Literal["recipes", "worlds", "tools", "engines"]
 HOME = Path(handaxe.__file__).parent
-KINDS = {"recipes": "recipe", "worlds": "world", "tools": "tool", "engines": "engine", "rewards": "reward"}
+KINDS = {"recipes": "recipe", "worlds": "world", "tools": "tool", "engines": "engine"}
 Node = ast.FunctionDef | ast.ClassDef
 
 
@@ -65,52 +62,12 @@ def find(room: Room, name: str) -> Any:
         InputError: there is nothing of that name (for a recipe a RecipeError); the message holds close matches.
     """
     if ":" in name:
-        return user_object(name)
+        return attribute(name, noun=KINDS[room], example=f"my_file:my_{KINDS[room]}")
     found = {one.name: one for one in offered(room)}
     if name not in found:
         raise _unknown(room, name, list(found))
     inside = found[name].file.relative_to(HOME.parent).with_suffix("")
     return getattr(importlib.import_module(".".join(inside.parts)), found[name].attribute)
-
-
-def user_object(where: str) -> Any:
-    """The attribute of a user's module that MODULE:ATTRIBUTE names; modules in the current folder are found.
-
-    Raises:
-        InputError: there is no such module or attribute, or the module cannot be imported; the message says where.
-    """
-    module, _, attribute = where.partition(":")
-    if not module or not attribute:
-        raise InputError(f"{where!r} names nothing: write MODULE:ATTRIBUTE, such as my_file:my_function")
-    if os.getcwd() not in sys.path:
-        sys.path.insert(0, os.getcwd())
-    made = _imported(module, where)
-    if not hasattr(made, attribute):
-        public = [name for name in vars(made) if not name.startswith("_")]
-        raise InputError(f"module {module!r} has no {attribute!r}{_close(attribute, public)}")
-    return getattr(made, attribute)
-
-
-def _imported(module: str, where: str) -> Any:
-    try:
-        return importlib.import_module(module)
-    except HandaxeError:
-        raise
-    except ModuleNotFoundError as error:
-        if error.name is None or not (module == error.name or module.startswith(f"{error.name}.")):
-            raise InputError(f"{where!r} cannot be imported: {_place(error)}") from error
-        files = [file.stem for file in Path.cwd().glob("*.py")]
-        raise InputError(f"there is no module {module!r} in {Path.cwd()} or installed{_close(module, files)}") from None
-    except Exception as error:
-        raise InputError(f"{where!r} cannot be imported: {_place(error)}") from error
-
-
-def _place(error: Exception) -> str:
-    """The error, and the line of the user's file that raised it."""
-    if isinstance(error, SyntaxError):
-        return f"{error.filename}, line {error.lineno}: {error.msg}"
-    last = traceback.extract_tb(error.__traceback__)[-1]
-    return f"{last.filename}, line {last.lineno}: {type(error).__name__}: {error}"
 
 
 def _unknown(room: Room, name: str, there: list[str]) -> InputError:
@@ -174,5 +131,4 @@ CHECKS: dict[str, Callable[[Node, str, ast.Module], bool]] = {
     "worlds": lambda node, stem, tree: _makes(node, stem, "World"),
     "tools": _is_tool,
     "engines": _is_engine,
-    "rewards": lambda node, stem, tree: _makes(node, stem, "Reward") and _needs_nothing(node),
 }

@@ -10,22 +10,18 @@ from typing import Any, NamedTuple
 import pydantic
 
 from handaxe.errors import RecipeError
-from handaxe.methods.names import find
-from handaxe.slots import Reward
 
-__all__ = ["Option", "call", "dump", "options_of", "read", "unwrapped"]
+__all__ = ["Option", "dump", "options_of", "read", "unwrapped"]
 
 REQUIRED = inspect.Parameter.empty
 
 
 class Option(NamedTuple):
-    """A keyword argument as the command line offers it; `default` is `inspect.Parameter.empty` for one that is needed.
-    `reward`: a name on the command line, a Reward for the function."""
+    """A keyword argument as the command line offers it; one without default has `inspect.Parameter.empty` there."""
 
     name: str
     type: Any
     default: Any
-    reward: bool = False
 
 
 def unwrapped(made: Callable[..., Any]) -> tuple[Callable[..., Any], dict[str, Any]]:
@@ -60,21 +56,8 @@ def options_of(made: Callable[..., Any], *, given: Collection[str] = ()) -> list
             continue
         if key not in hints:
             raise RecipeError(f"argument {key!r} of {name} needs a type")
-        default = keywords.get(key, parameter.default)
-        if hints[key] == Reward:
-            found.append(Option(key, str | None, REQUIRED if default is REQUIRED else None, reward=True))
-        else:
-            found.append(Option(key, _simple(hints[key]), default))
+        found.append(Option(key, _simple(hints[key]), keywords.get(key, parameter.default)))
     return found
-
-
-def call(made: Callable[..., Any], *given: Any, options: Mapping[str, Any]) -> Any:
-    """Call a function with what was chosen for its options; names of rewards become rewards."""
-    function, keywords = unwrapped(made)
-    rewards = {one.name for one in options_of(made) if one.reward}
-    named = {key: find("rewards", value)() for key, value in options.items() if key in rewards and value is not None}
-    plain = {key: value for key, value in options.items() if key not in rewards}
-    return function(*given, **{**keywords, **plain, **named})
 
 
 def dump(options: list[Option], chosen: Mapping[str, Any]) -> dict[str, Any]:

@@ -24,7 +24,7 @@ RECIPE = Recipe(
 def agentmath(base: Method, *, segment_tokens: int | None = 48, segment_calls: int | None = 1) -> Method:
     """Train with agentic partial rollouts, whose segments had different weights, on DAPO's token-level loss.
 
-    Differs: no synthetic data, growing limits, reward for few calls or balancing. Unconfirmed: segments' sizes, the clip.
+    Differs: no synthetic data, growing limits, reward for few calls, balancing. Unconfirmed: segments' sizes, the clip.
 
     Args:
         segment_tokens: tokens a rollout may add in one step; None: no bound.

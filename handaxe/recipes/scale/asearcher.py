@@ -25,7 +25,7 @@ RECIPE = Recipe(
 def asearcher(base: Method, *, staleness: int = 4, cap: float = 5.0) -> Method:
     """Train with groups launched ahead of the weights, and the old policy measured when they arrive.
 
-    Differs: no bias on the reward, which would cancel; a step waits for the groups launched for it and not for the first.
+    Differs: no bias on the reward, which would cancel; a step waits for the groups launched for it, not the first ones.
 
     Args:
         staleness: eta, steps that a trained token may be old; 4 in the paper.

@@ -19,8 +19,8 @@ RECIPE = Recipe(
 def asyncflow(base: Method, *, staleness: int = 1) -> Method:
     """Train with the staleness that the paper allows; reward and features of a group are ready when it is.
 
-    Differs: sampling and training take turns on one machine; live attempts go on under the new weights at once and not at
-    the generator's next iteration. Unconfirmed: the details of the loss.
+    Differs: sampling and training take turns on one machine; live attempts go on under the new weights at
+    once and not at the generator's next iteration. Unconfirmed: the details of the loss.
 
     Args:
         staleness: steps that a trained token may be old; 1 in the paper.
