@@ -3,13 +3,14 @@
     change : (Method of the base, *, own knobs) -> Method
 
 A recipe file is one constant `RECIPE = Recipe(...)` and one function of the file's name that returns
-`replace(base, ...)`.
+`replace(base, ...)`. Claim, Paper, partial and replace stand here too, so that it imports all it is written in at once.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 
 from handaxe.evaluation.claims import Claim
 from handaxe.losses.pieces import Adjustment, Correction, Ratio, Reduction, Surrogate, Term
@@ -20,7 +21,7 @@ from handaxe.slots import Credit, Curriculum, Learner, Reward, Rollout, Selector
 from handaxe.training.pace import Pace
 from handaxe.worlds.world import World
 
-__all__ = ["Change", "Method", "Paper", "Recipe", "Setting"]
+__all__ = ["Change", "Claim", "Method", "Paper", "Recipe", "Setting", "partial", "replace"]
 
 KEEP_ALL = keep_all()
 Change = Callable[..., "Method"]

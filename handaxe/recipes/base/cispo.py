@@ -1,12 +1,8 @@
 """CISPO: clip the weight, keep every token's gradient."""
 
-from dataclasses import replace
-from functools import partial
-
-from handaxe.evaluation.claims import Claim
 from handaxe.losses.reductions.token_mean import token_mean
 from handaxe.losses.surrogates.truncated import truncated
-from handaxe.methods.method import Method, Paper, Recipe, Setting
+from handaxe.methods.method import Claim, Method, Paper, Recipe, Setting, partial, replace
 from handaxe.recipes.base.plain import plain
 
 __all__ = ["cispo"]

@@ -1,11 +1,8 @@
 """DAPO: clip higher, sample dynamically, mean over tokens, shape overlong attempts."""
 
-from dataclasses import replace
-
-from handaxe.evaluation.claims import Claim
 from handaxe.losses.reductions.token_mean import token_mean
 from handaxe.losses.surrogates.clip import clip
-from handaxe.methods.method import Method, Paper, Recipe
+from handaxe.methods.method import Claim, Method, Paper, Recipe, replace
 from handaxe.recipes.base.grpo import grpo
 from handaxe.rewards.combine import weighted
 from handaxe.rewards.overlong import overlong

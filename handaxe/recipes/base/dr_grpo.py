@@ -1,11 +1,8 @@
 """Dr. GRPO: GRPO without its two normalisations."""
 
-from dataclasses import replace
-
 from handaxe.credit.group_norm import group_norm
-from handaxe.evaluation.claims import Claim
 from handaxe.losses.reductions.constant_length import constant_length
-from handaxe.methods.method import Method, Paper, Recipe
+from handaxe.methods.method import Claim, Method, Paper, Recipe, replace
 
 __all__ = ["dr_grpo"]
 

@@ -1,8 +1,6 @@
 """The policy as it is: it plays, is scored, observed and recorded, and nothing trains."""
 
-from dataclasses import replace
-
-from handaxe.methods.method import Method, Recipe
+from handaxe.methods.method import Method, Recipe, replace
 
 __all__ = ["frozen"]
 

@@ -1,10 +1,7 @@
 """GRPO: the group is the baseline, and a KL penalty keeps the policy near the one it starts from."""
 
-from dataclasses import replace
-
-from handaxe.evaluation.claims import Claim
 from handaxe.losses.terms.kl import kl
-from handaxe.methods.method import Method, Paper, Recipe
+from handaxe.methods.method import Claim, Method, Paper, Recipe, replace
 
 __all__ = ["grpo"]
 

@@ -1,12 +1,8 @@
 """GSPO: one ratio for a whole sequence."""
 
-from dataclasses import replace
-from functools import partial
-
-from handaxe.evaluation.claims import Claim
 from handaxe.losses.ratios.sequence import sequence
 from handaxe.losses.surrogates.clip import clip
-from handaxe.methods.method import Method, Paper, Recipe, Setting
+from handaxe.methods.method import Claim, Method, Paper, Recipe, Setting, partial, replace
 from handaxe.recipes.base.plain import plain
 
 __all__ = ["gspo"]

@@ -1,7 +1,6 @@
 """The first minutes: teach a tiny policy to use a calculator, on real reasoning-gym tasks."""
 
-from handaxe.evaluation.claims import Claim
-from handaxe.methods.method import Method, Recipe, Setting
+from handaxe.methods.method import Claim, Method, Recipe, Setting
 from handaxe.recipes.base.dr_grpo import dr_grpo
 
 __all__ = ["quickstart"]

@@ -1,12 +1,9 @@
 """RLOO: every attempt is judged against the mean of the others."""
 
-from dataclasses import replace
-
 from handaxe.credit.leave_one_out import leave_one_out
-from handaxe.evaluation.claims import Claim
 from handaxe.losses.reductions.rollout_sum import rollout_sum
 from handaxe.losses.surrogates.reinforce import reinforce
-from handaxe.methods.method import Method, Paper, Recipe
+from handaxe.methods.method import Claim, Method, Paper, Recipe, replace
 
 __all__ = ["rloo"]
 

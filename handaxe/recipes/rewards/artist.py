@@ -1,9 +1,6 @@
 """ARTIST: answer, format and successful execution, added up."""
 
-from dataclasses import replace
-
-from handaxe.evaluation.claims import Claim
-from handaxe.methods.method import Method, Paper, Recipe, Setting
+from handaxe.methods.method import Claim, Method, Paper, Recipe, Setting, replace
 from handaxe.rewards.combine import weighted
 from handaxe.rewards.tool_success import tool_success
 from handaxe.rewards.well_formed import well_formed

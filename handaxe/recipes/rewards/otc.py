@@ -1,9 +1,6 @@
 """OTC: a right answer is worth more the closer its calls are to the fewest that ever sufficed."""
 
-from dataclasses import replace
-
-from handaxe.evaluation.claims import Claim
-from handaxe.methods.method import Method, Paper, Recipe, Setting
+from handaxe.methods.method import Claim, Method, Paper, Recipe, Setting, replace
 from handaxe.rewards.fewer_calls import fewer_calls
 from handaxe.worlds.sums import sums
 

@@ -1,10 +1,6 @@
 """ReTool: a code interpreter inside the reasoning, outcome reward alone, PPO over what the policy wrote."""
 
-from dataclasses import replace
-from functools import partial
-
-from handaxe.evaluation.claims import Claim
-from handaxe.methods.method import Method, Paper, Recipe, Setting
+from handaxe.methods.method import Claim, Method, Paper, Recipe, Setting, partial, replace
 from handaxe.recipes.base.ppo import ppo
 from handaxe.rewards.failure_shaping import failure_shaping
 

@@ -1,9 +1,6 @@
 """ToolRL: grade each call against the reference, name, parameters and values apart."""
 
-from dataclasses import replace
-
-from handaxe.evaluation.claims import Claim
-from handaxe.methods.method import Method, Paper, Recipe, Setting
+from handaxe.methods.method import Claim, Method, Paper, Recipe, Setting, replace
 from handaxe.rewards.combine import weighted
 from handaxe.rewards.graded_call import Grade, graded_call
 from handaxe.rewards.well_formed import well_formed

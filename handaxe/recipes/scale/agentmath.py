@@ -1,11 +1,7 @@
 """AgentMath: long rollouts go on in the next step, and only finished ones train."""
 
-from dataclasses import replace
-from functools import partial
-
-from handaxe.evaluation.claims import Claim
 from handaxe.losses.reductions.token_mean import token_mean
-from handaxe.methods.method import Method, Paper, Recipe, Setting
+from handaxe.methods.method import Claim, Method, Paper, Recipe, Setting, partial, replace
 from handaxe.recipes.base.plain import plain
 
 __all__ = ["agentmath"]

@@ -1,9 +1,6 @@
 """AsyncFlow: groups flow from stage to stage as they finish, and rollouts run one step ahead of the weights."""
 
-from dataclasses import replace
-
-from handaxe.evaluation.claims import Claim
-from handaxe.methods.method import Method, Paper, Recipe, Setting
+from handaxe.methods.method import Claim, Method, Paper, Recipe, Setting, replace
 
 __all__ = ["asyncflow"]
 

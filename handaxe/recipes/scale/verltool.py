@@ -1,9 +1,6 @@
 """VerlTool: trajectories alternate between model and tools on their own, and none waits for another one's tool."""
 
-from dataclasses import replace
-
-from handaxe.evaluation.claims import Claim
-from handaxe.methods.method import Method, Paper, Recipe, Setting
+from handaxe.methods.method import Claim, Method, Paper, Recipe, Setting, replace
 from handaxe.selection.mask_overlong import mask_overlong
 from handaxe.selection.pipe import pipe
 

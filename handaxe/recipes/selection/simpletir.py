@@ -1,10 +1,6 @@
 """SimpleTIR: leave out attempts with a void turn, and nothing else changes."""
 
-from dataclasses import replace
-from functools import partial
-
-from handaxe.evaluation.claims import Claim
-from handaxe.methods.method import Method, Paper, Recipe, Setting
+from handaxe.methods.method import Claim, Method, Paper, Recipe, Setting, partial, replace
 from handaxe.recipes.base.plain import plain
 from handaxe.selection.pipe import pipe
 from handaxe.selection.void_turns import void_turns
