@@ -31,8 +31,8 @@ def test_whichever_way_comes_first_the_room_offers_the_factory(ways):
 
 
 def test_rooms_within_rooms_and_files_that_are_no_factory():
-    code = "from handaxe import losses, rewards; print(losses.ratios.token.__name__, rewards.extract.__name__)"
-    assert fresh(code) == "token handaxe.rewards.extract"
+    code = "from handaxe import losses, rewards; print(losses.ratios.token.__name__, rewards.parts.__name__)"
+    assert fresh(code) == "token handaxe.rewards.parts"
 
 
 def test_a_name_that_is_not_there():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from math import isfinite
 from typing import Any, Literal, NamedTuple
 
@@ -56,6 +56,7 @@ class Claim:
     statement: str
     metric: str
     direction: Literal["up", "down"]
+    _: KW_ONLY
     baseline: str = ""
     same: str = ""
     within: float = 0.05
