@@ -30,6 +30,8 @@ COMMANDS = {
     "replay": "RUN: play its recorded attempts again without a model, and say what comes out otherwise",
     "index": "DOCUMENTS --out INDEX: make an index of documents, for the tool `search`",
     "serve": "MODULE:ATTRIBUTE ...: serve tools over MCP",
+    "replicate": "decide what recipes claim, by paired runs; --all does every recipe",
+    "compare": "train several recipes with the same seeds, and say what differs",
     "stubs": "write the type stubs of the rooms",
     "papers": "write PAPERS.md; --check fails when it is stale",
 }

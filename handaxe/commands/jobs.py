@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
@@ -18,7 +19,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from handaxe.errors import HandaxeError, InputError
 from handaxe.training.checkpoint import Checkpoints
-from handaxe.training.record import RunRecord
+from handaxe.training.record.run_record import RunRecord
 
 __all__ = ["Job", "finished", "run_jobs"]
 
@@ -120,7 +121,7 @@ def _steps(job: Job) -> int:
     try:
         with RunRecord.open(job.folder) as record:
             return len(record.steps())
-    except HandaxeError:  # not there yet
+    except (HandaxeError, sqlite3.Error):  # not there yet
         return 0
 
 

@@ -13,6 +13,7 @@ from handaxe.methods.names import find
 from handaxe.methods.options import options_of
 from handaxe.models.load import Policy, load
 from handaxe.records import Sampling
+from handaxe.rewards.shuffled import shuffled
 from handaxe.rollouts.linear import linear
 from handaxe.selection.in_order import in_order
 from handaxe.slots import Engine
@@ -60,7 +61,7 @@ def build(chosen: Chosen, *, policy: Policy | None = None) -> dict[str, Any]:
         "env": slow(env, median=setting.wait, sigma=setting.wait_sigma) if setting.wait else env,
         "tasks": in_order(train, seed=setting.seed) if method.tasks is None else method.tasks(train, setting.seed),
         "rollout": method.rollout,
-        "reward": method.reward,
+        "reward": shuffled(method.reward, seed=setting.seed) if setting.shuffled else method.reward,
         "credit": method.credit,
         "loss": loss,
         "select": method.select,
