@@ -12,7 +12,7 @@ from handaxe.errors import InfrastructureError, RecordError
 from handaxe.exchange import Act, Attempt, Completion, EnvReply, Sample, Stopped, Work
 from handaxe.invariants import check_group
 from handaxe.records import Ending, Group, Sampling, Task, Trajectory
-from handaxe.rollouts.driver.run_plan import alone
+from handaxe.rollouts.driver.run_plan import run_plan
 from handaxe.slots import ChatFormat, Env, EnvFactory, Rollout
 from handaxe.training.discrepancies import Discrepancy, What, differing, discrepancies, reply_difference
 from handaxe.training.recorded import StandIn, recorded_answer, recorded_speech, was_answered
@@ -126,7 +126,7 @@ class _Again:
             first.task, self.make, stage.format, sampling, first.id, first.sample, first.seed, stage.context
         )
         try:
-            made = alone(stage.rollout(attempt), speak=self.speak, act=self.act, work=self.work, name=first.id)
+            made = run_plan(stage.rollout(attempt), sample=self.speak, act=self.act, work=self.work, name=first.id)
         except _DepartError as depart:
             others = [one.id for one in self.recorded if one.id != depart.difference.trajectory]
             why = f"not played to its end, since {depart.difference.trajectory} departs"
