@@ -28,7 +28,7 @@ from handaxe.models.compact import CALL, CALL_END, END, NAMES, Compact
 from handaxe.models.tiny import TinyConfig, TinyModel
 from handaxe.records import Author, Message, Sampling, Task, ToolCall, check
 from handaxe.rewards.exact_match import exact_match
-from handaxe.rollouts.driver.batch_stream import Batches
+from handaxe.rollouts.driver.batch_stream import BatchStream
 from handaxe.rollouts.linear import linear
 from handaxe.selection.in_order import in_order
 from handaxe.testing.scripted import ScriptedEngine, say
@@ -400,7 +400,7 @@ class Voice(LocalEngine):
         return out
 
     def stream(self):
-        return Batches(self)
+        return BatchStream(self)
 
 
 class Played(NamedTuple):

@@ -17,7 +17,7 @@ from handaxe.models.compact import Compact
 from handaxe.models.tiny import TinyConfig, TinyModel
 from handaxe.records import Ending, Message, Sampling, Task, ToolCall, ToolReply, ToolSchema
 from handaxe.rollouts.driver import Driver, run
-from handaxe.rollouts.driver.batch_stream import Batches
+from handaxe.rollouts.driver.batch_stream import BatchStream
 from handaxe.rollouts.linear import linear
 from handaxe.testing.scripted import ScriptedEngine
 from handaxe.tools import tool
@@ -26,10 +26,11 @@ ECHO = ToolSchema("echo", "Says it again.", {"type": "object", "properties": {"t
 
 
 class EchoEnv:
-    closed = 0
+    made = closed = 0
 
     def __init__(self, task):
         self.task = task
+        EchoEnv.made += 1
 
     def start(self):
         return self.task.messages, (ECHO,)
@@ -113,16 +114,18 @@ def test_tools_of_a_round_run_side_by_side():
 
 
 def test_a_dying_engine_closes_every_environment():
+    """Every one that was made; attempts that still wait for a thread never make theirs."""
+
     class Dying(ScriptedEngine):
         def sample(self, requests):
-            if requests[0].turn:
+            if any(request.turn for request in requests):
                 raise MemoryError("no room")
             return super().sample(requests)
 
-    EchoEnv.closed = 0
+    EchoEnv.made = EchoEnv.closed = 0
     with pytest.raises(MemoryError):
         run(attempts(5), linear(), Dying(Compact(), words, tools=[ECHO]))
-    assert EchoEnv.closed == 5
+    assert EchoEnv.closed == EchoEnv.made > 0
 
 
 def test_progress_counts_to_the_end():
@@ -353,7 +356,7 @@ def test_in_lockstep_the_batches_are_those_of_the_rounds():
 def test_an_engine_with_a_stream_is_asked_through_it():
     class Streaming(ScriptedEngine):
         def stream(self):
-            streams.append(Batches(super()))
+            streams.append(BatchStream(super()))
             return streams[-1]
 
         def sample(self, requests):

@@ -11,7 +11,7 @@ from handaxe.exchange import EnvReply, Partial, Stopped
 from handaxe.models.compact import Compact
 from handaxe.records import Branch, Ending, Group, Message
 from handaxe.rollouts.budget import Budget
-from handaxe.rollouts.driver.run_plan import alone, do_act, do_work
+from handaxe.rollouts.driver.run_plan import do_act, do_work, run_plan
 from handaxe.rollouts.forking import forking
 from handaxe.rollouts.linear import linear
 from handaxe.training.replay import Setup, attempts_of, replay
@@ -89,7 +89,7 @@ def play(dice, rollout, seed, *, format=None, env=None, hooks=None, **options):
     answers = {"speak": dice.roll, "act": act, "work": do_work}
     if hooks:
         answers = {"speak": hooks.speak, "act": hooks.act, "work": hooks.work}
-    return Group(attempt.task, tuple(alone(rollout(attempt), name=attempt.id, **answers)))
+    return Group(attempt.task, tuple(run_plan(rollout(attempt), name=attempt.id, **answers)))
 
 
 def setup(dice, rollout, *, format=None, env=None, tools=False, context=400):
