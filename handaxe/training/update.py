@@ -33,7 +33,9 @@ def update(
         Metrics averaged over the optimiser steps, with optimiser_steps; where nothing trains, nothing_to_train is 1
         and the weights stay as they are.
     """
-    trains = {one.part for one in rated if any(mask.any() for i in range(len(one.group)) for mask in one.training_mask(i))}
+    trains = {
+        one.part for one in rated if any(mask.any() for i in range(len(one.group)) for mask in one.training_mask(i))
+    }
     if not trains:
         return {"nothing_to_train": 1.0, "optimiser_steps": 0.0}
     batches = [make_batch([one for one in rated if one.part == part], pad_id=engine.pad_id) for part in sorted(trains)]

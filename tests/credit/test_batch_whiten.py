@@ -67,7 +67,9 @@ def test_equal_advantages():
 
 
 def test_tokens_that_do_not_train_are_neither_counted_nor_changed():
-    one = make_rated(group=make_group(layouts=["Utpp", ["Utp", "Utp"], "Utp"]), outcome=[1, 0, 7], trained=[True, True, False])
+    one = make_rated(
+        group=make_group(layouts=["Utpp", ["Utp", "Utp"], "Utp"]), outcome=[1, 0, 7], trained=[True, True, False]
+    )
     left_out = np.array([True, True, True, False])
     trains = ((left_out,), (np.ones(3, bool), np.ones(3, bool)), (np.ones(3, bool),))
     one = replace(one, advantages=replace(one.advantages, trains=trains))
@@ -80,6 +82,9 @@ def test_tokens_that_do_not_train_are_neither_counted_nor_changed():
     everything = tuple(tuple(np.ones(len(s), bool) for s in t.sequences) for t in one.group)
     for trains in (None, everything):
         same = replace(one, advantages=replace(one.advantages, trains=trains))
-        (first,), (second,) = batch_whiten()([same]), batch_whiten()([replace(one, advantages=Advantages(one.advantages.tokens))])
+        (first,), (second,) = (
+            batch_whiten()([same]),
+            batch_whiten()([replace(one, advantages=Advantages(one.advantages.tokens))]),
+        )
         for x, y in zip(first.advantages.tokens, second.advantages.tokens, strict=True):
             assert all(np.array_equal(u, v) for u, v in zip(x, y, strict=True))

@@ -60,7 +60,6 @@ TOGETHER = {
 }
 
 
-
 def ragged(seed):
     """In every second batch some tokens of the policy do not train."""
     return random_batch(seed, left_out=0.3 if seed % 2 == 0 else 0.0)

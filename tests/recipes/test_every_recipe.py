@@ -9,7 +9,7 @@ from handaxe import records
 from handaxe.evaluation.result import Evaluation
 from handaxe.recipes.catalogue import find_recipes, load_recipe
 from handaxe.training.loop import train
-from handaxe.training.record import RunRecord
+from handaxe.training.record.run_record import RunRecord
 
 pytest.importorskip("reasoning_gym")
 NAMES = [one.name for one in find_recipes()]
