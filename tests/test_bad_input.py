@@ -35,7 +35,7 @@ from handaxe.testing.scripted import ScriptedEngine, say
 from handaxe.tools import tool
 from handaxe.training.loop import train
 from handaxe.training.pace import Keep, Pace
-from handaxe.training.record import RunRecord
+from handaxe.training.record.run_record import RunRecord
 
 PAGE = Path(__file__).parents[1] / "docs" / "bad_input.md"
 

@@ -68,7 +68,7 @@ def demonstrate(
         seed=seed,
         context=context,
     )
-    return run_plan(linear(max_turns=max_turns)(attempt), speak=speak)[0]
+    return run_plan(linear(max_turns=max_turns)(attempt), sample=speak)[0]
 
 
 class _Heard:

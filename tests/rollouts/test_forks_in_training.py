@@ -10,7 +10,8 @@ from handaxe.rollouts.driver.run_plan import run_plan
 from handaxe.rollouts.forking import forking
 from handaxe.rollouts.turn_starts import turn_starts
 from handaxe.training.batch import make_batch
-from handaxe.training.record import GroupRecord, RunRecord
+from handaxe.training.record.groups import GroupRecord
+from handaxe.training.record.run_record import RunRecord
 
 
 @pytest.fixture

@@ -34,7 +34,7 @@ from handaxe.tools import tool
 from handaxe.tools.calculator import calculator as real_calculator
 from handaxe.training.loop import train
 from handaxe.training.pace import Keep
-from handaxe.training.record import RunRecord
+from handaxe.training.record.run_record import RunRecord
 from handaxe.worlds import arithmetic
 
 NEVER = {"crash": 0.0, "hang": 0.0, "garbage": 0.0, "kill": 0.0}

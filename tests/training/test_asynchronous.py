@@ -30,7 +30,7 @@ from handaxe.testing.records import make_trajectory
 from handaxe.testing.simulated import SimulatedClock, SimulatedEngine, SimulatedWorkers
 from handaxe.training.batch import make_batch
 from handaxe.training.loop import train
-from handaxe.training.record import RunRecord
+from handaxe.training.record.run_record import RunRecord
 
 ADD = ToolSchema("add", "Add numbers.", {"type": "object", "properties": {"numbers": {"type": "string"}}})
 

@@ -15,7 +15,7 @@ from handaxe.errors import InputError, TaskError, TrainingError
 from handaxe.records import check
 from handaxe.testing.crash import kill_until_done, start_child
 from handaxe.training.loop import train
-from handaxe.training.record import RunRecord
+from handaxe.training.record.run_record import RunRecord
 
 
 def test_three_steps_end_to_end(world, tmp_path):

@@ -4,7 +4,7 @@ import pytest
 
 from handaxe.errors import CheckpointError, InputError
 from handaxe.training.loop import train
-from handaxe.training.record import RunRecord
+from handaxe.training.record.run_record import RunRecord
 
 
 @pytest.mark.exact

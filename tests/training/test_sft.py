@@ -6,7 +6,7 @@ from handaxe.errors import InputError
 from handaxe.records import Message, ToolCall
 from handaxe.testing.records import make_trajectory
 from handaxe.training.loop import train
-from handaxe.training.record import RunRecord
+from handaxe.training.record.run_record import RunRecord
 from handaxe.training.scripted import trajectory_from_messages
 from handaxe.training.sft import sft
 from handaxe.training.stage import batch_of

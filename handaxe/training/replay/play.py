@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from handaxe.errors import RecordError
+from handaxe.exchange import Attempt
 from handaxe.invariants import check_group
 from handaxe.records import Group, Trajectory
 from handaxe.rollouts.driver.run_plan import run_plan
-from handaxe.exchange import Attempt
 from handaxe.training.replay.answers import STOPPED, DepartError, FromRecord, Setup
 from handaxe.training.replay.discrepancies import Discrepancy, discrepancies
 
@@ -97,7 +97,7 @@ def _play(recorded: Sequence[Trajectory], setup: Setup, *, step: int, samples: S
         siblings=len(samples),
     )
     try:
-        made = run_plan(setup.rollout(attempt), speak=answers.speak, act=answers.act, work=answers.work, name=first.id)
+        made = run_plan(setup.rollout(attempt), sample=answers.speak, act=answers.act, work=answers.work, name=first.id)
     except DepartError as depart:
         others = [one.id for one in recorded if one.id != depart.difference.trajectory]
         why = f"not played to its end, since {depart.difference.trajectory} departs"
