@@ -1,7 +1,8 @@
 import pytest
 
-from handaxe.attributes import attribute
+from handaxe.attributes import attribute, named, names_in
 from handaxe.errors import InputError
+from handaxe.rewards.exact_match import exact_match
 from handaxe.tools.calculator import calculator
 
 
@@ -29,3 +30,22 @@ def test_what_names_nothing(where, message):
     with pytest.raises(InputError, match="tool") as caught:
         attribute(where, noun="tool", example="a:b")
     assert message in str(caught.value)
+
+
+def test_a_name_is_a_file_of_the_room_or_of_the_users(tmp_path, monkeypatch):
+    assert named("exact_match", room="handaxe.rewards", noun="reward") is exact_match
+    (tmp_path / "named_own.py").write_text("mine = 'mine'\n")
+    monkeypatch.chdir(tmp_path)
+    assert named("named_own:mine", room="handaxe.rewards", noun="reward") == "mine"
+
+
+def test_a_name_that_comes_close_is_told():
+    with pytest.raises(InputError, match="there is no reward 'exact_mach'; did you mean exact_match"):
+        named("exact_mach", room="handaxe.rewards", noun="reward")
+    with pytest.raises(InputError, match="there is no reward 'zzz'; there are answer_score, .*exact_match"):
+        named("zzz", room="handaxe.rewards", noun="reward")
+
+
+def test_helpers_are_not_named():
+    names = names_in("handaxe.rewards")
+    assert {"exact_match", "numeric_match"} <= set(names) and not {"lift", "combine", "reference"} & set(names)
