@@ -25,6 +25,7 @@ from handaxe.rewards.lift import outcome
 from handaxe.rollouts.linear import linear
 from handaxe.tools.decorator import tool
 from handaxe.training.loop import train
+from handaxe.training.pace import Keep
 
 
 class Paced:
@@ -117,8 +118,7 @@ def main() -> None:
         learning_rate=setting["learning_rate"],
         micro_batch_rows=16,
         workers=setting["rollouts"],
-        loggers=(paced,),
-        progress=False,
+        keep=Keep(loggers=(paced,), progress=False),
     )
 
 

@@ -16,7 +16,7 @@ from handaxe.worlds import arithmetic
 model, chat = load("tiny")
 tasks = in_order(arithmetic.tasks(count=1000, seed=0))
 result = train(engine=LocalEngine(model), format=chat, env=tool_chat([calculator]), tasks=tasks, reward=exact_match(),
-               rollout=linear(max_turns=3), credit=group_norm(), learning_rate=3e-4, steps=15, progress=False,
+               rollout=linear(max_turns=3), credit=group_norm(), learning_rate=3e-4, steps=15,
                loss=policy(ratio=token(), surrogate=clip(), reduction=token_mean()))  # fmt: skip
 for row in result.metrics[::7]:
     print(f"step {row['step'] + 1:2.0f}  reward {row['reward']:.2f}  calls {row['calls']:.2f}")

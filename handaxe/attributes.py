@@ -5,10 +5,11 @@ import difflib
 import importlib
 import os
 import sys
+import traceback
 from pathlib import Path
 from typing import Any
 
-from handaxe.errors import InputError
+from handaxe.errors import HandaxeError, InputError
 
 __all__ = ["attribute", "named", "names_in"]
 
@@ -32,10 +33,11 @@ def attribute(where: str, *, noun: str, example: str) -> Any:
         raise InputError(f"{where!r} names no {noun}: write MODULE:ATTRIBUTE, such as {example}")
     if os.getcwd() not in sys.path:
         sys.path.insert(0, os.getcwd())
-    try:
-        return getattr(importlib.import_module(module), name)
-    except (ImportError, AttributeError) as error:
-        raise InputError(f"there is no {noun} {where!r}: {error}") from error
+    made = _imported(module, where, noun)
+    if not hasattr(made, name):
+        public = [one for one in vars(made) if not one.startswith("_")]
+        raise InputError(f"there is no {noun} {where!r}: module {module!r} has no {name!r}{_close(name, public)}")
+    return getattr(made, name)
 
 
 def named(where: str, *, room: str, noun: str) -> Any:
@@ -56,20 +58,46 @@ def named(where: str, *, room: str, noun: str) -> Any:
         return attribute(where, noun=noun, example=f"my_file:my_{noun}")
     names = names_in(room)
     if where not in names:
-        close = difflib.get_close_matches(where, names, n=3, cutoff=0.5)
-        hint = f"did you mean {' or '.join(close)}?" if close else f"there are {', '.join(names)}"
-        raise InputError(f"there is no {noun} {where!r}; {hint} One of your own is MODULE:ATTRIBUTE")
+        hint = _close(where, names) or f"; there are {', '.join(names)}, and MODULE:ATTRIBUTE of your own"
+        raise InputError(f"there is no {noun} {where!r}{hint}")
     return getattr(importlib.import_module(f"{room}.{where}"), where)
 
 
 def names_in(room: str) -> list[str]:
-    """Names of the files of a folder that define a public function or class of the file's name."""
+    """Names of the files of a folder that define a function or class of the file's name."""
     folder = Path(str(importlib.import_module(room).__file__)).parent
     return sorted(path.stem for path in folder.glob("[a-z]*.py") if _defines(path))
 
 
 def _defines(path: Path) -> bool:
-    return any(
-        isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name == path.stem
-        for node in ast.parse(path.read_text()).body
-    )
+    kinds = (ast.FunctionDef, ast.ClassDef)
+    return any(isinstance(node, kinds) and node.name == path.stem for node in ast.parse(path.read_text()).body)
+
+
+def _imported(module: str, where: str, noun: str) -> Any:
+    try:
+        return importlib.import_module(module)
+    except HandaxeError:
+        raise
+    except ModuleNotFoundError as error:
+        if error.name is None or not (module == error.name or module.startswith(f"{error.name}.")):
+            raise InputError(f"{noun} {where!r} cannot be imported: {_place(error)}") from error
+        files = [file.stem for file in Path.cwd().glob("*.py")]
+        raise InputError(
+            f"there is no {noun} {where!r}: no module {module!r} in {Path.cwd()} or installed{_close(module, files)}"
+        ) from None
+    except Exception as error:
+        raise InputError(f"{noun} {where!r} cannot be imported: {_place(error)}") from error
+
+
+def _place(error: Exception) -> str:
+    """The error, and the line that raised it."""
+    if isinstance(error, SyntaxError):
+        return f"{error.filename}, line {error.lineno}: {error.msg}"
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    return f"{last.filename}, line {last.lineno}: {type(error).__name__}: {error}"
+
+
+def _close(name: str, there: list[str]) -> str:
+    close = difflib.get_close_matches(name, there, n=3, cutoff=0.5)
+    return f"; did you mean {' or '.join(close)}?" if close else ""

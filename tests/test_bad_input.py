@@ -34,6 +34,7 @@ from handaxe.slots import Completion
 from handaxe.testing.scripted import ScriptedEngine, say
 from handaxe.tools import tool
 from handaxe.training.loop import train
+from handaxe.training.pace import Keep, Pace
 from handaxe.training.record import RunRecord
 
 PAGE = Path(__file__).parents[1] / "docs" / "bad_input.md"
@@ -436,9 +437,8 @@ def played(out, bad, tools, *, then="5", format=COMPACT, vocab_size=264, context
         steps=1,
         groups=1,
         group_size=4,
-        lockstep=True,  # this engine knows siblings by their place in the batch
-        out=out,
-        progress=False,
+        pace=Pace(lockstep=True),  # this engine knows siblings by their place in the batch
+        keep=Keep(out=out, progress=False),
     )
     assert steps_of(out) == [0], "nothing is lost"
     with RunRecord.open(out) as record:

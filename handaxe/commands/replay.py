@@ -13,8 +13,9 @@ from rich.table import Table
 from handaxe.commands.output import check_writable, console, note, write_json
 from handaxe.commands.started import facts, started
 from handaxe.errors import InputError
+from handaxe.methods.build import START, build
 from handaxe.models.load import stand_in
-from handaxe.records import Group, Sampling
+from handaxe.records import Group
 from handaxe.training.discrepancies import KINDS, Discrepancy, What
 from handaxe.training.record import RunRecord
 from handaxe.training.replay import Replayed, Stage, attempts_of, replay
@@ -61,13 +62,12 @@ def main(arguments: list[str]) -> int:
         )
     run = started(options.run)
     groups = _groups(options)
-    blank = {"model": stand_in(run.arguments["model"])} if "model" in run.arguments else {}
-    kwargs = run.recipe.build(**run.arguments | blank)
+    kwargs = build(run.chosen, policy=stand_in(run.chosen.setting.model.replace(START, "tiny")))
     stage = Stage(
         kwargs["rollout"],
         kwargs["format"],
         kwargs["env"],
-        kwargs.get("sampling", Sampling()),
+        kwargs["sampling"],
         kwargs["engine"].max_length,
         tools=options.tools,
     )

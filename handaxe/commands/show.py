@@ -12,6 +12,7 @@ from handaxe.commands.output import check_writable, console, note, write_json
 from handaxe.commands.report import evaluations
 from handaxe.commands.started import facts, started
 from handaxe.errors import HandaxeError, InputError
+from handaxe.methods.build import build
 from handaxe.models.compact import Compact
 from handaxe.records import Trajectory
 from handaxe.training.record import GroupRecord, RunRecord
@@ -142,8 +143,7 @@ def _decoder(folder: Path) -> Decode:
         return Compact().decode
     if facts(folder) is not None:
         try:
-            run = started(folder)
-            return run.recipe.build(**run.arguments)["format"].decode
+            return build(started(folder).chosen)["format"].decode
         except HandaxeError:
             return _ids
     return _ids

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal
 
 from handaxe.errors import InputError
@@ -13,7 +13,7 @@ Over = Literal["end", "best", "worst", "area", "spread", "first"]
 Axis = Literal["steps", "tokens", "calls", "seconds"]
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Claim:
     """What a recipe claims of its runs against those of a baseline with the same seeds and setting.
 
@@ -42,6 +42,7 @@ class Claim:
     statement: str
     metric: str
     direction: Literal["up", "down"]
+    _: KW_ONLY
     baseline: str = ""
     same: str = ""
     within: float = 0.05

@@ -15,7 +15,7 @@ from handaxe.testing.ragged import random_group, random_scores
 from handaxe.testing.records import make_group, make_rated, make_scores, make_task, make_trajectory
 from handaxe.testing.rewards import check_reward
 from handaxe.testing.scripted import ScriptedEngine
-from handaxe.testing.selection import check_selector
+from handaxe.testing.selection import check_selector, check_shape
 from handaxe.testing.tasks import check_tasks
 from handaxe.testing.tools import check_env, check_no_leak, check_tool
 
@@ -30,6 +30,7 @@ __all__ = [
     "check_no_leak",
     "check_reward",
     "check_selector",
+    "check_shape",
     "check_tasks",
     "check_tool",
     "faulty",

@@ -64,10 +64,10 @@ def _settle(one: Tried, through: set[str], final: dict[str, tuple[Rated, int]]) 
     rated = one.rated
     place = {trajectory.id: i for i, trajectory in enumerate(rated.group)}
     now = [final.get(trajectory.id, (rated, i)) for i, trajectory in enumerate(rated.group)]
-    returns = [(r.advantages.returns, i) for r, i in now]
     advantages = Advantages(
         tokens=tuple(r.advantages.tokens[i] for r, i in now),
-        returns=tuple(r[i] for r, i in returns if r is not None) if all(r is not None for r, _ in returns) else None,
+        returns=_each([(r.advantages.returns, i) for r, i in now]),
+        trains=_each([(r.advantages.trains, i) for r, i in now]),
     )
     fate = one.fate
     if not any(t.id in final for t in rated.group):
@@ -80,6 +80,13 @@ def _settle(one: Tried, through: set[str], final: dict[str, tuple[Rated, int]]) 
         advantages=advantages,
         fate=fate,
     )
+
+
+def _each(
+    found: list[tuple[tuple[tuple[np.ndarray, ...], ...] | None, int]],
+) -> tuple[tuple[np.ndarray, ...], ...] | None:
+    """Of each its i-th; None where one has none."""
+    return tuple(one[i] for one, i in found if one is not None) if all(one is not None for one, _ in found) else None
 
 
 def _trained(rated: Rated, i: int) -> bool:

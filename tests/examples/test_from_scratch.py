@@ -18,6 +18,7 @@ from handaxe.rewards.lift import outcome
 from handaxe.rollouts.linear import linear
 from handaxe.slots import EnvReply, Rendered
 from handaxe.training.loop import train
+from handaxe.training.pace import Keep
 
 PATH = Path(__file__).parents[2] / "examples" / "from_scratch.py"
 spec = importlib.util.spec_from_file_location("from_scratch", PATH)
@@ -153,8 +154,7 @@ def test_same_weights_seed_for_seed(tmp_path, double):
         group_size=6,
         learning_rate=3e-3,
         seed=0,
-        out=tmp_path / "run",
-        progress=False,
+        keep=Keep(out=tmp_path / "run", progress=False),
     )
     moved = max(float((a - b).abs().max()) for a, b in zip(start.parameters(), ours.parameters()))
     apart = max(float((a - b).abs().max()) for a, b in zip(theirs.parameters(), ours.parameters()))

@@ -32,6 +32,7 @@ from handaxe.testing.tools import check_tool
 from handaxe.tools import tool
 from handaxe.tools.calculator import calculator as real_calculator
 from handaxe.training.loop import train
+from handaxe.training.pace import Keep
 from handaxe.training.record import RunRecord
 from handaxe.worlds import arithmetic
 
@@ -278,10 +279,9 @@ def long_run(env, reward, workers, out):
         steps=2,
         groups=8,
         group_size=16,
-        progress=False,
         workers=workers,
         loss=policy(ratio=token(), surrogate=clip(), reduction=token_mean()),
-        out=out,
+        keep=Keep(out=out, progress=False),
     )
     assert len(result.metrics) == 2 and all(np.isfinite(m["loss"]) and m["grad_norm"] > 0 for m in result.metrics)
     with RunRecord.open(out) as record:

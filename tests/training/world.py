@@ -3,6 +3,7 @@
 import os
 import sys
 import time
+from dataclasses import fields
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +20,7 @@ from handaxe.slots import Completion, EnvReply
 from handaxe.tensors import LossOut
 from handaxe.testing.scripted import say
 from handaxe.training.loop import train
+from handaxe.training.pace import Keep, Pace
 
 FORMAT = Compact()
 SCHEMA = ToolSchema("add", "Add numbers.", {"type": "object", "properties": {"numbers": {"type": "string"}}})
@@ -164,8 +166,13 @@ def calls_then_answers(request):
     return ToolCall("add", {"numbers": "1 2"}) if request.turn == 0 else "3" * (1 + request.seed % 3) + "zz"
 
 
+KEEPS = {field.name for field in fields(Keep)}
+PACES = {field.name for field in fields(Pace)}
+
+
 def arguments(**changes):
-    """The arguments of a small run; three groups of four, four steps."""
+    """The arguments of a small run in lockstep; three groups of four, four steps. Fields of Pace and Keep stand among
+    the others, so that a test can say what it changes in one word."""
     base = {
         "engine": make_engine(),
         "format": FORMAT,
@@ -185,8 +192,10 @@ def arguments(**changes):
         "progress": False,
         "workers": 2,
         "lockstep": True,
-    }
-    return base | changes
+    } | changes
+    keep = Keep(**{name: value for name, value in base.items() if name in KEEPS})
+    pace = Pace(**{name: value for name, value in base.items() if name in PACES})
+    return {name: base[name] for name in base if name not in KEEPS | PACES} | {"keep": keep, "pace": pace}
 
 
 def weights(engine):

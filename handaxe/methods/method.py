@@ -3,24 +3,30 @@
     change : (Method of the base, *, own knobs) -> Method
 
 A recipe file is one constant `RECIPE = Recipe(...)` and one function of the file's name that returns
-`replace(base, ...)`.
+`replace(base, ...)`. Claim, Paper, partial and replace stand here too, so that it imports all it is written in at once.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from functools import partial
 
 from handaxe.evaluation.claims import Claim
 from handaxe.losses.pieces import Adjustment, Correction, Ratio, Reduction, Surrogate, Term
-from handaxe.recipes.paper import Paper
+from handaxe.methods.paper import Paper
 from handaxe.records import Sampling, Task
+from handaxe.selection.keep_all import keep_all
 from handaxe.slots import Credit, Curriculum, Learner, Reward, Rollout, Selector, Shape, Stage
 from handaxe.training.pace import Pace
 from handaxe.worlds.world import World
 
-__all__ = ["Method", "Recipe", "Setting"]
+__all__ = ["Change", "Claim", "Method", "Paper", "Recipe", "Setting", "partial", "replace"]
+
+KEEP_ALL = keep_all()
+Change = Callable[..., "Method"]
+"""What a recipe's file defines: (Method of the base, *, knobs) -> Method. The root of all, `plain`, takes (World,
+Setting) in the base's place."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,6 +46,7 @@ class Setting:
         wait_sigma: spread of the logarithm of the wait.
         held_out: tasks that are evaluated on.
         samples: attempts at each of them.
+        eval_every: steps between evaluations; 0: one before the first step and one after the last.
         seed: of everything.
     """
 
@@ -55,6 +62,7 @@ class Setting:
     wait_sigma: float = 1.0
     held_out: int = 200
     samples: int = 1
+    eval_every: int = 0
     seed: int = 0
 
 
@@ -79,7 +87,7 @@ class Method:
     adjustments: tuple[Adjustment, ...] = ()
     terms: tuple[Term, ...] = ()
     shape: Shape | None = None
-    select: Selector | None = None
+    select: Selector = KEEP_ALL
     tasks: Callable[[list[Task], int], Curriculum] | None = None
     sampling: Sampling | Callable[[int], Sampling] | None = None
     annotate: tuple[str, ...] = ()
@@ -95,15 +103,15 @@ class Method:
 class Recipe:
     """What a recipe's file says of it besides its change.
 
-    paper     where it comes from; None for what comes from nowhere
-    claims    what it says will happen, the first is the main one
+    paper     where it comes from; None where there is no paper
+    claims    what it says will happen; the first is the main one
     base      the recipe it changes: the base's function, or a `partial` of it; None is `plain`
-    world     the world it is run in unless told otherwise: a world's function, or a `partial` of it
+    world     the world it is run in unless told otherwise: a world's function, or a `partial` of it; None is `gym`
     setting   what it is run with unless told otherwise
     """
 
     paper: Paper | None = None
     claims: tuple[Claim, ...] = ()
-    base: Callable[..., Any] | None = None
+    base: Change | None = None
     world: Callable[..., World] | None = None
     setting: Setting = Setting()
