@@ -58,22 +58,20 @@ def named(where: str, *, room: str, noun: str) -> Any:
         return attribute(where, noun=noun, example=f"my_file:my_{noun}")
     names = names_in(room)
     if where not in names:
-        hint = _close(where, names) or f"; there are {', '.join(names)}."
-        raise InputError(f"there is no {noun} {where!r}{hint} One of your own is MODULE:ATTRIBUTE")
+        hint = _close(where, names) or f"; there are {', '.join(names)}, and MODULE:ATTRIBUTE of your own"
+        raise InputError(f"there is no {noun} {where!r}{hint}")
     return getattr(importlib.import_module(f"{room}.{where}"), where)
 
 
 def names_in(room: str) -> list[str]:
-    """Names of the files of a folder that define a public function or class of the file's name."""
+    """Names of the files of a folder that define a function or class of the file's name."""
     folder = Path(str(importlib.import_module(room).__file__)).parent
     return sorted(path.stem for path in folder.glob("[a-z]*.py") if _defines(path))
 
 
 def _defines(path: Path) -> bool:
-    return any(
-        isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name == path.stem
-        for node in ast.parse(path.read_text()).body
-    )
+    kinds = (ast.FunctionDef, ast.ClassDef)
+    return any(isinstance(node, kinds) and node.name == path.stem for node in ast.parse(path.read_text()).body)
 
 
 def _imported(module: str, where: str, noun: str) -> Any:

@@ -22,10 +22,7 @@ def test_a_module_of_the_current_folder(tmp_path, monkeypatch):
     [
         ("handaxe", "'handaxe' names no tool: write MODULE:ATTRIBUTE, such as a:b"),
         (":calculator", "names no tool"),
-        (
-            "handaxe.nothing:calculator",
-            "there is no tool 'handaxe.nothing:calculator': no module 'handaxe.nothing' in ",
-        ),
+        ("handaxe.nothing:calculator", "there is no tool 'handaxe.nothing:calculator': no module 'handaxe.nothing'"),
         ("handaxe.tools.calculator:abacus", "has no 'abacus'"),
     ],
 )
