@@ -24,6 +24,7 @@ COMMANDS = {
     "quickstart": "train a tiny policy to use a calculator, in minutes, and look at what it learnt",
     "recipes": "list the recipes, one a paper",
     "train": "RECIPE [--its arguments]: train, and compare held-out accuracy and calls before and after",
+    "start": "WORLD --out FOLDER: teach the tiny policy a world's tools, your own among them, before training",
     "resume": "RUN: go on with a run that was stopped, or make it longer",
     "eval": "RUN: evaluate its last checkpoint on held-out tasks",
     "show": "RUN: its metrics, and one attempt token by token",

@@ -15,9 +15,9 @@ __all__ = ["Expert", "Facts", "Habit", "Split", "Start", "World"]
 
 Split = Literal["train", "test"]
 Facts = Mapping[str, Any]
-"""The state of an attempt, as JSON: "turn" (turns taken), "replies" and "statuses" (of the last turn's tool replies: the
-text, and "ok" or what went wrong), "tools" (names of those offered), "sure" (False asks for a call wherever one helps, even
-where it is not needed), and what the environment said of it (EnvReply.facts)."""
+"""The state of an attempt, as JSON: "turn" (turns taken), "replies" and "statuses" (of the last turn's tool replies:
+their texts, and "ok" or what went wrong), "tools" (names of those offered), "sure" (False asks for a call wherever one
+helps, even where it is not needed), and what the environment said of it (EnvReply.facts)."""
 Expert = Callable[[Task, Facts], Message]
 """(task, facts) -> the assistant message that is right in this state."""
 
