@@ -146,6 +146,10 @@ def test_forced_and_expert_tokens_have_colours_of_their_own():
     assert len(forced) == 1 and "-9.000" in forced[0] and "0.000" not in forced[0].replace("-9.000", "")
 
 
-def test_every_author_has_a_colour(attempt):
-    codes = set(re.findall(r"\x1b\[([0-9;]+)m", show(panel(attempt))))
-    assert {"90", "36", "33", "1", "1;35", "34"} <= codes and len(Author) == 6
+def test_every_author_has_a_colour_and_the_legend_names_those_who_are_there():
+    everybody = show(panel(make_trajectory(layouts=["Ut pf tTx p"])))
+    codes = set(re.findall(r"\x1b\[([0-9;]+)m", everybody))
+    assert {"90", "36", "33", "1", "1;35", "34"} <= codes
+    assert all(f" {author.name.lower()} " in everybody for author in Author)
+    policy = show(panel(make_trajectory(layouts=["Ut p"])))
+    assert " policy " in policy and " forced " not in policy and " tool " not in policy

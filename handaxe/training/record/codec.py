@@ -93,11 +93,11 @@ def _loader(hint: Any) -> Callable[[Any], Any]:
     """What makes a value of this type of what `json.loads` gave."""
     if _is_free(hint):
         return _untag
-    kind: Any = hint
-    if is_dataclass(kind):
+    make: Any = hint
+    if is_dataclass(hint):
         hints = get_type_hints(hint)
-        makers = {one.name: _loader(hints[one.name]) for one in fields(kind)}
-        return lambda found: kind(**{name: makers[name](value) for name, value in found.items()})
+        makers = {one.name: _loader(hints[one.name]) for one in fields(hint)}
+        return lambda found: make(**{name: makers[name](value) for name, value in found.items()})
     if get_origin(hint) is UnionType:  # X | None
         (maker,) = (_loader(one) for one in get_args(hint) if one is not NoneType)
         return lambda found: None if found is None else maker(found)

@@ -7,6 +7,6 @@ discrepancies         what tells two trajectories apart
 """
 
 from handaxe.training.replay.answers import Setup
-from handaxe.training.replay.play import Replayed, attempts_of, replay
+from handaxe.training.replay.attempts import Replayed, attempts_of, replay
 
 __all__ = ["Replayed", "Setup", "attempts_of", "replay"]

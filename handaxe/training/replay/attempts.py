@@ -57,7 +57,7 @@ def replay(group: Group, setup: Setup, *, only: str | None = None) -> list[Repla
         named = [one.id for one in played if f"trajectory {one.id!r} " in str(error)]
         found[(named or list(found))[0]].append(Discrepancy((named or list(found))[0], "record", str(error), ""))
     for one in attempts:
-        for difference in _play(one, setup, step=group.step, samples=samples):
+        for difference in _differences(one, setup, step=group.step, samples=samples):
             found.setdefault(difference.trajectory, []).append(difference)
     return [Replayed(one, tuple(found[one.id])) for one in played]
 
@@ -80,7 +80,9 @@ def _root(one: Trajectory, group: Group) -> Trajectory:
     return one
 
 
-def _play(recorded: Sequence[Trajectory], setup: Setup, *, step: int, samples: Sequence[int]) -> list[Discrepancy]:
+def _differences(
+    recorded: Sequence[Trajectory], setup: Setup, *, step: int, samples: Sequence[int]
+) -> list[Discrepancy]:
     """What differs in one attempt, of a group whose attempts had these samples."""
     first, answers = recorded[0], FromRecord(recorded, setup)
     attempt = Attempt(
