@@ -20,7 +20,6 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 
 TESTS = Path(__file__).parent
@@ -96,11 +95,10 @@ def ask(switches: dict[str, str]) -> dict[str, str]:
     return json.loads(subprocess.run(command, env=environment(switches), stdout=subprocess.PIPE, check=True).stdout)
 
 
-def try_out(switches: dict[str, str], files: list[str]) -> tuple[int, str, float]:
-    """Exit code, output and seconds of the tests."""
+def try_out(switches: dict[str, str], files: list[str]) -> tuple[int, str]:
+    """Exit code and output of the tests."""
     command = [sys.executable, "-m", "pytest", "-o", "addopts=--import-mode=importlib", "-m", "exact", *files]
     command += ["-p", "no:cacheprovider"]
-    start = time.monotonic()
     done = subprocess.run(
         command,
         env=environment(switches),
@@ -109,7 +107,7 @@ def try_out(switches: dict[str, str], files: list[str]) -> tuple[int, str, float
         stderr=subprocess.STDOUT,
         text=True,
     )
-    return done.returncode, done.stdout, time.monotonic() - start
+    return done.returncode, done.stdout
 
 
 def name_of(switches: dict[str, str]) -> str:
@@ -135,11 +133,9 @@ def main() -> int:
             chosen.append((way, [kind for kind in plain if bits_of[kind] != plain[kind]]))
         failed = 0
         outcomes = pool.map(lambda each: try_out(each[0], files), chosen)
-        for (way, kinds), (code, output, seconds) in zip(chosen, outcomes, strict=True):
+        for (way, kinds), (code, output) in zip(chosen, outcomes, strict=True):
             verdict, summary = "failed" if code else "passed", output.strip().rsplit("\n", 1)[-1]
-            print(
-                f"{verdict}   {name_of(way)}; other bits in {', '.join(kinds)}; {summary}; {seconds:.0f} s", flush=True
-            )
+            print(f"{verdict}   {name_of(way)}; other bits in {', '.join(kinds)}; {summary}", flush=True)
             failed += bool(code)
             if code:
                 print(output)
