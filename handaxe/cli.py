@@ -61,7 +61,7 @@ def main(arguments: list[str] | None = None) -> int:
     except KeyboardInterrupt:
         if debug:
             traceback.print_exc()
-        _red("stopped; `handaxe resume RUN` goes on after the run's last checkpoint")
+        _red("stopped; the same command, or for a run `handaxe resume RUN`, goes on")
         return INTERRUPTED
     except BrokenPipeError:  # the reader, such as head, has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -29,7 +29,7 @@ class CompareOptions:
         seeds: pairs, 2 or more.
         first_seed: of the pairs.
         at_once: runs at a time, each on one thread; as many as there are processors unless told otherwise.
-        options: further options of every run, such as "--steps 5".
+        options: further options of every run, such as --options="--steps 5".
         runs: folder of the runs.
         json: write the figures to this file.
     """

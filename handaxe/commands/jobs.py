@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 import signal
-import sqlite3
 import subprocess
 import sys
 import time
@@ -40,11 +39,12 @@ class Job(NamedTuple):
 
 def finished(job: Job) -> bool:
     """Whether all steps of a run are recorded and its end is."""
-    if not (job.folder / "record.sqlite").exists():
+    try:
+        with RunRecord.open(job.folder) as record:
+            ends = [event.kind for event in record.events()]
+            return len(record.steps()) >= job.steps and bool(ends) and ends[-1] == "finished"
+    except InputError:  # not there, or stopped before it began
         return False
-    with RunRecord.open(job.folder) as record:
-        ends = [event.kind for event in record.events()]
-        return len(record.steps()) >= job.steps and bool(ends) and ends[-1] == "finished"
 
 
 def run_jobs(jobs: Sequence[Job], *, at_once: int, console: Console, title: str) -> None:
@@ -121,7 +121,7 @@ def _steps(job: Job) -> int:
     try:
         with RunRecord.open(job.folder) as record:
             return len(record.steps())
-    except (HandaxeError, sqlite3.Error):  # not there yet
+    except InputError:  # not there yet
         return 0
 
 

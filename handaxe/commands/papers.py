@@ -9,6 +9,7 @@ import tyro
 import handaxe
 from handaxe.commands.output import console, note
 from handaxe.errors import HandaxeError, InputError
+from handaxe.evaluation.replication import Replication
 from handaxe.methods.catalogue import Listed, find_recipes
 from handaxe.methods.paper import Paper
 from handaxe.view.papers import Entry, mechanisms_of, papers_page, parts_of
@@ -61,14 +62,26 @@ def _order(one: Listed) -> tuple[bool, int, str]:
 
 
 def _entry(root: Path, one: Listed, paper: Paper) -> Entry:
+    parts, file = parts_of(root, one.file), one.file.relative_to(root).as_posix()
+    files = [file, *(part.file for part in parts)]
     return Entry(
         name=one.name,
-        file=one.file.relative_to(root).as_posix(),
+        file=file,
         title=paper.title,
         short=paper.short,
         arxiv=paper.arxiv,
         base=one.base,
         world=one.world,
         claims=one.claims,
-        parts=parts_of(root, one.file),
+        parts=parts,
+        unconfirmed=tuple(file for file in files if "unconfirmed" in (root / file).read_text(encoding="utf-8").lower()),
+        replication=_replication(root / "results" / f"{one.name}.json"),
     )
+
+
+def _replication(file: Path) -> Replication | None:
+    """What `handaxe replicate` wrote into a file; None where there is none."""
+    try:
+        return Replication.from_json(file.read_text(encoding="utf-8")) if file.exists() else None
+    except InputError as error:
+        raise InputError(f"{file}: {error}") from error

@@ -1,4 +1,4 @@
-"""`handaxe replicate RECIPE ... | --all`: run recipes and what their claims compare them with, and decide the claims."""
+"""`handaxe replicate RECIPE ... | --all`: run recipes and what claims compare them with, and decide the claims."""
 
 import os
 from dataclasses import dataclass
@@ -36,7 +36,7 @@ class ReplicateOptions:
         seeds: pairs, 2 or more.
         first_seed: of the pairs; those below are for trying things out.
         at_once: runs at a time, each on one thread; as many as there are processors unless told otherwise.
-        options: further options of every run, such as "--steps 5 --model smollm2".
+        options: further options of every run, such as --options="--steps 5 --model smollm2".
         runs: folder of the runs.
         out: folder of the results, a file and a plot for each recipe.
         no_plots: write no plots; they need matplotlib, extra [plots].

@@ -1,6 +1,8 @@
 import pytest
 
-from handaxe.evaluation.claims import Claim
+from handaxe.evaluation.claims import Claim, decide
+from handaxe.evaluation.figures import RunFigures
+from handaxe.evaluation.replication import Decided, Replication
 from handaxe.view.papers import Entry, Mechanism, decided_by, mechanisms_of, papers_page, parts_of
 
 CLAIM = Claim("It gets better.", "pass@1", "up", baseline="start")
@@ -65,7 +67,20 @@ def test_what_decides_a_claim(claim, says):
 
 def test_every_claim_has_a_row_and_a_verdict_of_its_own():
     entry = ENTRY._replace(claims=(CLAIM, Claim("And shorter.", "tokens", "down", note="Short ones.")))
-    text = papers_page([entry._replace(verdicts={1: "holds, -3.1 [-4.0, -2.2]"})], {})
-    assert "tokens down, against plain | holds, -3.1 [-4.0, -2.2] |" in text
+    text = papers_page([entry], {})
     assert "- Claim: And shorter.\n  - Decided by: tokens down, against plain\n  - Note: Short ones.\n" in text
-    assert text.count("  - Verdict: not replicated yet\n") == 1
+    assert text.count("  - Verdict: not replicated yet\n") == 2
+
+
+def test_a_verdict_stands_beside_the_claim_it_is_of():
+    ours = [RunFigures([{"x": value}], {}) for value in (1.0, 1.1, 0.9)]
+    theirs = [RunFigures([{"x": value}], {}) for value in (2.0, 2.1, 2.1)]
+    claim = Claim("x falls", "training/x", "down")
+    decided = Decided(claim, decide(claim, ours, theirs, control=0.25), "plain", 0.25)
+    command = "handaxe replicate first"
+    made = Replication("first", command, "0.1.0+ab", (100, 101, 102), (decided,), {}, {}, {}, {"a": 3})
+    text = papers_page([ENTRY._replace(claims=(claim, CLAIM), replication=made)], {})
+    said = "**holds**: training/x 1.000 against 2.067, difference -1.067 [-1.354, -0.780] over 3 pairs"
+    assert said in text and "with scores dealt out anew +0.250" in text
+    assert "| pass@1 up, against start | not replicated yet |" in text, "another claim has no verdict"
+    assert "- Replicated by `handaxe replicate first`, code 0.1.0+ab, seeds 100 to 102" in text

@@ -154,3 +154,9 @@ def test_a_full_file_system(tmp_path):
             assert record.steps() == list(range(step + 1))
     finally:
         subprocess.run(["umount", str(tmp_path)], check=True)
+
+
+def test_a_record_that_was_never_begun_is_empty(tmp_path):
+    (tmp_path / "record.sqlite").touch()
+    with pytest.raises(InputError, match="is empty: the run was stopped before it began"):
+        RunRecord.open(tmp_path)
