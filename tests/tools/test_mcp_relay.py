@@ -45,16 +45,10 @@ def test_a_line_of_any_kind_has_a_limit(sign):
         lines.take(sign * 5)
 
 
-def relay(program, **options):
+def relay(program):
     command = [sys.executable, "-I", "-S", RELAY, "1000", sys.executable, "-c", program]
-    return subprocess.Popen(
-        command,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        start_new_session=True,
-        **options,
-    )
+    pipe = subprocess.PIPE
+    return subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, start_new_session=True)
 
 
 def test_a_server_keeps_the_usual_signals_and_the_relay_outlives_them():
