@@ -2,10 +2,10 @@ import sqlite3
 
 import numpy as np
 import pytest
+from handaxe.training.record_rows import SCHEMA, GroupRecord, read_group, write_group
 
 from handaxe.records import Advantages, Branch, Ending, Group, Message, Scores, Task, Trajectory, check
 from handaxe.testing.records import make_trajectory
-from handaxe.training.record_rows import SCHEMA, GroupRecord, read_group, write_group
 
 
 def group_record():
