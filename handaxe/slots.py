@@ -48,6 +48,7 @@ __all__ = [
     "Learner",
     "Loss",
     "Pairs",
+    "Restarts",
     "Reward",
     "Rollout",
     "RolloutPlan",
@@ -211,6 +212,23 @@ class Engine(Protocol):
 
     def load(self, folder: Path) -> None:
         """Take back what `save` wrote; raises CheckpointError."""
+        ...
+
+
+@runtime_checkable
+class Restarts(Protocol):
+    """What an engine offers besides for runs of several stages: to begin anew, with its weights or with others."""
+
+    def restart(self) -> None:
+        """Forget the optimiser's state; the reference model, where there is one, becomes the policy as it is now."""
+        ...
+
+    def start_digest(self) -> str:
+        """Equal for engines whose policies are equal and train alike, with or without a critic and a reference."""
+        ...
+
+    def load_weights(self, folder: Path) -> None:
+        """Take the policy's weights and the version from what any engine of the same model `save`d, and restart."""
         ...
 
 
