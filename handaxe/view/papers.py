@@ -3,13 +3,16 @@
 Mechanisms are found by the arXiv id in their source, so a new mechanism or recipe enters by being there.
 """
 
+from __future__ import annotations
+
 import ast
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from handaxe.evaluation.claims import Claim
+if TYPE_CHECKING:
+    from handaxe.evaluation.claims import Claim
 
 __all__ = ["Entry", "Mechanism", "decided_by", "mechanisms_of", "papers_page", "parts_of"]
 
