@@ -17,6 +17,7 @@ from handaxe.credit.group_norm import group_norm
 from handaxe.engines.local import LocalEngine
 from handaxe.envs.tool_chat import tool_chat
 from handaxe.evaluation.run import evaluate
+from handaxe.exchange import Completion
 from handaxe.losses.policy import policy
 from handaxe.losses.ratios.token import token
 from handaxe.losses.reductions.token_mean import token_mean
@@ -26,10 +27,9 @@ from handaxe.models.compact import CALL, CALL_END, END, NAMES, Compact
 from handaxe.models.tiny import TinyConfig, TinyModel
 from handaxe.records import Author, Message, Sampling, Task, ToolCall, check
 from handaxe.rewards.exact_match import exact_match
-from handaxe.rollouts.driver_batches import Batches
+from handaxe.rollouts.driver.batch_stream import Batches
 from handaxe.rollouts.linear import linear
 from handaxe.selection.in_order import in_order
-from handaxe.slots import Completion
 from handaxe.testing.scripted import ScriptedEngine, say
 from handaxe.tools import tool
 from handaxe.training.loop import train

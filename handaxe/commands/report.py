@@ -12,7 +12,7 @@ from handaxe.commands.output import command_line, note
 from handaxe.evaluation.compare import Comparison, compare
 from handaxe.evaluation.result import Evaluation
 from handaxe.ops.stats import mean_interval, ratio, ratio_interval
-from handaxe.training.record import RunRecord
+from handaxe.training.record.run_record import RunRecord
 from handaxe.view.curve import curve
 from handaxe.view.escape import plain
 from handaxe.view.tables import comparison_table, evaluation_table

@@ -5,9 +5,9 @@ from typing import Any
 
 from handaxe.errors import InputError, TaskError, VerifierError
 from handaxe.records import Trajectory
-from handaxe.rewards.extract import final_text
-from handaxe.rewards.lift import outcome
-from handaxe.rewards.reference import gold_answers
+from handaxe.rewards.outcome import outcome
+from handaxe.rewards.parts.extract import final_text
+from handaxe.rewards.parts.reference import gold_answers
 from handaxe.slots import Reward
 
 __all__ = ["math_match"]

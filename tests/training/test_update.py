@@ -6,7 +6,7 @@ import torch
 
 from handaxe.errors import InputError
 from handaxe.testing.records import make_trajectory
-from handaxe.training.stage import as_rated
+from handaxe.training.supervised import as_rated
 from handaxe.training.update import check_passes, mean_metrics, update
 
 
