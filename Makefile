@@ -27,7 +27,7 @@ papers: $(VENV)/.test
 
 # Rebuilds handaxe/models/tiny_checkpoint from nothing; it took 18 minutes on one core that was busy with other work.
 cold-start: $(VENV)/.quickstart
-	$(VENV)/bin/python -m handaxe.recipes.cold_start
+	$(VENV)/bin/python -m handaxe.training.rebuild_tiny
 
 # torch comes first and pinned, so that a build that is already there is taken and nothing pulls in another one.
 $(VENV)/.torch: constraints.txt
