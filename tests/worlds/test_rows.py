@@ -45,13 +45,27 @@ def test_tables_of_arrow(tmp_path):
 
 
 def test_what_datasets_saved(tmp_path):
-    datasets = pytest.importorskip("datasets")
-    made = datasets.Dataset.from_dict({"question": [one["question"] for one in CELLS], "answer": [0.9144, 2000.0]})
-    made.save_to_disk(str(tmp_path / "one"), num_shards=2)
-    assert [row.cells["question"] for row in read_rows(tmp_path / "one")] == [one["question"] for one in CELLS]
+    datasets, pyarrow = pytest.importorskip("datasets"), pytest.importorskip("pyarrow")
+    made = datasets.Dataset(pyarrow.Table.from_pylist(CELLS), fingerprint="made-here")
+    made.save_to_disk(str(tmp_path / "one"))
+    assert [row.cells for row in read_rows(tmp_path / "one")] == CELLS
     datasets.DatasetDict({"train": made, "test": made}).save_to_disk(str(tmp_path / "two"))
     places = [row.place for row in read_rows(tmp_path / "two")]
     assert places[0].startswith("two/test/data-") and places[2].startswith("two/train/data-")
+
+
+def test_a_folder_as_datasets_saves_it(tmp_path):
+    """As that package writes it, so that it is read here where the package is not installed."""
+    pyarrow = pytest.importorskip("pyarrow")
+    import pyarrow.ipc
+
+    table = pyarrow.Table.from_pylist(CELLS)
+    for number, name in enumerate(("data-00000-of-00002.arrow", "data-00001-of-00002.arrow")):
+        with pyarrow.ipc.new_stream(str(tmp_path / name), table.schema) as out:
+            out.write_table(table.slice(number, 1))
+    files = [{"filename": f"data-0000{number}-of-00002.arrow"} for number in range(2)]
+    (tmp_path / "state.json").write_text(json.dumps({"_data_files": files}))
+    assert [row.cells for row in read_rows(tmp_path)] == CELLS
 
 
 def test_a_folder_of_something_else(tmp_path):
