@@ -10,6 +10,7 @@ quickstart: $(VENV)/.quickstart
 
 test: $(VENV)/.test sandbox lint types layers
 	$(VENV)/bin/handaxe papers --check
+	$(VENV)/bin/handaxe stubs --check
 	$(VENV)/bin/pytest -n 2 --dist loadfile
 
 lint: $(VENV)/.test
@@ -24,6 +25,7 @@ layers: $(VENV)/.test
 
 papers: $(VENV)/.test
 	$(VENV)/bin/handaxe papers
+	$(VENV)/bin/handaxe stubs
 
 # Rebuilds handaxe/models/tiny_checkpoint from nothing; it took 18 minutes on one core that was busy with other work.
 cold-start: $(VENV)/.quickstart

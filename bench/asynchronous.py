@@ -24,16 +24,16 @@ from typing import Any, NamedTuple
 import torch
 
 from handaxe.credit.group_norm import group_norm
+from handaxe.exchange import Act, Completion, EnvReply, Work
 from handaxe.losses.policy import policy
 from handaxe.losses.ratios.token import token
 from handaxe.losses.reductions.rollout_mean import rollout_mean
 from handaxe.losses.surrogates.clip import clip
 from handaxe.models.compact import Compact
 from handaxe.records import Message, Rated, Sampling, Task
-from handaxe.rewards.lift import outcome
+from handaxe.rewards.outcome import outcome
 from handaxe.rollouts.linear import linear
 from handaxe.selection.in_order import in_order
-from handaxe.slots import Act, Completion, EnvReply, Work
 from handaxe.tensors import LossOut
 from handaxe.testing.simulated import SimulatedClock, SimulatedEngine, SimulatedWorkers
 from handaxe.training.loop import train

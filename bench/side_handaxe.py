@@ -21,7 +21,7 @@ from handaxe.losses.reductions.rollout_mean import rollout_mean
 from handaxe.losses.surrogates.clip import clip
 from handaxe.models.load import load
 from handaxe.records import Message, Sampling, Task
-from handaxe.rewards.lift import outcome
+from handaxe.rewards.outcome import outcome
 from handaxe.rollouts.linear import linear
 from handaxe.tools.decorator import tool
 from handaxe.training.loop import train

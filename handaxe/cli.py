@@ -31,6 +31,7 @@ COMMANDS = {
     "replay": "RUN: play its recorded attempts again without a model, and say what comes out otherwise",
     "index": "DOCUMENTS --out INDEX: make an index of documents, for the tool `search`",
     "serve": "MODULE:ATTRIBUTE ...: serve tools over MCP",
+    "stubs": "write the type stubs of the rooms",
     "papers": "write PAPERS.md; --check fails when it is stale",
 }
 FAILED, WRONG_INPUT, INTERRUPTED = 1, 2, 130

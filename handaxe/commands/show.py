@@ -15,7 +15,8 @@ from handaxe.errors import HandaxeError, InputError
 from handaxe.methods.build import build
 from handaxe.models.compact import Compact
 from handaxe.records import Trajectory
-from handaxe.training.record import GroupRecord, RunRecord
+from handaxe.training.record.groups import GroupRecord
+from handaxe.training.record.run_record import RunRecord
 from handaxe.view.escape import escape, plain
 from handaxe.view.tables import metrics_table
 from handaxe.view.trajectory import Decode, token_table, trajectory_panel

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from handaxe.errors import InputError
 from handaxe.methods.chosen import Chosen, choice
-from handaxe.training.record import RunRecord
+from handaxe.training.record.run_record import RunRecord
 
 __all__ = ["Started", "about_recipe", "facts", "started"]
 

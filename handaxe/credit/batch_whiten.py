@@ -5,7 +5,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from handaxe.ops.ragged import gather, scatter
 from handaxe.ops.returns import Std, whiten
 from handaxe.records import Rated
 from handaxe.slots import Shape
@@ -18,8 +17,9 @@ def batch_whiten(*, centre: bool = True, std: Std = "sample", eps: float = 1e-8)
 
         A' = (A - mean(A)) / sqrt(var(A) + eps)
 
-    Mean and var are over the tokens that train (`trained`, `trains`) in the whole batch; a long trajectory weighs more.
-    Those that do not train are neither counted nor changed, and value targets (`returns`) stay as they are.
+    Mean and var are over the tokens that train, of every trained trajectory in the batch; a long trajectory weighs
+    more. Tokens that do not train (`Rated.training_mask`) are neither counted nor changed, and value targets
+    (`returns`) stay as they are.
 
     Args:
         centre: False puts the mean back, so that only the scale changes.
@@ -37,30 +37,28 @@ def batch_whiten(*, centre: bool = True, std: Std = "sample", eps: float = 1e-8)
     """
 
     def shape(rated: Sequence[Rated]) -> list[Rated]:
-        counted = [[_counted(one, i) for i in range(len(one.group))] for one in rated]
+        masks = [[one.training_mask(i) for i in range(len(one.group))] for one in rated]
         flat = [
-            gather(trajectory, one.advantages.tokens[i])[kept_GP[i]]
-            for one, kept_GP in zip(rated, counted)
-            for i, trajectory in enumerate(one.group)
+            adv_T[mask_T]
+            for one, siblings in zip(rated, masks)
+            for arrays, own in zip(one.advantages.tokens, siblings, strict=True)
+            for adv_T, mask_T in zip(arrays, own, strict=True)
         ]
         white = whiten(np.concatenate([np.zeros(0), *flat]), centre=centre, std=std, eps=eps)
         pieces = iter(np.split(white, np.cumsum([len(part) for part in flat], dtype=int)))
         out = []
-        for one, kept_GP in zip(rated, counted):
-            tokens = []
-            for i, trajectory in enumerate(one.group):
-                adv_P = gather(trajectory, one.advantages.tokens[i])
-                adv_P[kept_GP[i]] = next(pieces)
-                tokens.append(scatter(trajectory, adv_P))
-            out.append(replace(one, advantages=replace(one.advantages, tokens=tuple(tokens))))
+        for one, siblings in zip(rated, masks):
+            tokens = tuple(
+                tuple(_replaced(adv_T, mask_T, next(pieces)) for adv_T, mask_T in zip(arrays, own))
+                for arrays, own in zip(one.advantages.tokens, siblings)
+            )
+            out.append(replace(one, advantages=replace(one.advantages, tokens=tokens)))
         return out
 
     return shape
 
 
-def _counted(one: Rated, i: int) -> np.ndarray:
-    """[P] bool: which of the tokens of sibling `i` train."""
-    trains = one.advantages.trains
-    if trains is None or not one.trained[i]:
-        return np.full(one.group[i].num_tokens, bool(one.trained[i]))
-    return gather(one.group[i], trains[i]) > 0
+def _replaced(adv_T: np.ndarray, mask_T: np.ndarray, values: np.ndarray) -> np.ndarray:
+    out = adv_T.copy()
+    out[mask_T] = values
+    return out

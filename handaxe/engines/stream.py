@@ -20,9 +20,9 @@ from handaxe.engines.prefixes import Prefixes
 from handaxe.engines.requests import check_request, completed
 from handaxe.engines.rows import Admission, Asked, LiveRow, Slot, admit, asked
 from handaxe.errors import InputError
+from handaxe.exchange import Completion, Partial, Sample
 from handaxe.networks import Model, SlotCache
 from handaxe.records import Sampling
-from handaxe.slots import Completion, Partial, Sample
 
 __all__ = ["SlotStream"]
 

@@ -8,9 +8,10 @@ from collections.abc import Generator, Mapping, Sequence
 from typing import Any, Literal
 
 from handaxe.errors import HandaxeError, InfrastructureError, InputError, TaskError
+from handaxe.exchange import EnvReply
 from handaxe.ops.seeds import derive_seed
 from handaxe.records import Ending, Message, ParsedTurn, Task, ToolCall, ToolReply, ToolSchema
-from handaxe.slots import EnvFactory, EnvReply
+from handaxe.slots import EnvFactory
 from handaxe.tools.deadline import Threads
 from handaxe.tools.decorator import Tool
 from handaxe.tools.schema import check_names

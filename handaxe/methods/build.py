@@ -30,12 +30,13 @@ SELDOM = 1_000_000
 """Steps between evaluations where only the first and the last are wanted."""
 
 
-def build(chosen: Chosen, *, policy: Policy | None = None) -> dict[str, Any]:
+def build(chosen: Chosen, *, policy: Policy | None = None, progress: bool = False) -> dict[str, Any]:
     """The keyword arguments of `train`; its `keep` is missing.
 
     Args:
         chosen: recipe, base, world, engine, setting and their options.
         policy: takes the place of what `Setting.model` names.
+        progress: whether a bar is shown while the world's start is made, which is done once.
 
     Raises:
         InputError: something named is not there, or does not fit.
@@ -44,7 +45,9 @@ def build(chosen: Chosen, *, policy: Policy | None = None) -> dict[str, Any]:
     tools = offered_tools(setting, world)
     env, method = world.env(tools), make_method(chosen, world)
     held_out, train = world.tasks("test", setting.held_out, 0), world.tasks("train", TRAIN, setting.seed)
-    loaded = policy or (start_policy(world, tools=tools) if setting.model == START else load(setting.model))
+    loaded = policy or (
+        start_policy(world, tools=tools, progress=progress) if setting.model == START else load(setting.model)
+    )
     plain = Sampling(max_tokens=setting.max_tokens)
     loss = policy_loss(
         ratio=method.ratio,

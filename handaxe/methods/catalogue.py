@@ -73,7 +73,7 @@ def _read(found: Found) -> Listed:
 
 def _constants(tree: ast.Module) -> dict[str, ast.expr]:
     """Name -> value of every plain assignment at the top of a module."""
-    found = {}
+    found: dict[str, ast.expr] = {}
     for node in tree.body:
         if isinstance(node, ast.Assign):
             found |= {target.id: node.value for target in node.targets if isinstance(target, ast.Name)}

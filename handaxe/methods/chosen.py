@@ -71,7 +71,7 @@ class Choice:
             RecipeError: an option or value that does not fit.
         """
         setting = {name: value for name, value in saved.items() if name in Setting.__dataclass_fields__}
-        of = {part: {} for part in self.parts()}
+        of: dict[str, dict[str, Any]] = {part: {} for part in self.parts()}
         for name, value in saved.items():
             part, dot, option = name.partition(".")
             if dot and part in of:

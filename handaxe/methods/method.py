@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from handaxe.evaluation.claims import Claim
-from handaxe.losses.pieces import Adjustment, Correction, Ratio, Reduction, Surrogate, Term
+from handaxe.losses.parts.pieces import Adjustment, Correction, Ratio, Reduction, Surrogate, Term
 from handaxe.methods.paper import Paper
 from handaxe.records import Sampling, Task
 from handaxe.selection.keep_all import keep_all

@@ -4,7 +4,7 @@ Each position is embedded with its own id and the id before it. Copying a number
 what a call is, then takes one attention layer instead of two.
 
 Nothing in here knows of reinforcement learning or of tools; ids in, logits out. `TinyModel` puts the module behind
-`slots.Model`, so that an engine can sample from it with a key-value cache and train it.
+`networks.Model`, so that an engine can sample from it with a key-value cache and train it.
 
 Legend: B rows, T tokens, H heads, K width of a head, D width, V vocabulary, L layers.
 """
@@ -163,7 +163,7 @@ def _rotate(x: Tensor, turn: Tensor) -> Tensor:
 
 
 class TinyModel:
-    """A TinyNet as an engine needs it; implements `slots.Model`.
+    """A TinyNet as an engine needs it; implements `networks.Model`.
 
     Attributes:
         checkpointing: compute the blocks again for the gradient instead of keeping what they computed.

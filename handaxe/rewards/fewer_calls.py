@@ -7,7 +7,7 @@ import numpy as np
 
 from handaxe.errors import InputError
 from handaxe.records import Group, Scores
-from handaxe.rewards.lift import checked, outcome_only
+from handaxe.rewards.parts.checks import checked, outcome_only
 from handaxe.slots import Reward, Stateful
 
 __all__ = ["FewerCalls", "fewer_calls"]

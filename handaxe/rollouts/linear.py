@@ -1,8 +1,9 @@
 """The plain rollout: the policy speaks, the environment answers, until one of them is done."""
 
+from handaxe.exchange import Attempt
 from handaxe.rollouts.budget import Budget, Tell
 from handaxe.rollouts.play import Play, Rules
-from handaxe.slots import Attempt, Rollout, RolloutPlan
+from handaxe.slots import Rollout, RolloutPlan
 
 __all__ = ["linear"]
 

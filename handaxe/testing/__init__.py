@@ -11,6 +11,7 @@ from handaxe.testing.engine import check_engine
 from handaxe.testing.faults import FaultLog, faulty, faulty_env
 from handaxe.testing.formats import check_format
 from handaxe.testing.losses import check_loss
+from handaxe.testing.pairs import check_pairs
 from handaxe.testing.ragged import random_group, random_scores
 from handaxe.testing.records import make_group, make_rated, make_scores, make_task, make_trajectory
 from handaxe.testing.rewards import check_reward
@@ -29,6 +30,7 @@ __all__ = [
     "check_format",
     "check_loss",
     "check_no_leak",
+    "check_pairs",
     "check_reward",
     "check_selector",
     "check_shape",

@@ -25,7 +25,9 @@ from handaxe.ops.seeds import derive_seed
 from handaxe.records import Message, Task, Trajectory
 from handaxe.slots import ChatFormat, EnvFactory
 from handaxe.training.schedule import cosine
-from handaxe.training.sft import sft
+from handaxe.training.site import make_site
+from handaxe.training.sources import scripted
+from handaxe.training.stages.teach import teach
 from handaxe.worlds.cache import cached, digest
 from handaxe.worlds.demonstrate import demonstrate
 from handaxe.worlds.habits import guess, with_habit
@@ -158,15 +160,14 @@ def _teach(engine: LocalEngine, conversations: list[Trajectory], start: Start, *
     """The one place where a cold start learns."""
     steps = -(-len(conversations) // start.batch_size)
     rate = cosine(start.learning_rate, steps=steps, warmup_steps=steps // 30, floor=start.learning_rate / 10)
-    sft(
-        engine,
-        conversations,
+    stage = teach(
+        source=scripted(trajectories=conversations),
         batch_size=start.batch_size,
         micro_batch_rows=start.batch_size,
         learning_rate=rate,
-        seed=seed,
-        progress=progress,
+        restart=False,
     )
+    stage(make_site(engine=engine, format=Compact(), seed=seed, progress=progress))
 
 
 def _name(

@@ -7,16 +7,17 @@ from types import TracebackType
 from typing import Any, NamedTuple
 
 from handaxe.errors import HandaxeError, InputError, TaskError
+from handaxe.exchange import Attempt, Work
 from handaxe.ops.seeds import derive_seed
 from handaxe.records import EndingKind, Sampling, Task
 from handaxe.rollouts.driver import Driver, Finished
-from handaxe.rollouts.workers import Executor
-from handaxe.slots import Attempt, ChatFormat, Curriculum, Engine, EnvFactory, Rollout, RolloutPlan, Work
-from handaxe.training.codec import dump_task, load_task
+from handaxe.rollouts.driver.executor import Executor
+from handaxe.slots import ChatFormat, Curriculum, Engine, EnvFactory, Rollout, RolloutPlan
 from handaxe.training.endings import Treatment
 from handaxe.training.gate import may_launch
 from handaxe.training.group_play import GroupPlay, Tried
 from handaxe.training.pace import Pace
+from handaxe.training.record.codec import dump, load
 
 __all__ = ["Placed", "Player", "carried_out", "draws"]
 
@@ -123,7 +124,7 @@ class Player:
         del self.begun[step:]
         self.begun.append(self.engine.version)
         for one in self._again:
-            self._launch(one["step"], [load_task(one["task"])], Counter({one["id"]: one["nth"]}))
+            self._launch(one["step"], [load(Task, one["task"])], Counter({one["id"]: one["nth"]}))
         self._again = []
         if self.pace.segments:
             self._driver.segment(tokens=self.pace.segment_tokens, calls=self.pace.segment_calls)
@@ -160,7 +161,7 @@ class Player:
             self._take(self._driver.advance())
 
     def state_dict(self) -> dict[str, Any]:
-        flying = [{"step": g.step, "id": g.task.id, "nth": g.nth, "task": dump_task(g.task)} for g in self._playing]
+        flying = [{"step": g.step, "id": g.task.id, "nth": g.nth, "task": dump(g.task)} for g in self._playing]
         return {"flying": flying + self._again, "launched": self._launched, "begun": list(self.begun)}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:

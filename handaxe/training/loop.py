@@ -3,9 +3,10 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
+from handaxe.exchange import Work
 from handaxe.ops.seeds import generator
 from handaxe.records import EndingKind, Rated, Sampling
-from handaxe.rollouts.workers import Executor
+from handaxe.rollouts.driver.executor import Executor
 from handaxe.selection.keep_all import keep_all
 from handaxe.slots import (
     ChatFormat,
@@ -19,7 +20,6 @@ from handaxe.slots import (
     Rollout,
     Selector,
     Shape,
-    Work,
 )
 from handaxe.training.about import describe
 from handaxe.training.endings import DEFAULT, Treatment, treatments

@@ -10,7 +10,7 @@ import torch
 
 from handaxe.errors import InputError
 from handaxe.records import EndingKind, Group, Rated, Scores, TokenSequence, Trajectory
-from handaxe.rewards.scoring import score_group
+from handaxe.rewards.parts.scoring import score_group
 from handaxe.slots import Credit, Engine, Reward, Selector, Shape, Stateful
 from handaxe.training.batch import Row, pad, temperature
 from handaxe.training.endings import Treatment

@@ -14,7 +14,9 @@ from handaxe.tools.python import python
 from handaxe.training.cold_conversations import conversations
 from handaxe.training.schedule import cosine
 from handaxe.training.scripted import trajectory_from_messages
-from handaxe.training.sft import sft
+from handaxe.training.site import make_site
+from handaxe.training.sources import scripted
+from handaxe.training.stages.teach import teach
 
 __all__ = ["rebuild_tiny"]
 
@@ -45,14 +47,14 @@ def rebuild_tiny(
             trajectory_from_messages(format, one.messages, one.tools, id=f"cold/{phase}/{i}")
             for i, one in enumerate(shown)
         ]
-        metrics = sft(
-            engine,
-            trajectories,
+        stage = teach(
+            source=scripted(trajectories=trajectories),
             batch_size=batch_size,
             micro_batch_rows=batch_size // 2,
             learning_rate=cosine(rate, steps=count, warmup_steps=count // 30, floor=rate / 10),
-            seed=seed,
+            restart=False,
         )
+        metrics = stage(make_site(engine=engine, format=format, seed=seed, progress=True))
         print(f"phase {phase + 1}: loss {metrics[0]['loss']:.3f} -> {metrics[-1]['loss']:.3f}")
     model.save(out)
     print(f"wrote {out}")

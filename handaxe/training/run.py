@@ -13,8 +13,8 @@ from handaxe.training.checkpoint import Checkpoints
 from handaxe.training.interrupt import Interrupt
 from handaxe.training.pace import Keep
 from handaxe.training.progress import Bar
-from handaxe.training.record import RunRecord
-from handaxe.training.record_rows import GroupRecord
+from handaxe.training.record.groups import GroupRecord
+from handaxe.training.record.run_record import RunRecord
 
 __all__ = ["Evaluate", "Run", "TrainResult"]
 
@@ -47,6 +47,7 @@ class Run:
         about: written to recipe.json.
         keep: what is kept, and where.
         evaluate, eval_every: called with the engine and the number of steps done, every so many steps; 0 is never.
+        title: what the bar calls a step.
 
     Raises:
         InputError: a negative number of steps.
@@ -59,13 +60,15 @@ class Run:
         steps: int,
         about: Mapping[str, Any],
         keep: Keep,
-        evaluate: Evaluate | None,
-        eval_every: int,
+        evaluate: Evaluate | None = None,
+        eval_every: int = 0,
+        title: str = "step",
     ):
         if steps < 0 or eval_every < 0:
             raise InputError(f"steps is {steps} and eval_every {eval_every}; neither may be negative")
         self._engine, self._parts, self._steps, self._about = engine, parts, steps, about
         self._keep, self._evaluator, self._eval_every = keep, evaluate, eval_every
+        self._title = title
         self._done = 0
         self._stopped = ""
         self._metrics: list[dict[str, float]] = []
@@ -79,7 +82,9 @@ class Run:
                 self._record = self._open(out, self._checkpoints, stack)
             for logger in self._keep.loggers:
                 stack.callback(logger.close)
-            self._bar = stack.enter_context(Bar(self._steps, done=self._done, enabled=self._keep.progress))
+            self._bar = stack.enter_context(
+                Bar(self._steps, done=self._done, enabled=self._keep.progress, title=self._title)
+            )
             self._interrupt = stack.enter_context(Interrupt())
             self._stack = stack.pop_all()
         return self

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from handaxe.errors import InputError
+from handaxe.exchange import Completion
 from handaxe.records import (
     Ending,
     Message,
@@ -17,8 +18,8 @@ from handaxe.records import (
     Turn,
     check,
 )
-from handaxe.rollouts.track import Track
-from handaxe.slots import ChatFormat, Completion
+from handaxe.rollouts.play.sequence_builder import Track
+from handaxe.slots import ChatFormat
 
 __all__ = ["trajectory_from_messages"]
 

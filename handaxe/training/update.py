@@ -22,7 +22,7 @@ def update(
     learning_rate: float,
     rng: np.random.Generator,
 ) -> dict[str, float]:
-    """Take `epochs` times `parts` optimiser steps on what was selected.
+    """Take `epochs` times `parts` optimiser steps on what was selected, groups of a lower `part` first.
 
     Groups of a lower `Rated.part` take all their steps before those of a higher one take any.
 
@@ -36,18 +36,22 @@ def update(
         Metrics averaged over the optimiser steps, with optimiser_steps; where nothing trains, nothing_to_train is 1
         and the weights stay as they are.
     """
-    if not any(_trains(one) for one in rated):
+    groups = [one for one in rated if _trains(one)]
+    if not groups:
         return {"nothing_to_train": 1.0, "optimiser_steps": 0.0}
-    trainable = [one for one in rated if _trains(one)] if epochs else []
-    inturn = [[one for one in trainable if one.part == part] for part in sorted({one.part for one in trainable})]
-    batches = [make_batch(one, pad_id=engine.pad_id) for one in inturn]
+    in_turn = sorted({one.part for one in groups}) if epochs else []
+    batches = [make_batch([one for one in groups if one.part == part], pad_id=engine.pad_id) for part in in_turn]
     taken = [
-        optimiser_step(engine, loss, microbatches(part, rows), learning_rate)
+        optimiser_step(engine, loss, microbatches(piece, rows), learning_rate)
         for batch in batches
         for _ in range(epochs)
-        for part in minibatches(batch, parts, rng)
+        for piece in minibatches(batch, parts, rng)
     ]
     return {**mean_metrics(taken), "nothing_to_train": 0.0, "optimiser_steps": float(len(taken))}
+
+
+def _trains(one: Rated) -> bool:
+    return any(mask_T.any() for i in range(len(one.group)) for mask_T in one.training_mask(i))
 
 
 def check_passes(*, epochs: int, minibatches: int, micro_batch_rows: int) -> None:
@@ -57,10 +61,6 @@ def check_passes(*, epochs: int, minibatches: int, micro_batch_rows: int) -> Non
             f"epochs is {epochs}, minibatches {minibatches} and micro_batch_rows {micro_batch_rows}; give 0 or more "
             "epochs, where 0 trains nothing, and 1 or more of the others"
         )
-
-
-def _trains(one: Rated) -> bool:
-    return any(one.trained[i] and trajectory.num_tokens for i, trajectory in enumerate(one.group))
 
 
 def optimiser_step(engine: Engine, loss: Loss, pieces: list[Batch], learning_rate: float) -> dict[str, float]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from handaxe.records import Message, ParsedTurn, Sampling, Task, ToolSchema, Trajectory
-from handaxe.rollouts.alone import alone
+from handaxe.rollouts.driver.run_plan import alone
 from handaxe.rollouts.linear import linear
 from handaxe.slots import Attempt, ChatFormat, Completion, Env, EnvFactory, EnvReply, Sample
 from handaxe.worlds.world import Expert

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from handaxe.cli import main
-from handaxe.training.codec import pack, unpack
+from handaxe.training.record.codec import pack, unpack
 from handaxe.training.record import RunRecord
 
 

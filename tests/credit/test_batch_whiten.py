@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -62,3 +64,15 @@ def test_equal_advantages():
     batch = [make_rated(group=make_group(layouts=["Utp", "Utpp"]), outcome=[0.1, 0.1 + 0.2 - 0.2])]
     assert not np.concatenate(flat(batch_whiten()(batch))).any()
     np.testing.assert_allclose(np.concatenate(flat(batch_whiten(centre=False)(batch))), 0.1)
+
+
+def test_tokens_that_do_not_train_are_neither_counted_nor_changed():
+    group = make_group(layouts=["Utpp", "Utp"])
+    one = make_rated(group=group, outcome=[1, 0])
+    tokens = ((np.array([0, 0, 1.0, 50.0]),), (np.array([0, 0, 0.0]),))
+    trains = ((np.array([False, False, True, False]),), (np.array([False, False, True]),))
+    advantages = replace(one.advantages, tokens=tokens, trains=trains)
+    (after,) = batch_whiten()([replace(one, advantages=advantages)])
+    np.testing.assert_allclose(after.advantages.tokens[0][0], [0, 0, 2**-0.5, 50], atol=1e-6)
+    np.testing.assert_allclose(after.advantages.tokens[1][0], [0, 0, -(2**-0.5)], atol=1e-6)
+    assert after.advantages.trains is trains

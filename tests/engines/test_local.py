@@ -8,9 +8,9 @@ import torch
 
 from handaxe.engines.local import LocalEngine
 from handaxe.errors import CheckpointError, InputError, TrainingError
+from handaxe.exchange import Sample
 from handaxe.models.tiny import TinyConfig, TinyModel
 from handaxe.records import Sampling
-from handaxe.slots import Sample
 from handaxe.tensors import LossOut
 from handaxe.testing.engine import check_engine
 

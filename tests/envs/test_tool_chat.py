@@ -9,12 +9,13 @@ import pytest
 
 from handaxe.envs.tool_chat import tool_chat
 from handaxe.errors import InfrastructureError, InputError, Retry, TaskError, ToolDefinitionError
+from handaxe.exchange import Attempt
 from handaxe.models.compact import Compact
 from handaxe.ops.seeds import derive_seed
 from handaxe.records import Ending, Message, ParsedTurn, Sampling, Task, ToolCall
 from handaxe.rollouts import driver
 from handaxe.rollouts.linear import linear
-from handaxe.slots import AsyncEnv, Attempt
+from handaxe.slots import AsyncEnv
 from handaxe.testing.scripted import ScriptedEngine
 from handaxe.testing.tools import check_env, check_no_leak
 from handaxe.tools import ToolContext, tool

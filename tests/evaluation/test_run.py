@@ -7,11 +7,11 @@ from handaxe.errors import InputError, VerifierError
 from handaxe.evaluation.compare import compare
 from handaxe.evaluation.result import Evaluation
 from handaxe.evaluation.run import evaluate, summarise
+from handaxe.exchange import Completion, EnvReply
 from handaxe.models.compact import Compact
 from handaxe.records import Message, Sampling, Task, ToolCall, ToolReply, ToolSchema
 from handaxe.rewards.exact_match import exact_match
 from handaxe.rollouts.linear import linear
-from handaxe.slots import Completion, EnvReply
 from handaxe.testing.records import make_group, make_scores, make_task, make_trajectory
 from handaxe.testing.scripted import say
 

@@ -26,8 +26,6 @@ from handaxe.models.tiny import TinyConfig, TinyModel
 from handaxe.testing.batches import random_batch, random_policy, small_batch, small_policy
 from handaxe.testing.losses import check_loss, differentiate
 
-NOT_MECHANISMS = {"pieces", "metrics"}
-
 EXAMPLES = {
     "corrections.stacked": {"of": [tis(), geometric_veto(cap=1.5)]},
     "policy": {"ratio": token(), "surrogate": clip(), "reduction": rollout_mean()},
@@ -65,7 +63,7 @@ BATCHES = {"dpo": lambda seed: random_batch(seed, siblings=(2, 2), untrained=0.0
 def found():
     walked = pkgutil.walk_packages(handaxe.losses.__path__, "handaxe.losses.")
     names = [module.name.removeprefix("handaxe.losses.") for module in walked if not module.ispkg]
-    return sorted(name for name in names if name not in NOT_MECHANISMS)
+    return sorted(name for name in names if not name.startswith("parts."))
 
 
 def factory(name):

@@ -13,13 +13,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from handaxe import records
+from handaxe.exchange import Act, Attempt, Completion, EnvReply, Work
 from handaxe.models.chat_template import ChatTemplate
 from handaxe.models.hermes import Hermes
 from handaxe.models.huggingface import HuggingFaceModel
 from handaxe.records import Author, Ending, Message, Sampling, Task, ToolCall, ToolReply, ToolSchema
 from handaxe.rollouts.linear import linear
-from handaxe.rollouts.track import Track
-from handaxe.slots import Act, Attempt, Completion, EnvReply, Work
+from handaxe.rollouts.play.sequence_builder import Track
 from handaxe.training.batch import Row, pad
 
 pytestmark = pytest.mark.hf

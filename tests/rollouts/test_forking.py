@@ -3,12 +3,12 @@ import pytest
 
 from handaxe import records
 from handaxe.errors import InputError
+from handaxe.exchange import Spawn, Stopped
 from handaxe.records import Branch, Ending
-from handaxe.rollouts.alone import alone
 from handaxe.rollouts.budget import Budget
+from handaxe.rollouts.driver.run_plan import alone
 from handaxe.rollouts.forking import forking
 from handaxe.rollouts.linear import linear
-from handaxe.slots import Spawn, Stopped
 
 
 def middle(trunk):

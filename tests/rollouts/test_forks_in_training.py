@@ -6,7 +6,7 @@ import pytest
 from handaxe.credit.group_norm import group_norm
 from handaxe.invariants import check_group
 from handaxe.records import Group, Rated, Scores
-from handaxe.rollouts.alone import alone
+from handaxe.rollouts.driver.run_plan import alone
 from handaxe.rollouts.forking import forking
 from handaxe.rollouts.turn_starts import turn_starts
 from handaxe.training.batch import make_batch

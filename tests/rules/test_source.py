@@ -70,8 +70,8 @@ def test_no_registries_no_magic(module):
 
 
 def _public():
-    """Modules with a function or class of their own name, which is what a room offers. A recipe is tested by being there:
-    tests/recipes/test_every_recipe.py."""
+    """Modules with a function or class of their own name, which is what a room offers. A recipe is tested by being
+    there: tests/recipes/test_every_recipe.py."""
     return [m for m in PLAIN if m.parts[1] != "recipes" and source.factory(m) is not None]
 
 
@@ -82,7 +82,7 @@ def test_tests_mirror_the_package(module):
 
 
 def _mechanisms():
-    """Files whose factory has the file's name; helpers such as rollouts/track.py have none."""
+    """Files whose factory has the file's name; helpers such as rollouts/play/sequence_builder.py have none."""
     chosen = [m for m in PLAIN if m.parts[1] in source.MECHANISMS]
     return [m for m in chosen if isinstance(source.factory(m), ast.FunctionDef)]
 

@@ -10,7 +10,8 @@ def test_small_batch_example():
     batch = small_batch([[1.0, None, 1.0], [-1.0]], turn=[[0, 0, 1], [0]])
     assert batch.mask_BT.tolist() == [[False, True, False, True], [False, True, False, False]]
     assert batch.attend_BT.tolist() == [[True] * 4, [True, True, False, False]]
-    assert batch.denominators == (3.0, 2.0, 3.0, 1.0)
+    assert batch.denominators == (3.0, 2.0, 3.0, 1.0, 2.0)
+    assert batch.rollout_turns_B.tolist() == [2.0, 1.0]
     assert batch.rollout_tokens_B.tolist() == [2.0, 1.0]
     assert batch.adv_BT[batch.mask_BT].tolist() == [1.0, 1.0, -1.0]
     assert batch.adv_BT[~batch.mask_BT].isnan().all()
@@ -19,7 +20,8 @@ def test_small_batch_example():
 def test_small_batch_counts_over_all_rows_of_a_rollout():
     batch = small_batch([[1.0], [1.0, 1.0], [1.0]], rollout=[0, 0, 1])
     assert batch.rollout_tokens_B.tolist() == [3.0, 3.0, 1.0]
-    assert batch.denominators == (4.0, 2.0, 2.0, 1.0)
+    assert batch.denominators == (4.0, 2.0, 2.0, 1.0, 4.0)
+    assert batch.rollout_turns_B.tolist() == [1.0, 1.0, 1.0]
 
 
 def test_small_policy_takes_gradients():

@@ -11,6 +11,7 @@ from handaxe.credit.group_norm import group_norm
 from handaxe.engines.local import LocalEngine
 from handaxe.envs.tool_chat import tool_chat
 from handaxe.errors import InfrastructureError, InputError
+from handaxe.exchange import Act, Attempt, Completion
 from handaxe.losses.policy import policy
 from handaxe.losses.ratios.token import token
 from handaxe.losses.reductions.token_mean import token_mean
@@ -22,10 +23,10 @@ from handaxe.ops.seeds import derive_seed
 from handaxe.records import Message, ParsedTurn, Sampling, Task, ToolCall
 from handaxe.rewards.exact_match import exact_match
 from handaxe.rollouts.driver import run
+from handaxe.rollouts.driver.workers import Workers
 from handaxe.rollouts.linear import linear
-from handaxe.rollouts.workers import Workers
 from handaxe.selection.in_order import in_order
-from handaxe.slots import Act, AsyncEnv, Attempt, Completion
+from handaxe.slots import AsyncEnv
 from handaxe.testing.faults import FaultLog, faulty, faulty_env
 from handaxe.testing.scripted import say
 from handaxe.testing.tools import check_tool

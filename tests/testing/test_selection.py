@@ -91,15 +91,11 @@ def _half(tokens):
 
 
 def by_place(rated):
-    return [
-        replace(
-            one,
-            advantages=replace(
-                one.advantages, tokens=tuple(tuple(k * a for a in own) for own in one.advantages.tokens)
-            ),
-        )
-        for k, one in enumerate(rated)
-    ]
+    out = []
+    for k, one in enumerate(rated):
+        tokens = tuple(tuple(k * a for a in own) for own in one.advantages.tokens)
+        out.append(replace(one, advantages=replace(one.advantages, tokens=tokens)))
+    return out
 
 
 @pytest.mark.parametrize(

@@ -13,11 +13,11 @@ import pytest
 
 from handaxe.envs.tool_chat import tool_chat
 from handaxe.errors import InfrastructureError, InputError, ToolDefinitionError
+from handaxe.exchange import Attempt
 from handaxe.models.compact import Compact
 from handaxe.records import Message, ParsedTurn, Sampling, Task, ToolCall, check
 from handaxe.rollouts import driver
 from handaxe.rollouts.linear import linear
-from handaxe.slots import Attempt
 from handaxe.testing.scripted import ScriptedEngine
 from handaxe.tools.mcp import MAX_DESCRIPTION, mcp
 from handaxe.tools.schema import ToolContext

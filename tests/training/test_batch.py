@@ -83,7 +83,8 @@ def test_the_table_of_the_docstring():
     assert batch.attend_BT.sum(1).tolist() == [7, 3, 3, 2]
     assert batch.rollout_B.tolist() == [0, 1, 1, 2] and batch.group_B.tolist() == [0, 0, 0, 1]
     assert batch.rollout_tokens_B.tolist() == [3, 3, 3, 1]
-    assert batch.denominators == (7, 3, 5, 2)
+    assert batch.denominators == (7, 3, 5, 2, 4)
+    assert batch.rollout_turns_B.tolist() == [2, 2, 2, 1]
     assert batch.adv_BT[2].tolist() == [0, 0, -1, 0, 0, 0, 0]
     assert torch.allclose(batch.temperature_B, torch.tensor(0.7))
     assert batch.extras["value"][2, :3].tolist() == [3, 3, 3]
@@ -101,7 +102,7 @@ def test_old_logp_is_the_trainers_where_it_was_recomputed():
 def test_what_is_left_out_leaves_the_denominators_too():
     one, _ = example()
     batch = make_batch([Rated(one.group, one.scores, one.advantages, np.array([False, True]))], pad_id=9)
-    assert len(batch) == 2 and batch.denominators == (3, 1, 2, 1)
+    assert len(batch) == 2 and batch.denominators == (3, 1, 2, 1, 0)
     with pytest.raises(TrainingError, match="nothing to train on"):
         make_batch([Rated(one.group, one.scores, one.advantages, np.array([False, False]))], pad_id=9)
 

@@ -8,7 +8,7 @@ import pytest
 from handaxe.errors import HandaxeError, InfrastructureError, TaskError, VerifierError
 from handaxe.exchange import Work
 from handaxe.records import Advantages, Ending, Group, Scores
-from handaxe.rollouts.workers import Workers
+from handaxe.rollouts.driver.workers import Workers
 from handaxe.testing.records import make_trajectory
 from handaxe.training.endings import treatments
 from handaxe.training.generate import Placed, Player

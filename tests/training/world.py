@@ -11,12 +11,12 @@ import torch
 
 from handaxe.engines.local import LocalEngine
 from handaxe.errors import InfrastructureError, VerifierError
+from handaxe.exchange import Completion, EnvReply
 from handaxe.models.compact import Compact
 from handaxe.models.tiny import TinyConfig, TinyModel
 from handaxe.records import Advantages, Message, Sampling, Scores, Task, ToolCall, ToolReply, ToolSchema
 from handaxe.rollouts.linear import linear
 from handaxe.selection.in_order import in_order
-from handaxe.slots import Completion, EnvReply
 from handaxe.tensors import LossOut
 from handaxe.testing.scripted import say
 from handaxe.training.loop import train

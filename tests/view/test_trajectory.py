@@ -7,11 +7,11 @@ from rich.console import Console
 
 from handaxe.envs.tool_chat import tool_chat
 from handaxe.errors import Retry
+from handaxe.exchange import Attempt
 from handaxe.models.compact import Compact
 from handaxe.records import Author, Message, Sampling, Task, ToolCall
 from handaxe.rollouts.driver import run
 from handaxe.rollouts.linear import linear
-from handaxe.slots import Attempt
 from handaxe.testing.scripted import ScriptedEngine
 from handaxe.tools import tool
 from handaxe.view.trajectory import pieces, token_table, trajectory_panel
@@ -132,4 +132,4 @@ def test_pieces_of_bytes_that_are_no_text_end():
 
 def test_every_author_has_a_colour(attempt):
     codes = set(re.findall(r"\x1b\[([0-9;]+)m", show(panel(attempt))))
-    assert {"90", "36", "33", "1"} <= codes and len(Author) == 4
+    assert {"90", "36", "33", "1", "1;35", "34"} <= codes and len(Author) == 6

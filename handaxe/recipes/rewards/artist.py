@@ -1,7 +1,7 @@
 """ARTIST: answer, format and successful execution, added up."""
 
 from handaxe.methods.method import Claim, Method, Paper, Recipe, Setting, replace
-from handaxe.rewards.combine import weighted
+from handaxe.rewards.weighted import weighted
 from handaxe.rewards.tool_success import tool_success
 from handaxe.rewards.well_formed import well_formed
 

@@ -5,7 +5,7 @@ from handaxe.losses.corrections.tis import tis
 from handaxe.losses.reductions.token_mean import token_mean
 from handaxe.losses.surrogates.clip import clip
 from handaxe.methods.method import Claim, Method, Paper, Recipe, Setting, replace
-from handaxe.rewards.combine import weighted
+from handaxe.rewards.weighted import weighted
 from handaxe.selection.drop_equal_groups import drop_equal_groups
 
 __all__ = ["asearcher"]

@@ -1,0 +1,123 @@
+"""A group as rows of the record's tables."""
+
+import sqlite3
+from typing import Any
+
+import numpy as np
+
+from handaxe.records import Advantages, Scores, TokenSequence, Trajectory
+from handaxe.training.record import codec
+from handaxe.training.record.groups import GroupRecord
+
+__all__ = ["TURN_REWARD", "write_group"]
+
+TURN_REWARD = ""
+"""The name under which Scores.turns stands among the turn_scores; channels of turns have names of their own."""
+
+
+def write_group(db: sqlite3.Connection, record: GroupRecord) -> None:
+    """Insert a group and all it holds."""
+    group, scores, advantages = record.group, record.scores, record.advantages
+    row = (group.step, codec.dump_text(group.task.id), codec.dump(group.task), record.fate, record.part)
+    group_id = _insert(db, "groups (step, task_id, task, fate, part)", row)
+    place = np.cumsum(record.scored) - 1
+    for i, trajectory in enumerate(group):
+        k = int(place[i]) if record.scored[i] else None
+        row_id = _write_trajectory(db, group_id, trajectory, record, i, k)
+        _write_turns(db, row_id, trajectory)
+        for s, sequence in enumerate(trajectory.sequences):
+            _write_sequence(db, row_id, s, sequence, _advantages(advantages, k, s))
+        if scores is not None and k is not None:
+            _write_scores(db, row_id, scores, k)
+
+
+def _advantages(advantages: Advantages | None, k: int | None, s: int) -> list[np.ndarray | None]:
+    """What is said of sequence s of the k-th scored sibling: advantages, returns, trains."""
+    if advantages is None or k is None:
+        return [None, None, None]
+    parts = (advantages.tokens, advantages.returns, advantages.trains)
+    return [None if part is None else part[k][s] for part in parts]
+
+
+def _write_trajectory(
+    db: sqlite3.Connection, group_id: int, one: Trajectory, record: GroupRecord, i: int, k: int | None
+) -> int:
+    tools = codec.dump(one.tools)
+    db.execute("INSERT OR IGNORE INTO toolsets (schemas) VALUES (?)", (tools,))
+    (toolset,) = db.execute("SELECT id FROM toolsets WHERE schemas = ?", (tools,)).fetchone()
+    scores = record.scores
+    eligible = None if scores is None or k is None or scores.eligible is None else int(scores.eligible[k])
+    row = {
+        "group_id": group_id,
+        "name": codec.dump_text(one.id),
+        "sample": one.sample,
+        "ending": one.ending.kind,
+        "reason": codec.dump_text(one.ending.reason),
+        "scored": int(record.scored[i]),
+        "trained": int(record.trained[i]),
+        "outcome": None if scores is None or k is None else float(scores.outcome[k]),
+        "eligible": eligible,
+        "num_turns": len(one.turns),
+        "num_calls": len(one.calls),
+        "num_tokens": one.num_tokens,
+        "final_text": codec.dump_text(one.final_text),
+        "cost": one.cost,
+        "seconds": one.seconds,
+        "seed": one.seed,
+        "branch": None if one.branch_of is None else codec.dump(one.branch_of),
+        "env": codec.dump_json(dict(one.env)),
+        "messages": codec.dump(one.messages),
+        "toolset": toolset,
+        "notes": codec.dump_json(dict(one.notes)),
+    }
+    return _insert(db, f"trajectories ({', '.join(row)})", tuple(row.values()))
+
+
+def _write_turns(db: sqlite3.Connection, row_id: int, trajectory: Trajectory) -> None:
+    for place, turn in enumerate(trajectory.turns):
+        row = {
+            "trajectory": row_id,
+            "place": place,
+            "sequence": turn.sequence,
+            "start": turn.start,
+            "stop": turn.stop,
+            "finish": turn.finish,
+            "parsed": codec.dump(turn.parsed),
+            "sampling": codec.dump(turn.sampling),
+            "seed": turn.seed,
+            "replies": codec.dump(turn.replies),
+            "seconds": turn.seconds,
+            "cost": turn.cost,
+            "facts": codec.dump_json(dict(turn.facts)),
+        }
+        _insert(db, f"turns ({', '.join(row)})", tuple(row.values()))
+
+
+def _write_sequence(
+    db: sqlite3.Connection,
+    row_id: int,
+    place: int,
+    one: TokenSequence,
+    rated: list[np.ndarray | None],
+) -> None:
+    arrays = [one.ids, one.author, one.turn, one.logp, one.behaviour_logp, one.version, *rated]
+    blobs = [None if array is None else codec.pack(array) for array in arrays]
+    names = "ids, author, turn, logp, behaviour_logp, version, advantages, returns, trains"
+    _insert(db, f"sequences (trajectory, place, {names})", (row_id, place, *blobs))
+    for name, array in one.features.items():
+        _insert(db, "features", (row_id, place, name, codec.pack(array)))
+
+
+def _write_scores(db: sqlite3.Connection, row_id: int, scores: Scores, k: int) -> None:
+    for name, values in scores.channels.items():
+        _insert(db, "channels", (row_id, name, float(values[k])))
+    per_turn = dict(scores.turn_channels)
+    if scores.turns is not None:
+        per_turn[TURN_REWARD] = scores.turns
+    for name, ragged in per_turn.items():
+        _insert(db, "turn_scores", (row_id, name, codec.pack(ragged[k])))
+
+
+def _insert(db: sqlite3.Connection, table: str, row: tuple[Any, ...]) -> int:
+    """Insert a row; `table` is one of this file's own literals. Returns its id."""
+    return db.execute(f"INSERT INTO {table} VALUES ({', '.join('?' * len(row))})", row).lastrowid or 0
