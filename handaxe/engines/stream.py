@@ -248,18 +248,15 @@ class SlotStream:
             self._prefixes.add(ids, start, self._cache.take(index, start, len(ids)))
 
     def _reserve(self, length: int) -> None:
-        multiple = self._cache.multiple
-        self._cache.reserve(-(-len(self._slots) // multiple) * multiple, length)
+        self._cache.reserve(len(self._slots), length)
 
     def _move_together(self) -> None:
         """When few of the slots that are computed are at work, move the last rows into gaps before them."""
         live = [index for index, slot in enumerate(self._slots) if slot.row is not None]
-        multiple = self._cache.multiple
-        needed = -(-len(live) // multiple) * multiple
-        if not live or needed >= SPARSE * (-(-(live[-1] + 1) // multiple) * multiple):
+        if not live or len(live) >= SPARSE * (live[-1] + 1):
             return
-        gaps = [index for index, slot in enumerate(self._slots[:needed]) if slot.row is None]
-        for source, target in zip([index for index in live if index >= needed], gaps):
+        gaps = [index for index, slot in enumerate(self._slots[: len(live)]) if slot.row is None]
+        for source, target in zip([index for index in live if index >= len(live)], gaps):
             old = self._slots[source]
             self._cache.put(target, 0, self._cache.take(source, 0, len(old.ids)))
             self._slots[target], self._slots[source] = old, Slot()
