@@ -124,8 +124,9 @@ class LocalEngine:
         try:
             tickets = [stream.submit(request) for request in requests]
             done: dict[int, Completion] = {}
-            while len(stream):
-                done.update(stream.poll())
+            with evaluating(self.model.module):
+                while len(stream):
+                    done.update(stream.poll())
         finally:
             stream.close()
         return [done[ticket] for ticket in tickets]

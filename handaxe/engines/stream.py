@@ -218,10 +218,13 @@ class SlotStream:
         tokens = zip(drawn.ids_B.tolist(), drawn.logp_B.tolist(), drawn.behaviour_logp_B.tolist())
         version, done = self._weights[0], list[tuple[int, Completion]]()
         for slot, row, _, draft in rows:
-            known, mine = len(row.ids), list(islice(tokens, len(draft) + 1))
-            ended = row.follow(draft, mine, version)
-            self._slots[slot].ids += row.ids[known:-1]
-            self.accepted_tokens += len(row.ids) - known - 1
+            known = len(row.ids)
+            if draft:
+                ended = row.follow(draft, list(islice(tokens, len(draft) + 1)), version)
+                self._slots[slot].ids += row.ids[known:-1]
+                self.accepted_tokens += len(row.ids) - known - 1
+            else:
+                ended = row.add(*next(tokens), version)
             self._drafts.learn(row.ids, known)
             if ended:
                 self._leave(slot)

@@ -77,7 +77,7 @@ class Block(nn.Module):
 
     def heads_of(self, x_BTD: Tensor, turn_BTK: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Queries, keys (both turned to their positions) and values, each [B, H, T, K]."""
-        qkv = self.qkv(self.norm_1(x_BTD)).unflatten(-1, (3, self.heads, -1))
+        qkv = self.qkv(self.norm_1(x_BTD)).view(*x_BTD.shape[:2], 3, self.heads, -1)
         turned, value = _rotate(qkv[:, :, :2], turn_BTK[:, :, None, None]), qkv[:, :, 2]
         return turned[:, :, 0].transpose(1, 2), turned[:, :, 1].transpose(1, 2), value.transpose(1, 2)
 
@@ -159,7 +159,7 @@ def _causal(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
 
 def _rotate(x: Tensor, turn: Tensor) -> Tensor:
     straight, across = turn.chunk(2, -1)
-    return x * straight + x.roll(x.shape[-1] // 2, -1) * across
+    return torch.addcmul(x * straight, x.roll(x.shape[-1] // 2, -1), across)
 
 
 class TinyModel:

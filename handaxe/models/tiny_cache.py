@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["TinySlots"]
 
 GROWTH = 64
+MULTIPLE = 16
 GROUP = 1024
 """Tokens that are read at a time, of whole rows."""
 ROWS = 8
@@ -35,12 +36,14 @@ _Attend = Callable[[int, Tensor, Tensor, Tensor], Tensor]
 
 
 class _Part(NamedTuple):
-    """The new tokens [first, stop) of a row that is read, and which of all its positions each may look at."""
+    """The new tokens [first, stop) of a row that is read, which of all its positions each may look at, and in which
+    slot these are; or of `rows` rows of one length that are read from their beginnings."""
 
     slot: int
     first: int
     stop: int
     used: int
+    rows: int
     mask_TU: Tensor | None
 
 
@@ -60,13 +63,12 @@ class TinySlots:
         self.token_bytes = 2 * config.layers * config.width * weight.element_size()
 
     def reserve(self, slots: int, length: int) -> None:
-        """Make room for this many slots and tokens each, and keep what is there. Room for some tokens more is made, so
-        that a row of some tokens is not moved."""
+        """Make room for this many slots and tokens each, and for GROWTH tokens more; keep what is there."""
         if slots <= self._slots and length <= self._length:
             return
         slots = max(self._slots, slots)
         if length > self._length:
-            length = min(_up(max(length + GROWTH // 2, self._length * 5 // 4), GROWTH), _up(len(self._turn), GROWTH))
+            length = min(_up(max(length + GROWTH, self._length * 5 // 4), MULTIPLE), max(length, len(self._turn)))
         length = max(length, self._length)
         for stored in (self._keys, self._values):
             for layer, old in enumerate(stored):
@@ -85,14 +87,18 @@ class TinySlots:
     def _read(self, rows: Sequence[Reading], copies: Sequence[Copying]) -> Tensor:
         """Hidden states [R, D] before the last norm, at the end of each row."""
         ids, before, slots, positions = list[int](), list[int](), list[int](), list[int]()
-        parts = list[_Part]()
+        parts, ends = list[_Part](), list[int]()
         for row in rows:
             first, length = len(ids), len(row.ids)
             ids += row.ids[row.start :]
+            ends.append(len(ids))
             before += row.ids[row.start - 1 : -1] if row.start else [-1, *row.ids[:-1]]
             slots += [row.slot] * (length - row.start)
             positions += range(row.start, length)
-            parts.append(_Part(row.slot, first, len(ids), length, self._mask(row.start, length)))
+            if parts and not row.start and parts[-1].rows and parts[-1].used == length:
+                parts[-1] = parts[-1]._replace(stop=len(ids), rows=parts[-1].rows + 1)
+            else:
+                parts.append(_Part(row.slot, first, len(ids), length, int(not row.start), self._mask(row.start, length)))
         at_N = self._place(slots, positions)
 
         def attend(layer: int, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
@@ -100,20 +106,23 @@ class TinySlots:
             for copy in copies:
                 for stored in (keys, values):
                     stored[copy.target, :, copy.start : copy.stop] = stored[copy.source, :, copy.start : copy.stop]
-            out = torch.empty_like(q)
-            for slot, first, stop, used, mask_TU in parts:
-                k_1HUK, v_1HUK = keys[slot, None, :, :used], values[slot, None, :, :used]
-                whole = stop - first == used
-                out[:, :, first:stop] = F.scaled_dot_product_attention(
-                    q[:, :, first:stop], k_1HUK, v_1HUK, attn_mask=mask_TU, is_causal=whole
-                )
-            return out
+            outs = list[Tensor]()
+            for slot, first, stop, used, rows, mask_TU in parts:
+                part = [x[0, :, first:stop] for x in (q, k, v)]
+                if rows:
+                    split = [x.unflatten(1, (rows, used)).transpose(0, 1) for x in part]
+                    out = F.scaled_dot_product_attention(*split, is_causal=True).transpose(0, 1).flatten(1, 2)
+                else:
+                    kept = keys[slot, :, :used], values[slot, :, :used]
+                    out = F.scaled_dot_product_attention(part[0][None], *(x[None] for x in kept), attn_mask=mask_TU)[0]
+                outs.append(out)
+            return torch.cat(outs, 1)[None]
 
         x_ND = self._run(ids, before, positions, attend)
-        return x_ND[torch.tensor([part.stop - 1 for part in parts], device=x_ND.device)]
+        return x_ND[torch.tensor(ends, device=x_ND.device) - 1]
 
     def _mask(self, start: int, stop: int) -> Tensor | None:
-        """None where a causal mask, or none, does."""
+        """[T, U], True where a token may look; None for a whole row and for a last token."""
         if start in (0, stop - 1):
             return None
         position_T = torch.arange(start, stop, device=self._turn.device)
