@@ -1,6 +1,7 @@
 """Keys and values of a TinyNet, row by row in slots: each written at its row's own positions.
 
-What a row's logits are does not depend on what is computed beside it, up to float rounding.
+A token's logits are the same whether it was read in a prompt, after a kept beginning, or sampled, and whatever ran
+beside it, up to rounding: a processor rounds a product by its shape. To the bit they are the same for the same calls.
 
 Shapes: N tokens, S slots, C tokens a slot has room for, U positions attended to, H heads, K width of a head, D width.
 """

@@ -40,6 +40,7 @@ def test_three_steps_end_to_end(world, tmp_path):
         assert [one["reward"] for one in record.metrics()] == [one["reward"] for one in result.metrics]
 
 
+@pytest.mark.exact
 def test_microbatches_and_workers_change_nothing(world):
     found = []
     for rows, workers in ((1, 1), (5, 8), (64, 2)):
