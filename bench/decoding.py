@@ -1,4 +1,4 @@
-"""Sampling with the tiny policy, token by token, beside a plain loop that could not be simpler.
+"""Sampling with the tiny policy, token by token, beside a plain loop; and what torch.compile would bring.
 
     python bench/decoding.py --out decoding.json            under five minutes
     python bench/decoding.py --out decoding.json --quick    to see that it runs
@@ -8,25 +8,32 @@ same length, and take turns in one process. The loop keeps keys and values in a 
 rows, draws with torch.multinomial from one generator, and stops when all rows have their tokens: no row joins, leaves
 or ends early. Given are tokens a second, by processor time on one thread, which other work on the machine disturbs less
 than the clock on the wall, and by the clock on as many threads as there are cores.
+
+Then torch.compile, where there is a C++ compiler: the blocks of the policy but for their attention, compiled and not,
+in turns, sampling and in an update's forward and backward. What compiling took stands apart.
 """
 
 import argparse
 import json
 import os
+import shutil
 import time
+from contextlib import contextmanager
 from pathlib import Path
 
 import torch
 from torch.nn import functional as F
 
 from handaxe.engines.local import LocalEngine
-from handaxe.models.tiny import TinyConfig, TinyModel
+from handaxe.models.tiny import Block, TinyConfig, TinyModel
 from handaxe.records import Sampling
 from handaxe.slots import Sample
 
 CASES = ((128, 8), (128, 32), (128, 128), (16, 32), (1, 32))
 """Rows, tokens of a prompt."""
 NEW = 64
+WIDE = TinyConfig(width=576, heads=9, layers=1)
+"""A layer about as wide as SmolLM2-135M's."""
 
 
 @torch.inference_mode()
@@ -114,6 +121,56 @@ def compare(rows, read, threads, rounds, new=NEW):
     return {"rows": rows, "prompt": read, "new": new, "threads": threads, **found}
 
 
+# --- torch.compile -----------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def blocks_of(parts):
+    """Every block computes what is not attention by these two."""
+    before = Block.heads_of, Block.mix
+    Block.heads_of, Block.mix = parts
+    try:
+        yield
+    finally:
+        Block.heads_of, Block.mix = before
+
+
+def update_of(config, rows, tokens):
+    """Forward and backward of rows through the layers."""
+    net, draw = TinyModel.new(config).module, torch.Generator().manual_seed(0)
+    ids_BT = torch.randint(0, config.vocab_size, (rows, tokens), generator=draw)
+    return lambda: net.hidden(ids_BT).square().sum().backward()
+
+
+def compare_compiled(rounds):
+    """Processor seconds with compiled parts over those without, by round; and how long the first call took."""
+    torch.set_num_threads(1)
+    plain = Block.heads_of, Block.mix
+    compiled = tuple(torch.compile(part, dynamic=True) for part in plain)
+    cases = {
+        "sampling, 128 rows": sides_of(128, 8, NEW)["handaxe"],
+        "sampling, 1 row": sides_of(1, 32, NEW)["handaxe"],
+        "update, 8 rows of 128 tokens": update_of(TinyConfig(), 8, 128),
+        "update, 512 tokens, a layer of width 576": update_of(WIDE, 1, 512),
+    }
+    found = []
+    for name, run in cases.items():
+        run()
+        begin = time.perf_counter()
+        with blocks_of(compiled):
+            run()
+        first, taken = time.perf_counter() - begin, ([], [])
+        for _ in range(rounds):
+            for parts, seconds in zip((plain, compiled), taken):
+                with blocks_of(parts):
+                    begin = time.process_time()
+                    run()
+                    seconds.append(time.process_time() - begin)
+        ratio = [float(f"{after / before:.4g}") for before, after in zip(*taken)]
+        found.append({"case": name, "first_call_s": round(first, 1), "plain_s": min(taken[0]), "ratio_cpu": ratio})
+    return found
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, help="JSON file to write")
@@ -124,6 +181,7 @@ def main():
     rounds, cases = (1, ((8, 8),)) if given.quick else (given.rounds, CASES)
     threads = sorted({1, os.cpu_count() or 1})
     found = {"sampling": [compare(*case, count, rounds) for count in threads for case in cases]}
+    found["compiled"] = compare_compiled(rounds) if shutil.which("g++") and not given.quick else []
     text = json.dumps(found, indent=1) + "\n"
     print(text)
     if given.out:

@@ -1,8 +1,9 @@
 """The layers of a Llama-like transformers model, one after another, without what transformers does around them at every
 call: with a small model that takes longer than the layers' arithmetic.
 
-The model's own modules compute, called as modules (so an adapter's layers and any hooks take part); only how they are
-joined is written here, for the layers whose code is known. Tokens stand in one line, of whatever rows they are; who attends whom is the caller's.
+The model's own modules compute, called as modules (so an adapter's layers and all hooks take part); only how they are
+joined is written here, for the layers whose code is known. Tokens stand in one line, of whatever rows they are; who
+attends whom is the caller's.
 
 Shapes: N tokens, D width, H heads, G key-value heads, K width of a head.
 """

@@ -145,7 +145,7 @@ class TinyNet(nn.Module):
         return [block for block in self.blocks if isinstance(block, Block)]
 
     def turn(self, position_BT: Tensor) -> Tensor:
-        """What turns a head to its position [B, T, 2K]: what it is multiplied by, then what its halves, exchanged, are."""
+        """What turns a head to its position [B, T, 2K]: factors of it, then of it with its halves exchanged."""
         half = self.config.width // self.config.heads // 2
         rate_K = 10000.0 ** (-torch.arange(half, device=position_BT.device, dtype=torch.float64) / half)
         angle = position_BT[..., None].double() * rate_K

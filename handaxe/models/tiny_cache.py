@@ -99,7 +99,9 @@ class TinySlots:
             if parts and not row.start and parts[-1].rows and parts[-1].used == length:
                 parts[-1] = parts[-1]._replace(stop=len(ids), rows=parts[-1].rows + 1)
             else:
-                parts.append(_Part(row.slot, first, len(ids), length, int(not row.start), self._mask(row.start, length)))
+                parts.append(
+                    _Part(row.slot, first, len(ids), length, int(not row.start), self._mask(row.start, length))
+                )
         at_N = self._place(slots, positions)
 
         def attend(layer: int, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
@@ -109,13 +111,15 @@ class TinySlots:
                     stored[copy.target, :, copy.start : copy.stop] = stored[copy.source, :, copy.start : copy.stop]
             outs = list[Tensor]()
             for slot, first, stop, used, rows, mask_TU in parts:
-                part = [x[0, :, first:stop] for x in (q, k, v)]
                 if rows:
-                    split = [x.unflatten(1, (rows, used)).transpose(0, 1) for x in part]
-                    out = F.scaled_dot_product_attention(*split, is_causal=True).transpose(0, 1).flatten(1, 2)
+                    queries, fresh, new = (
+                        x[0, :, first:stop].unflatten(1, (rows, used)).transpose(0, 1) for x in (q, k, v)
+                    )
+                    out = F.scaled_dot_product_attention(queries, fresh, new, is_causal=True)
+                    out = out.transpose(0, 1).flatten(1, 2)
                 else:
-                    kept = keys[slot, :, :used], values[slot, :, :used]
-                    out = F.scaled_dot_product_attention(part[0][None], *(x[None] for x in kept), attn_mask=mask_TU)[0]
+                    old, kept = keys[slot, None, :, :used], values[slot, None, :, :used]
+                    out = F.scaled_dot_product_attention(q[:, :, first:stop], old, kept, attn_mask=mask_TU)[0]
                 outs.append(out)
             return torch.cat(outs, 1)[None]
 

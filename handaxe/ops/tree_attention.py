@@ -26,7 +26,7 @@ faster, with 4 heads of width 32 on one core."""
 
 
 class KeyBlock(NamedTuple):
-    """A block of queries [start, stop), the ranges of keys that it sees, in order, and True where a query sees a key."""
+    """A block of queries [start, stop), the ranges of keys that it sees, in order, and what each query sees of them."""
 
     start: int
     stop: int
@@ -95,9 +95,9 @@ def tree_attention(q_HNK: Tensor, k_HNK: Tensor, v_HNK: Tensor, blocks: Sequence
     """
     parts = list[Tensor]()
     for block in blocks:
-        seen = (_gather(x_HNK, block)[None] for x_HNK in (k_HNK, v_HNK))
-        queries = q_HNK[None, :, block.start : block.stop]
-        parts.append(F.scaled_dot_product_attention(queries, *seen, attn_mask=block.sees_QS)[0])
+        queries, keys, values = q_HNK[:, block.start : block.stop], _gather(k_HNK, block), _gather(v_HNK, block)
+        out_1HQK = F.scaled_dot_product_attention(queries[None], keys[None], values[None], attn_mask=block.sees_QS)
+        parts.append(out_1HQK[0])
     return torch.cat(parts, 1) if parts else torch.empty_like(v_HNK)
 
 
