@@ -143,7 +143,7 @@ class Scheduler:
             self.resume(plan, None, died)
 
     def interrupt(self, plan: LivePlan) -> None:
-        """Raise Stopped in a plan of an attempt that is stopping; where it waits for Work or other plans, after that."""
+        """Raise Stopped in a plan of an attempt that is stopping; where it waits for Work or other plans, later."""
         request = plan.request
         if isinstance(request, Work | Spawn) or plan.stop_raised:
             return
