@@ -29,7 +29,8 @@ class Scheduler:
     """
 
     def __init__(self, stream: Stream, executor: Executor, *, queue: bool):
-        self.stream, self.executor, self._queue = stream, executor, queue
+        self.stream, self.executor = stream, executor
+        self._queue = queue
         self.live: dict[str, LiveAttempt] = {}
         self.new: list[LivePlan] = []
         self.queued: list[LivePlan] = []
