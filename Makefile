@@ -3,7 +3,7 @@ VENV ?= .venv
 PYTHON ?= python3
 PIP = $(VENV)/bin/pip install --quiet --constraint constraints.txt
 
-.PHONY: quickstart test lint types layers papers cold-start bench sandbox clean
+.PHONY: quickstart test exact lint types layers papers cold-start bench sandbox clean
 
 quickstart: $(VENV)/.quickstart
 	$(VENV)/bin/handaxe quickstart
@@ -12,6 +12,11 @@ test: $(VENV)/.test sandbox lint types layers
 	$(VENV)/bin/handaxe papers --check
 	$(VENV)/bin/handaxe stubs --check
 	$(VENV)/bin/pytest -n 2 --dist loadfile
+	$(VENV)/bin/python tests/instruction_sets.py
+
+# The tests marked `exact`, under every way of computing that this machine's processor has.
+exact: $(VENV)/.test
+	$(VENV)/bin/python tests/instruction_sets.py
 
 lint: $(VENV)/.test
 	$(VENV)/bin/ruff check .

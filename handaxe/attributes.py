@@ -40,6 +40,40 @@ def attribute(where: str, *, noun: str, example: str) -> Any:
     return getattr(made, name)
 
 
+def named(where: str, *, room: str, noun: str) -> Any:
+    """The factory in a file of a folder, by the file's name, or what MODULE:ATTRIBUTE names.
+
+    Args:
+        where: such as exact_match, or my_file:my_reward.
+        room: the folder as a package, such as handaxe.rewards.
+        noun: what it should be, for messages, such as "reward".
+
+    Raises:
+        InputError: there is none of that name; the message has those that come close.
+
+    Example:
+        named("exact_match", room="handaxe.rewards", noun="reward") is handaxe.rewards.exact_match.exact_match
+    """
+    if ":" in where:
+        return attribute(where, noun=noun, example=f"my_file:my_{noun}")
+    names = names_in(room)
+    if where not in names:
+        hint = _close(where, names) or f"; there are {', '.join(names)}, and MODULE:ATTRIBUTE of your own"
+        raise InputError(f"there is no {noun} {where!r}{hint}")
+    return getattr(importlib.import_module(f"{room}.{where}"), where)
+
+
+def names_in(room: str) -> list[str]:
+    """Names of the files of a folder that define a function or class of the file's name."""
+    folder = Path(str(importlib.import_module(room).__file__)).parent
+    return sorted(path.stem for path in folder.glob("[a-z]*.py") if _defines(path))
+
+
+def _defines(path: Path) -> bool:
+    kinds = (ast.FunctionDef, ast.ClassDef)
+    return any(isinstance(node, kinds) and node.name == path.stem for node in ast.parse(path.read_text()).body)
+
+
 def _imported(module: str, where: str, noun: str) -> Any:
     try:
         return importlib.import_module(module)
@@ -67,39 +101,3 @@ def _place(error: Exception) -> str:
 def _close(name: str, there: list[str]) -> str:
     close = difflib.get_close_matches(name, there, n=3, cutoff=0.5)
     return f"; did you mean {' or '.join(close)}?" if close else ""
-
-
-def named(where: str, *, room: str, noun: str) -> Any:
-    """The factory in a file of a folder, by the file's name, or what MODULE:ATTRIBUTE names.
-
-    Args:
-        where: such as exact_match, or my_file:my_reward.
-        room: the folder as a package, such as handaxe.rewards.
-        noun: what it should be, for messages, such as "reward".
-
-    Raises:
-        InputError: there is none of that name; the message has those that come close.
-
-    Example:
-        named("exact_match", room="handaxe.rewards", noun="reward") is handaxe.rewards.exact_match.exact_match
-    """
-    if ":" in where:
-        return attribute(where, noun=noun, example=f"my_file:my_{noun}")
-    names = names_in(room)
-    if where not in names:
-        hint = _close(where, names) or f"; there are {', '.join(names)}, and MODULE:ATTRIBUTE of your own"
-        raise InputError(f"there is no {noun} {where!r}{hint}")
-    return getattr(importlib.import_module(f"{room}.{where}"), where)
-
-
-def names_in(room: str) -> list[str]:
-    """Names of the files of a folder that define a public function or class of the file's name."""
-    folder = Path(str(importlib.import_module(room).__file__)).parent
-    return sorted(path.stem for path in folder.glob("[a-z]*.py") if _defines(path))
-
-
-def _defines(path: Path) -> bool:
-    return any(
-        isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name == path.stem
-        for node in ast.parse(path.read_text()).body
-    )

@@ -1,4 +1,6 @@
 import os
+import sys
+from pathlib import Path
 
 os.environ["OMP_NUM_THREADS"] = "1"  # also of the programs that tests start: several torches on two cores stand still
 
@@ -6,11 +8,9 @@ import torch
 
 torch.set_num_threads(1)
 
-if os.environ.get("ROUNDING") == "shapes":
-    import importlib.util
-    from pathlib import Path
+if os.environ.get("HANDAXE_ROUNDING") == "shapes":
+    sys.path.insert(0, str(Path(__file__).parent))
+    from rounding import round_by_shape
 
-    spec = importlib.util.spec_from_file_location("rounding", Path(__file__).parent / "rounding.py")
-    rounding = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(rounding)
-    KERNELS = rounding.rounded_by_shape()
+    sys.path.pop(0)
+    KERNELS = round_by_shape()

@@ -22,8 +22,8 @@ def test_a_module_of_the_current_folder(tmp_path, monkeypatch):
     [
         ("handaxe", "'handaxe' names no tool: write MODULE:ATTRIBUTE, such as a:b"),
         (":calculator", "names no tool"),
-        ("handaxe.nothing:calculator", "there is no tool 'handaxe.nothing:calculator': No module named"),
-        ("handaxe.tools.calculator:abacus", "has no attribute 'abacus'"),
+        ("handaxe.nothing:calculator", "there is no tool 'handaxe.nothing:calculator': no module 'handaxe.nothing'"),
+        ("handaxe.tools.calculator:abacus", "has no 'abacus'"),
     ],
 )
 def test_what_names_nothing(where, message):
@@ -49,3 +49,22 @@ def test_a_name_that_comes_close_is_told():
 def test_helpers_are_not_named():
     names = names_in("handaxe.rewards")
     assert {"exact_match", "numeric_match"} <= set(names) and not {"lift", "combine", "reference"} & set(names)
+
+
+def test_what_is_meant_is_guessed_and_a_mistake_in_the_users_file_is_shown_with_its_line(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    (tmp_path / "attributes_mine.py").write_text("def convert():\n    pass\n")
+    (tmp_path / "attributes_broken.py").write_text("x = 1\ny = x / 0\n")
+    (tmp_path / "attributes_lacking.py").write_text("import a_package_that_is_not_there\n")
+    (tmp_path / "attributes_typo.py").write_text("def f(:\n")
+    for where, message in {
+        "attributes_mine:convret": "did you mean convert?",
+        "attributes_mime:convert": "did you mean attributes_mine",
+        "attributes_broken:y": "attributes_broken.py, line 2: ZeroDivisionError: division by zero",
+        "attributes_lacking:y": "line 1: ModuleNotFoundError: No module named 'a_package_that_is_not_there'",
+        "attributes_typo:f": "attributes_typo.py, line 1",
+    }.items():
+        with pytest.raises(InputError) as caught:
+            attribute(where, noun="tool", example="a:b")
+        assert message in str(caught.value)

@@ -18,7 +18,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from handaxe.errors import HandaxeError, InputError
 from handaxe.training.checkpoint import Checkpoints
-from handaxe.training.record import RunRecord
+from handaxe.training.record.run_record import RunRecord
 
 __all__ = ["Job", "finished", "run_jobs"]
 
@@ -39,11 +39,12 @@ class Job(NamedTuple):
 
 def finished(job: Job) -> bool:
     """Whether all steps of a run are recorded and its end is."""
-    if not (job.folder / "record.sqlite").exists():
+    try:
+        with RunRecord.open(job.folder) as record:
+            ends = [event.kind for event in record.events()]
+            return len(record.steps()) >= job.steps and bool(ends) and ends[-1] == "finished"
+    except InputError:  # not there, or stopped before it began
         return False
-    with RunRecord.open(job.folder) as record:
-        ends = [event.kind for event in record.events()]
-        return len(record.steps()) >= job.steps and bool(ends) and ends[-1] == "finished"
 
 
 def run_jobs(jobs: Sequence[Job], *, at_once: int, console: Console, title: str) -> None:
@@ -120,7 +121,7 @@ def _steps(job: Job) -> int:
     try:
         with RunRecord.open(job.folder) as record:
             return len(record.steps())
-    except HandaxeError:  # not there yet
+    except InputError:  # not there yet
         return 0
 
 

@@ -18,8 +18,8 @@ from handaxe.models.load import stand_in
 from handaxe.records import Group
 from handaxe.training.record.run_record import RunRecord
 from handaxe.training.replay.answers import Setup
+from handaxe.training.replay.attempts import Replayed, replay
 from handaxe.training.replay.discrepancies import KINDS, Discrepancy, What
-from handaxe.training.replay.play import Replayed, replay
 from handaxe.view.escape import plain
 
 __all__ = ["ReplayOptions", "main"]

@@ -91,7 +91,7 @@ def print_outcome(found: Outcome, console: Console) -> None:
 def result_body(
     found: Outcome, *, recipe: str, arguments: Mapping[str, Any], command: str, seconds: float
 ) -> dict[str, Any]:
-    """The JSON of a run: what `results/NAME.json` holds and PAPERS.md shows."""
+    """The JSON of a run, as `--json` writes it."""
     before, after = (
         {} if one is None else {name: estimate._asdict() for name, estimate in one.metrics.items()}
         for one in (found.before, found.after)

@@ -1,5 +1,6 @@
 """Finds out from a run's folder which recipe made it, and what was chosen for it."""
 
+import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -8,7 +9,7 @@ from handaxe.errors import InputError
 from handaxe.methods.chosen import Chosen, choice
 from handaxe.training.record.run_record import RunRecord
 
-__all__ = ["Started", "about_recipe", "facts", "started"]
+__all__ = ["Started", "about_recipe", "chosen_in", "facts", "started"]
 
 NAMES = ("base", "world", "engine")
 
@@ -62,5 +63,23 @@ def started(folder: Path, *, changes: Mapping[str, Any] | None = None) -> Starte
             f"the run in {folder} was made by an earlier version of handaxe, whose recipes had no --world: "
             f"`handaxe show {folder}` shows it, and `handaxe train {found['name']}` starts a new one"
         )
-    made = choice(str(found["name"]), **{name: str(saved.get(name, "")) for name in NAMES})
-    return Started(made.read(saved), str(found.get("command", "")))
+    return Started(_chosen(str(found["name"]), saved), str(found.get("command", "")))
+
+
+def chosen_in(file: Path) -> Chosen:
+    """What the recipe.json of a run says was chosen, so that the same is begun anew.
+
+    Raises:
+        InputError: there is no such file, or it is none of a run that a recipe made.
+    """
+    try:
+        found = json.loads(file.read_text(encoding="utf-8"))["recipe"]
+        name, saved = str(found["name"]), dict(found["arguments"])
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise InputError(f"{file} is not the recipe.json of a run that a recipe made: {error!r}") from error
+    return _chosen(name, saved)
+
+
+def _chosen(name: str, saved: Mapping[str, Any]) -> Chosen:
+    made = choice(name, **{one: str(saved.get(one, "")) for one in NAMES})
+    return made.read(saved)

@@ -6,10 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+import tyro
+
 from handaxe.commands.configure import choose
 from handaxe.commands.output import check_writable, command_line, console, note, write_json
 from handaxe.commands.report import print_outcome, read_outcome, result_body
-from handaxe.commands.started import about_recipe
+from handaxe.commands.started import about_recipe, chosen_in
 from handaxe.errors import InputError, RecipeError
 from handaxe.methods.catalogue import find_recipes
 from handaxe.methods.chosen import Chosen
@@ -45,6 +47,11 @@ def main(arguments: list[str]) -> int:
     if not arguments or arguments[0].startswith("-"):
         return _help(asked="-h" in arguments or "--help" in arguments)
     name = arguments[0]
+    if name.endswith(".json"):
+        options = tyro.cli(
+            RunOptions, args=arguments[1:], prog="handaxe train FILE", config=(tyro.conf.FlagCreatePairsOff,)
+        )
+        return train_chosen(chosen_in(Path(name)), options, command=command_line(["train", *arguments]))
     chosen, more = choose(name, arguments[1:], prog=f"handaxe train {name}", also={"run": RunOptions})
     return train_chosen(chosen, more["run"], command=command_line(["train", *arguments]))
 
@@ -102,7 +109,8 @@ def _paper(chosen: Chosen) -> str:
 def _help(*, asked: bool) -> int:
     text = (
         "usage: handaxe train RECIPE [its options] [--base RECIPE] [--world WORLD] [--engine ENGINE] [--out FOLDER]\n"
-        "       RECIPE and the others are names, or MODULE:ATTRIBUTE of your own"
+        "       RECIPE and the others are names, or MODULE:ATTRIBUTE of your own\n"
+        "       handaxe train RUN/recipe.json ... begins the same anew"
     )
     names = ", ".join(one.name for one in find_recipes())
     if not asked:

@@ -14,7 +14,7 @@ from handaxe.errors import InputError
 from handaxe.evaluation.figures import Axis, RunFigures, Series
 from handaxe.ops.stats import Interval, mean_interval
 
-__all__ = ["Claim", "Decision", "Paired", "Verdict", "control_difference", "decide", "figure"]
+__all__ = ["Claim", "Decision", "Paired", "Verdict", "control_difference", "decide", "figure", "paired_of"]
 
 Over = Literal["end", "best", "worst", "area", "spread", "first"]
 Verdict = Literal["holds", "does not hold", "undecided", "not testable here"]
@@ -142,8 +142,8 @@ def decide(
     others = () if claim.alone else baseline
     if len(result) < 2 or (not claim.alone and len(others) != len(result)):
         raise InputError(f"{len(result)} runs and {len(others)} of the baseline: a claim needs two pairs or more")
-    paired = _paired(claim, result, others)
-    kept = _paired(_stays(claim), result, others) if claim.same else None
+    paired = paired_of(claim, result, others)
+    kept = paired_of(_stays(claim), result, others) if claim.same else None
     if no := _missing_vice(claim, paired) or _uneven(claim, result, others):
         return Decision("not testable here", no, paired, kept)
     side = 1 if claim.direction == "up" else -1
@@ -168,7 +168,7 @@ def decide(
 
 def control_difference(claim: Claim, control: RunFigures, baseline: RunFigures | None) -> float:
     """By how much the claim's figure of a run with scores dealt out anew differs from the baseline's with its seed."""
-    return _paired(claim, [control], [] if baseline is None else [baseline]).difference
+    return paired_of(claim, [control], [] if baseline is None else [baseline]).difference
 
 
 def figure(claim: Claim, run: RunFigures, *, favour: bool = True) -> float:
@@ -198,7 +198,8 @@ def _over(claim: Claim, found: Series, favour: bool) -> float:
     return float(axis[-1] * (2 if favour != up else 1))
 
 
-def _paired(claim: Claim, result: Sequence[RunFigures], baseline: Sequence[RunFigures]) -> Paired:
+def paired_of(claim: Claim, result: Sequence[RunFigures], baseline: Sequence[RunFigures]) -> Paired:
+    """The claim's figure of pairs of runs, with the interval of their mean difference."""
     ours = [figure(claim, run) for run in result]
     if claim.baseline == START:
         theirs = [float(run.series(claim.metric, where=claim.where, axis=claim.axis).values[0]) for run in result]

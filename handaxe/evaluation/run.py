@@ -88,6 +88,8 @@ def evaluate(
             sample=sample,
             seed=derive_seed("evaluate", seed, task.id, sample),
             context=engine.max_length if context is None else context,
+            sibling=sample,
+            siblings=samples,
         )
         for task in tasks
         for sample in range(samples)

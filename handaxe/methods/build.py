@@ -13,6 +13,7 @@ from handaxe.methods.names import find
 from handaxe.methods.options import options_of
 from handaxe.models.load import Policy, load
 from handaxe.records import Sampling
+from handaxe.rewards.shuffled import shuffled
 from handaxe.rollouts.linear import linear
 from handaxe.selection.in_order import in_order
 from handaxe.slots import Engine
@@ -30,12 +31,13 @@ SELDOM = 1_000_000
 """Steps between evaluations where only the first and the last are wanted."""
 
 
-def build(chosen: Chosen, *, policy: Policy | None = None) -> dict[str, Any]:
+def build(chosen: Chosen, *, policy: Policy | None = None, progress: bool = False) -> dict[str, Any]:
     """The keyword arguments of `train`; its `keep` is missing.
 
     Args:
         chosen: recipe, base, world, engine, setting and their options.
         policy: takes the place of what `Setting.model` names.
+        progress: whether a bar is shown while the world's start is made, which is done once.
 
     Raises:
         InputError: something named is not there, or does not fit.
@@ -44,7 +46,9 @@ def build(chosen: Chosen, *, policy: Policy | None = None) -> dict[str, Any]:
     tools = offered_tools(setting, world)
     env, method = world.env(tools), make_method(chosen, world)
     held_out, train = world.tasks("test", setting.held_out, 0), world.tasks("train", TRAIN, setting.seed)
-    loaded = policy or (start_policy(world, tools=tools) if setting.model == START else load(setting.model))
+    loaded = policy or (
+        start_policy(world, tools=tools, progress=progress) if setting.model == START else load(setting.model)
+    )
     plain = Sampling(max_tokens=setting.max_tokens)
     loss = policy_loss(
         ratio=method.ratio,
@@ -60,7 +64,7 @@ def build(chosen: Chosen, *, policy: Policy | None = None) -> dict[str, Any]:
         "env": slow(env, median=setting.wait, sigma=setting.wait_sigma) if setting.wait else env,
         "tasks": in_order(train, seed=setting.seed) if method.tasks is None else method.tasks(train, setting.seed),
         "rollout": method.rollout,
-        "reward": method.reward,
+        "reward": shuffled(method.reward, seed=setting.seed) if setting.shuffled else method.reward,
         "credit": method.credit,
         "loss": loss,
         "select": method.select,

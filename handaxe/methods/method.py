@@ -48,6 +48,7 @@ class Setting:
         samples: attempts at each of them.
         eval_every: steps between evaluations; 0: one before the first step and one after the last.
         seed: of everything.
+        shuffled: deal the outcomes of a group out to its attempts anew: a control that has nothing to learn.
     """
 
     model: str = "tiny"
@@ -64,6 +65,7 @@ class Setting:
     samples: int = 1
     eval_every: int = 0
     seed: int = 0
+    shuffled: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

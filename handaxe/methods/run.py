@@ -16,4 +16,4 @@ def run(chosen: Chosen, keep: Keep) -> TrainResult:
         chosen: recipe, base, world, engine, setting and their options.
         keep: where the run goes, and what is shown of it.
     """
-    return train(**build(chosen), keep=keep)
+    return train(**build(chosen, progress=keep.progress), keep=keep)

@@ -167,8 +167,8 @@ class TinyModel:
 
     Attributes:
         checkpointing: compute the blocks again for the gradient instead of keeping what they computed.
-        exact: sample each token to the bit the same whatever is sampled beside it and however its history came into the
-            cache (on a CPU). False reads long histories faster, and what is sampled is the same up to float rounding.
+        exact: read each token of a history in a product of its own. False reads long histories faster; what is sampled
+            is the same up to float rounding.
     """
 
     def __init__(self, module: TinyNet, *, pad_id: int = 256):

@@ -1,15 +1,12 @@
 """Keys and values of a TinyNet, row by row in slots, and logits that do not depend on what else is computed.
 
-Every token is computed as if alone, however many go together, and so to the bit the same whether it was read in a
-prompt, after a kept beginning, or sampled, and whatever ran beside it:
+A token's logits are the same whether it was read in a prompt, after a kept beginning, or sampled, and whatever ran
+beside it, up to rounding: a processor rounds a product by its shape. To the bit they are the same for the same calls.
 
-- matrix products have a multiple of 8 rows, from which on each row is rounded in one way whatever the number of rows,
-  and the hidden layer is filled up with zeros to a multiple of 16, without which a row's place would tell;
-- attention is one product of a vector with a matrix for each token and head, over a number of positions rounded up to
+- Matrix products have a multiple of 8 rows, and the hidden layer is filled up with zeros to a multiple of 16.
+- Attention is one product of a vector with a matrix for each token and head, over a number of positions rounded up to
   a multiple of 16, of which those that come later weigh exactly 0, and over enough of them that the product is not
   among the small ones for which torch takes another kernel.
-
-That was found by trying on CPUs (torch 2.13 with MKL), is checked by the tests, and is not claimed for other devices.
 
 Shapes: N tokens (a multiple of 8), S slots, C tokens a slot has room for, H heads, K width of a head, D width.
 """

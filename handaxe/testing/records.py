@@ -14,7 +14,8 @@ Tests that do not care about tokens say what happened in each turn and get a lay
     make_trajectory(texts=["", "408"], calls=[["calculator"], []], replies=[["408"], []])
 
 Per-token numbers (`logp`, `features`) are given for the policy's tokens only (`p` and `f`), in order, over all
-sequences; a single number is for all of them. At forced tokens `logp` gives the behaviour_logp alone. What stands off the mask in a feature is `off_mask`: pass NaN to see who looks.
+sequences; a single number is for all of them. At forced tokens `logp` gives the behaviour_logp alone. What stands off
+the mask in a feature is `off_mask`: pass NaN to see who looks.
 Everything made here passes `records.check`.
 """
 
@@ -223,7 +224,9 @@ def _sequences(
     drawn = [layout.replace(" ", "") for layout in layouts]
     strange = sorted({letter for row in drawn for letter in row} - LETTERS.keys())
     if strange:
-        raise InputError(f"a layout holds {strange}; its letters are U user, t template, T tool, p policy, f forced, x expert")
+        raise InputError(
+            f"a layout holds {strange}; its letters are U user, t template, T tool, p policy, f forced, x expert"
+        )
     count = sum(row.count("p") + row.count("f") for row in drawn)
     flat = {name: _spread(name, values, count) for name, values in {**features, "logp": logp}.items()}
     rng, used = generator("testing.ids", id), 0

@@ -22,7 +22,7 @@ from handaxe.models.compact import Compact
 from handaxe.models.load import Policy, load
 from handaxe.models.tiny import TinyModel
 from handaxe.ops.seeds import derive_seed
-from handaxe.records import Task, Trajectory
+from handaxe.records import Message, Task, Trajectory
 from handaxe.slots import ChatFormat, EnvFactory
 from handaxe.training.schedule import cosine
 from handaxe.training.site import make_site
@@ -31,7 +31,7 @@ from handaxe.training.stages.teach import teach
 from handaxe.worlds.cache import cached, digest
 from handaxe.worlds.demonstrate import demonstrate
 from handaxe.worlds.habits import guess, with_habit
-from handaxe.worlds.world import Habit, Start, World
+from handaxe.worlds.world import Facts, Habit, Start, World
 
 __all__ = ["demonstrations", "start_policy"]
 
@@ -78,7 +78,9 @@ def start_policy(
     ]
 
     def play(habit: Habit, count: int, drawn: int) -> list[Trajectory]:
-        return demonstrations(world, env, tasks, habit=habit, count=count, seed=drawn, format=policy.format)
+        return demonstrations(
+            world, env, tasks, habit=habit, count=count, seed=drawn, format=policy.format, lessons=start.lessons
+        )
 
     folder = cached("starts", f"{world.name}-{_name(policy, start, tasks, phases, play)}")
     if not folder.exists():
@@ -103,6 +105,7 @@ def demonstrations(
     seed: int,
     format: ChatFormat | None = None,
     context: int = 512,
+    lessons: Sequence[tuple[str, str]] = (),
 ) -> list[Trajectory]:
     """Conversations of the world's expert with a habit, the first `count` of an endless list.
 
@@ -115,6 +118,7 @@ def demonstrations(
         seed: of habits and guesses.
         format: Compact unless told otherwise.
         context: most tokens of one.
+        lessons: every other conversation is one of these, where there are any; see `Start`.
 
     Raises:
         InputError: there is no task, or one of the first conversations does not fit into the context.
@@ -124,11 +128,15 @@ def demonstrations(
     expert, answers = world.need("expert"), [task.answer for task in tasks]
     made = []
     for number in range(count):
-        task = tasks[number % len(tasks)]
         drawn = derive_seed(seed, number)
-        rng = random.Random(drawn)
-        wrong = [guess(task.answer, rng.choices(answers, k=4), rng) for _ in range(4)]
-        speaker = with_habit(expert, habit, guesses=wrong, seed=derive_seed(seed, number, "habit"))
+        task = tasks[number % len(tasks)]
+        if lessons and number % 2:
+            said, answered = lessons[drawn % len(lessons)]
+            task, speaker = Task(f"lesson-{number}", (Message("user", said),), answered), _by_heart
+        else:
+            rng = random.Random(drawn)
+            wrong = [guess(task.answer, rng.choices(answers, k=4), rng) for _ in range(4)]
+            speaker = with_habit(expert, habit, guesses=wrong, seed=derive_seed(seed, number, "habit"))
         one = demonstrate(
             env, task, speaker, format=format or Compact(), id=f"start/{number}", seed=drawn, context=context
         )
@@ -141,6 +149,11 @@ def demonstrations(
             raise InputError(f"the tools failed on task {task.id!r} of world {world.name!r}: {one.ending.reason}")
         made.append(one)
     return made
+
+
+def _by_heart(task: Task, facts: Facts) -> Message:
+    del facts
+    return Message("assistant", task.answer)
 
 
 def _teach(engine: LocalEngine, conversations: list[Trajectory], start: Start, *, seed: int, progress: bool) -> None:

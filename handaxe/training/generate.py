@@ -178,7 +178,7 @@ class Player:
         for task in tasks:
             nth = seen[task.id]
             seen[task.id] += 1
-            attempts = [self._attempt(step, task, nth * each + k) for k in range(each)]
+            attempts = [self._attempt(step, task, nth * each + k, sibling=k, siblings=each) for k in range(each)]
             group = GroupPlay(
                 task,
                 step,
@@ -229,12 +229,15 @@ class Player:
             if stop:
                 self._take(self._driver.stop([name for name in stop if name not in left]))
 
-    def _attempt(self, step: int, task: Task, sample: int) -> Attempt:
+    def _attempt(self, step: int, task: Task, sample: int, *, sibling: int = 0, siblings: int = 1) -> Attempt:
         parts = (self._seed, step, task.id, sample)
         return Attempt(
             task=task,
             id=f"{step}/{task.id}/{sample}",
             sample=sample,
+            step=step,
+            sibling=sibling,
+            siblings=siblings,
             seed=derive_seed(*parts),
             context=self.engine.max_length,
             sampling=self._sampling(max(step, 0)) if callable(self._sampling) else self._sampling,
@@ -243,6 +246,5 @@ class Player:
 
     def _retry(self, attempt: Attempt, n: int) -> Attempt:
         name = f"{attempt.id.removesuffix(f'/retry-{n - 1}')}/retry-{n}"
-        step = int(attempt.id.split("/", 1)[0])
-        seed = derive_seed(self._seed, step, attempt.task.id, attempt.sample, "retry", n)
+        seed = derive_seed(self._seed, attempt.step, attempt.task.id, attempt.sample, "retry", n)
         return replace(attempt, id=name, seed=seed)

@@ -80,7 +80,7 @@ def trajectory_panel(
     parts: list[RenderableType] = [table, _facts(trajectory, outcome, channels or {})]
     if env := {name: value for name, value in trajectory.env.items() if value}:
         parts.append(plain(f"environment {env}", style="bright_black", room=room))
-    return Panel(Stack(*parts, _legend()), title=_title(trajectory), border_style="bright_black")
+    return Panel(Stack(*parts, _legend(trajectory)), title=_title(trajectory), border_style="bright_black")
 
 
 def token_table(
@@ -106,11 +106,12 @@ def token_table(
     return table
 
 
-def _legend() -> Text:
-    """What the colours mean."""
-    line = Text("\n")
+def _legend(trajectory: Trajectory) -> Text:
+    """What the colours mean, of the authors that there are."""
+    line, there = Text("\n"), {int(author) for one in trajectory.sequences for author in np.unique(one.author)}
     for author, style in STYLES.items():
-        line.append(f" {author.name.lower()} ", style=style).append("  ")
+        if author in there:
+            line.append(f" {author.name.lower()} ", style=style).append("  ")
     line.append(" advantage > 0 ", style=_shade(1.0)).append("  ").append(" < 0 ", style=_shade(-1.0))
     return line.append("  ").append("\\x1b", style="reverse").append(" escaped", style="bright_black")
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from handaxe.records import Message, ParsedTurn, Sampling, Task, ToolSchema, Trajectory
-from handaxe.rollouts.driver.run_plan import alone
+from handaxe.rollouts.driver.run_plan import run_plan
 from handaxe.rollouts.linear import linear
 from handaxe.slots import Attempt, ChatFormat, Completion, Env, EnvFactory, EnvReply, Sample
 from handaxe.worlds.world import Expert
@@ -68,7 +68,7 @@ def demonstrate(
         seed=seed,
         context=context,
     )
-    return alone(linear(max_turns=max_turns)(attempt), speak=speak)[0]
+    return run_plan(linear(max_turns=max_turns)(attempt), sample=speak)[0]
 
 
 class _Heard:

@@ -7,7 +7,7 @@ import pytest
 
 from handaxe.cli import main
 from handaxe.training.record.codec import pack, unpack
-from handaxe.training.record import RunRecord
+from handaxe.training.record.run_record import RunRecord
 
 
 def replayed(capsys, *words):

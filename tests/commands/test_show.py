@@ -13,7 +13,8 @@ from handaxe.rollouts.driver import run
 from handaxe.rollouts.linear import linear
 from handaxe.testing.scripted import ScriptedEngine
 from handaxe.tools import tool
-from handaxe.training.record import GroupRecord, RunRecord
+from handaxe.training.record.groups import GroupRecord
+from handaxe.training.record.run_record import RunRecord
 
 
 @tool

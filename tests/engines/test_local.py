@@ -36,6 +36,7 @@ def take_steps(engine, batches, loss, learning_rate=1e-2):
         engine.optim_step(learning_rate=learning_rate)
 
 
+@pytest.mark.exact
 @pytest.mark.parametrize("dtype, tolerance", [(torch.float32, 1e-5), (torch.float64, 1e-7)])
 def test_passes_the_contract_with_a_cache(tmp_path, dtype, tolerance):
     checks = check_engine(
@@ -106,6 +107,7 @@ def test_the_final_eos_trains_though_it_is_the_pad_id(batch_of):  # trap 12
     assert gradient(alone)["embed.weight"].abs().max() > 1e-3
 
 
+@pytest.mark.exact
 @pytest.mark.parametrize("make", ["tiny", "learned"])
 def test_padding_changes_nothing(make, learned, batch_of, likelihood):  # trap 29
     results = []
@@ -215,7 +217,7 @@ def test_value_is_of_the_state_before_the_token(bigram, batch_of):
     with torch.no_grad():
         engine._critic.weight.copy_(torch.tensor([[1.0, 0.0, 0.0]]))
     value = engine.forward(batch, names=("value",))["value"]
-    assert value.tolist() == [[0, 0, 6, 3], [0, 3, 0, 0]]  # embed[i] starts with 3 i
+    assert value.flatten().tolist() == pytest.approx([0, 0, 6, 3, 0, 3, 0, 0])  # embed[i] starts with 3 i
 
 
 def test_a_critic_learns_and_moves_the_trunk_it_shares(batch_of):
@@ -423,6 +425,7 @@ def critical(out, batch):
     return LossOut(squared_error(out, batch).value - torch.where(batch.mask_BT, out.logp_BT, 0.0).sum(), {})
 
 
+@pytest.mark.exact
 def test_interrupted_is_uninterrupted_to_the_bit(tmp_path, batch_of):
     batches = [batch_of([row[: 2 + i] for row in ROWS], dtype=torch.float32) for i in range(4)]
 

@@ -87,6 +87,7 @@ def test_a_shared_sampled_token_trains_with_the_sum_of_its_branches(batch_of, li
     assert_same(together, alone, 1e-12)
 
 
+@pytest.mark.exact
 def test_forward_measures_every_token_that_is_asked_for_either_way(batch_of):
     names = ("logp", "entropy", "collision", "value")
     batch = batch_of(SIBLINGS, temperature=HEATS, pad=1)

@@ -10,6 +10,8 @@ from handaxe.exchange import Partial, Sample
 from handaxe.models.tiny import TinyConfig, TinyModel
 from handaxe.records import Sampling
 
+pytestmark = pytest.mark.exact
+
 CONFIG = TinyConfig(vocab_size=24, width=16, layers=2, heads=2, max_length=120)
 
 

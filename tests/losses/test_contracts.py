@@ -57,6 +57,12 @@ TOGETHER = {
     "ratios.sequence_token": rollouts,
 }
 
+
+def ragged(seed):
+    """In every second batch some tokens of the policy do not train."""
+    return random_batch(seed, left_out=0.3 if seed % 2 == 0 else 0.0)
+
+
 BATCHES = {"dpo": lambda seed: random_batch(seed, siblings=(2, 2), untrained=0.0)}
 
 
@@ -100,7 +106,7 @@ def test_the_folder_is_walked():
 
 @pytest.mark.parametrize("name", found())
 def test_contract(name):
-    make = BATCHES.get(name, random_batch)
+    make = BATCHES.get(name, ragged)
     for seed in (1, 2):
         check_loss(as_loss(name), together=TOGETHER.get(name), batch=make(seed))
 
@@ -121,6 +127,7 @@ VARIANTS = [
     ("ratios.sequence_token", {"per_row": True}, None),
     ("surrogates.truncated", {"eps_low": 0.2}, None),
     ("reductions.constant_length", {"per_rollout": False}, None),
+    ("reductions.turn_mean", {"per_rollout": True}, None),
     ("corrections.tis", {"per_rollout": True}, rollouts),
     ("corrections.mis", {"per_rollout": True}, rollouts),
     ("corrections.mis", {"weigh": False}, None),

@@ -8,6 +8,8 @@ import torch
 from handaxe.models.tiny import TinyConfig, TinyModel
 from handaxe.networks import Copying, Reading, SlotCache
 
+pytestmark = pytest.mark.exact
+
 CONFIG = TinyConfig(vocab_size=50, width=32, layers=2, heads=2, max_length=200)
 
 
@@ -142,7 +144,7 @@ def test_to_the_bit_the_same_shapes_in_the_same_order(config):
     """In float32."""
     rows = rows_of(config, random.Random(0), 9)
     one, other = (random_company(model(config=config), random.Random(1), rows, 4) for _ in range(2))
-    assert [each[:2] for each in one] == [each[:2] for each in other] and len(one) > 100
+    assert [each[:2] for each in one] == [each[:2] for each in other] and len(one) > 30
     assert all(torch.equal(a, b) for (*_, a), (*_, b) in zip(one, other))
 
 

@@ -17,7 +17,7 @@ from handaxe.methods.chosen import choice, of_base, recipe_of
 from handaxe.methods.run import run
 from handaxe.training.loop import train
 from handaxe.training.pace import Keep
-from handaxe.training.record import RunRecord
+from handaxe.training.record.run_record import RunRecord
 
 pytest.importorskip("reasoning_gym")
 LISTED = find_recipes()

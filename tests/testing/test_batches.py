@@ -24,6 +24,16 @@ def test_small_batch_counts_over_all_rows_of_a_rollout():
     assert batch.rollout_turns_B.tolist() == [1.0, 1.0, 1.0]
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_tokens_of_a_random_batch_may_be_left_out(seed):
+    """As many rollouts as without, each with fewer tokens; turns and positive advantages counted over what trains."""
+    batch = random_batch(seed, left_out=0.5, untrained=0.0)
+    whole = random_batch(seed, untrained=0.0)
+    assert 0 < batch.denominators.tokens < whole.denominators.tokens and len(batch) == len(whole)
+    assert batch.denominators.positive == (batch.adv_BT[batch.mask_BT] > 0).sum()
+    assert batch.denominators.turns <= whole.denominators.turns
+
+
 def test_small_policy_takes_gradients():
     batch = small_batch([[1.0, None, 1.0]])
     out = small_policy(batch, [[-0.5, None, -0.7]], entropy=0.3, value=[[1.0, None, 2.0]])

@@ -144,17 +144,19 @@ def test_an_interrupted_turn_goes_on_where_it_was():
     assert clock.now == 4  # three more tokens after the first
 
 
+@pytest.mark.exact
 def test_it_says_what_a_real_engine_says(world):
     """Through the real stream of the engine inside, where it has one."""
-    inner, plain = world.make_engine(), world.make_engine()
+    inner, plain = world.make_engine(double=True), world.make_engine(double=True)
     simulated, clock = engine(inner, decode=lambda rows: 0.5)
     requests = [Sample([5, 6, 7 + k], Sampling(max_tokens=4 + k), k, frozenset({3})) for k in range(3)]
     for one, other in zip(simulated.sample(requests), plain.sample(requests)):
-        assert one.ids == other.ids and one.logp == pytest.approx(other.logp, abs=1e-6)
+        assert one.ids == other.ids and one.logp == pytest.approx(other.logp, abs=1e-9)
     assert clock.now >= 0.5
     assert (simulated.max_length, simulated.pad_id) == (plain.max_length, plain.pad_id)
 
 
+@pytest.mark.exact
 def test_training_takes_its_time_and_is_that_of_the_engine_inside(world):
     results = []
     for wrap in (lambda one: one, lambda one: SimulatedEngine(one, clock, decode=lambda rows: 0.0, train=3.0)):

@@ -30,7 +30,7 @@ from handaxe.testing.records import make_trajectory
 from handaxe.testing.simulated import SimulatedClock, SimulatedEngine, SimulatedWorkers
 from handaxe.training.batch import make_batch
 from handaxe.training.loop import train
-from handaxe.training.record import RunRecord
+from handaxe.training.record.run_record import RunRecord
 
 ADD = ToolSchema("add", "Add numbers.", {"type": "object", "properties": {"numbers": {"type": "string"}}})
 
@@ -119,6 +119,7 @@ def test_without_staleness_it_is_the_loop_written_by_hand(world, tmp_path):
     assert ahead[0] == wanted[0] and all(ahead[step] != wanted[step] for step in (1, 2, 3))
 
 
+@pytest.mark.exact
 def test_without_staleness_the_tools_change_no_bit(world):
     """In lockstep, whatever they take and whoever carries them out."""
     plain = world.make_engine()
@@ -130,6 +131,7 @@ def test_without_staleness_the_tools_change_no_bit(world):
         assert world.same(world.weights(plain), world.weights(engine))
 
 
+@pytest.mark.exact
 def test_without_lockstep_it_is_the_same_run_within_rounding(world):
     """Any timing of the tools gives the same tokens, and parameters within 1e-6."""
     plain = world.make_engine(double=True)

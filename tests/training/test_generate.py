@@ -59,6 +59,26 @@ def test_seeds_and_ids_say_what_an_attempt_is_for(world):
     assert tried[0].scorable.all() and tried[0].trains.all() and shown[-1] == (9, 9)
 
 
+def test_an_attempt_knows_its_step_and_its_place_among_those_of_its_group(world):
+    seen = []
+
+    def watching(attempt):
+        seen.append((attempt.id, attempt.step, attempt.sibling, attempt.siblings))
+        return linear(max_turns=2)(attempt)
+
+    play = player(world, retries=1, spare=1)
+    play._rollout = watching
+    once(play, 4, [world.task("a"), world.task("a", fault=True)])
+    first, second = (
+        [one for one in seen if "retry" not in one[0]][:4],
+        [one for one in seen if "retry" not in one[0]][4:],
+    )
+    assert first == [(f"4/a/{k}", 4, k, 4) for k in range(4)]
+    assert second == [(f"4/a/{4 + k}", 4, k, 4) for k in range(4)], "a second group of the task counts from 0 again"
+    again = [one for one in seen if "retry" in one[0]]
+    assert again and all(one[1:] == (4, int(one[0].split("/")[2]) - 4, 4) for one in again)
+
+
 def test_a_later_round_of_the_step_goes_on_with_further_samples(world):
     tasks = in_order([world.task("a")])
     with player(world, groups=1, rounds=2) as play:

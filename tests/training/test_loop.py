@@ -15,7 +15,7 @@ from handaxe.errors import InputError, TaskError, TrainingError
 from handaxe.records import check
 from handaxe.testing.crash import kill_until_done, start_child
 from handaxe.training.loop import train
-from handaxe.training.record import RunRecord
+from handaxe.training.record.run_record import RunRecord
 
 
 def test_three_steps_end_to_end(world, tmp_path):
@@ -41,6 +41,7 @@ def test_three_steps_end_to_end(world, tmp_path):
         assert [one["reward"] for one in record.metrics()] == [one["reward"] for one in result.metrics]
 
 
+@pytest.mark.exact
 def test_microbatches_and_workers_change_nothing(world):
     found = []
     for rows, workers in ((1, 1), (5, 8), (64, 2)):

@@ -4,9 +4,10 @@ import pytest
 
 from handaxe.errors import CheckpointError, InputError
 from handaxe.training.loop import train
-from handaxe.training.record import RunRecord
+from handaxe.training.record.run_record import RunRecord
 
 
+@pytest.mark.exact
 @pytest.mark.parametrize("first", [1, 2, 3])
 def test_stopped_and_resumed_is_uninterrupted(world, tmp_path, first):
     """At every place relative to the checkpoints, which are written every 2 steps and at the end."""

@@ -67,6 +67,31 @@ def test_micro_batches_add_up_to_the_whole(world):
             torch.testing.assert_close(value, found[0][1][name], rtol=0, atol=1e-9)
 
 
+def test_groups_of_a_lower_part_train_in_an_earlier_optimiser_step(world):
+    """As two updates one after the other, each with denominators of its own; and twice over with two epochs."""
+    first, second = (replace(one, part=part) for one, part in zip(groups(2), (3, -1)))
+    for epochs in (1, 2):
+        together, apart = (world.make_engine(double=True) for _ in range(2))
+        metrics = run(world, together, [first, second], epochs=epochs)
+        for _ in range(epochs):
+            for one in (second, first):
+                run(world, apart, [one])
+        assert together.version == metrics["optimiser_steps"] == 2 * epochs
+        assert world.same(world.weights(together), world.weights(apart))
+    engine = world.make_engine(double=True)
+    run(world, engine, [replace(first, part=0), replace(second, part=0)])
+    assert engine.version == 1
+
+
+def test_a_part_in_which_nothing_trains_is_no_step(world):
+    first, second = groups(2)
+    nothing = tuple(tuple(np.zeros(len(s), bool) for s in t.sequences) for t in second.group)
+    second = replace(second, part=1, advantages=replace(second.advantages, trains=nothing))
+    engine = world.make_engine()
+    assert run(world, engine, [first, second])["optimiser_steps"] == 1
+    assert run(world, engine, [second])["nothing_to_train"] == 1
+
+
 def test_nothing_to_train(world):
     engine, before = world.make_engine(), None
     before = world.weights(engine)

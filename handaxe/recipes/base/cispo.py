@@ -12,7 +12,14 @@ RECIPE = Recipe(
     paper=Paper(TITLE, "CISPO", "2506.13585"),
     claims=(
         Claim("Accuracy along the run is higher than with PPO's clip.", "pass@1", "up", over="area"),
-        Claim("No token loses its gradient to the clip.", "training/clip_fraction", "down", vice=1e-3),
+        Claim(
+            "No token loses its gradient to the clip.",
+            "training/loss/clip_fraction",
+            "down",
+            over="area",
+            vice=1e-3,
+            learned=False,
+        ),
     ),
     base=partial(plain, minibatches=2),
     setting=Setting(eval_every=4),

@@ -4,8 +4,8 @@ from handaxe.losses.reductions.token_mean import token_mean
 from handaxe.losses.surrogates.clip import clip
 from handaxe.methods.method import Claim, Method, Paper, Recipe, replace
 from handaxe.recipes.base.grpo import grpo
-from handaxe.rewards.weighted import weighted
 from handaxe.rewards.overlong import overlong
+from handaxe.rewards.weighted import weighted
 from handaxe.selection.drop_equal_groups import drop_equal_groups
 
 __all__ = ["dapo"]

@@ -1,8 +1,8 @@
 """ARTIST: answer, format and successful execution, added up."""
 
 from handaxe.methods.method import Claim, Method, Paper, Recipe, Setting, replace
-from handaxe.rewards.weighted import weighted
 from handaxe.rewards.tool_success import tool_success
+from handaxe.rewards.weighted import weighted
 from handaxe.rewards.well_formed import well_formed
 
 __all__ = ["artist"]

@@ -1,8 +1,8 @@
 """ToolRL: grade each call against the reference, name, parameters and values apart."""
 
 from handaxe.methods.method import Claim, Method, Paper, Recipe, Setting, replace
-from handaxe.rewards.weighted import weighted
 from handaxe.rewards.graded_call import Grade, graded_call
+from handaxe.rewards.weighted import weighted
 from handaxe.rewards.well_formed import well_formed
 from handaxe.worlds.calls import calls
 

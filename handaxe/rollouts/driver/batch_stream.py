@@ -5,14 +5,14 @@ from typing import Protocol
 
 from handaxe.exchange import Completion, Partial, Sample
 
-__all__ = ["Batches"]
+__all__ = ["BatchStream"]
 
 
 class _Samples(Protocol):
     def sample(self, requests: Sequence[Sample]) -> list[Completion]: ...
 
 
-class Batches:
+class BatchStream:
     """Implements `slots.Stream`: each poll samples all that wait in one batch, in order of submission, to the end."""
 
     def __init__(self, engine: _Samples):

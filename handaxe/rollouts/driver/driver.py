@@ -1,4 +1,4 @@
-"""Runs many rollouts at once, none of which waits for another's tool."""
+"""Runs many rollouts at once; none of them waits for another's tool."""
 
 import warnings
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -9,18 +9,18 @@ from typing import NamedTuple
 from handaxe.errors import InputError
 from handaxe.exchange import Attempt, Completion, Work
 from handaxe.records import Trajectory
-from handaxe.rollouts.driver.batch_stream import Batches
+from handaxe.rollouts.driver.batch_stream import BatchStream
 from handaxe.rollouts.driver.executor import Answer, Executor
 from handaxe.rollouts.driver.garbage_collection import fewer_collections
-from handaxe.rollouts.driver.live_plans import Live, Segment, Strand
-from handaxe.rollouts.driver.scheduler import Floor
+from handaxe.rollouts.driver.live_plans import LiveAttempt, LivePlan, Segment
+from handaxe.rollouts.driver.scheduler import Scheduler
 from handaxe.rollouts.driver.workers import Workers
 from handaxe.slots import Engine, Rollout, Stream, Streams
 
 __all__ = ["Driver", "Finished", "run"]
 
 PAUSE, LONG = 0.002, 0.5
-"""Seconds to wait for a stream that samples elsewhere: while somebody acts, and while nobody does."""
+"""Seconds to wait for a stream that samples elsewhere: while a tool or other work is under way, and otherwise."""
 
 
 class Finished(NamedTuple):
@@ -44,7 +44,7 @@ def run(
     Args:
         attempts: what to play; no two of one id.
         rollout: the strategy, `slots.Rollout`.
-        engine: who samples.
+        engine: samples.
         workers: threads for environments, or an Executor, which is closed at the end.
         lockstep: see `Driver`.
         progress: called with the number of attempts that are over, whenever it changes.
@@ -66,7 +66,7 @@ def run(
 
 
 class Driver:
-    """Advances rollout plans: whoever has an answer goes on, and nobody waits for anybody else.
+    """Advances rollout plans: each goes on as soon as its answer is there, and none waits for another.
 
     All plans run in the caller's thread. What they sample goes to the engine's stream, or in batches to an engine that
     has none; what they let environments do goes to the executor. The same tokens come out whatever the number of
@@ -77,11 +77,11 @@ class Driver:
     engine, or of a plan, closes everything and is raised.
 
     Args:
-        engine: who samples. Its weights may change between two calls of `advance`.
+        engine: samples. Its weights may change between two calls of `advance`.
         workers: threads for environments, or an Executor, which is closed with the driver.
-        lockstep: rounds instead: all who speak are sampled in one batch, in order of `add`, then all who act go on. So
-            nothing depends on how long a tool takes, to the last bit, unless the plans do (`Budget(seconds=)`); and
-            everybody waits for the slowest. Keys and values are kept as long as any attempt is live.
+        lockstep: rounds instead: all turns that wait to be sampled are one batch, in order of `add`, then all
+            environments answer. So nothing depends on how long a tool takes, to the last bit, unless the plans do
+            (`Budget(seconds=)`); and all wait for the slowest. Keys and values are kept as long as any attempt is live.
 
     Example:
         driver.add(attempt, linear()); while driver.live: for attempt, trajectories in driver.advance(): ...
@@ -92,71 +92,71 @@ class Driver:
     """
 
     def __init__(self, engine: Engine, *, workers: int | Executor = 8, lockstep: bool = False):
-        hands: Executor = Workers(workers) if isinstance(workers, int) else workers
+        executor: Executor = Workers(workers) if isinstance(workers, int) else workers
         self._engine = engine
-        self._floor = Floor(self._new_stream(), hands, queue=lockstep)
+        self._scheduler = Scheduler(self._new_stream(), executor, queue=lockstep)
         self._lockstep = lockstep
-        self._answered: dict[int, Answer] = {}  # in lockstep: answers that nobody has heard yet
+        self._answered: dict[int, Answer] = {}  # in lockstep: answers that have arrived before it is their turn
         self._added = 0
 
     @property
     def live(self) -> int:
         """Attempts that are not over."""
-        return len(self._floor.live)
+        return len(self._scheduler.live)
 
     @property
     def held(self) -> int:
         """Those of them that have used up their segment and wait for the next."""
-        some = {part.live.order: part.live for part in self._floor.held.values()}
-        return sum(self._floor.stuck(live) for live in some.values())
+        some = {plan.live.order: plan.live for plan in self._scheduler.held.values()}
+        return sum(self._scheduler.is_held(live) for live in some.values())
 
     def tokens(self, id: str) -> int:
         """Tokens sampled so far by a live attempt, without those of turns that are being written."""
-        if id not in self._floor.live:
+        if id not in self._scheduler.live:
             raise InputError(f"there is no live attempt {id!r}")
-        return self._floor.live[id].tokens
+        return self._scheduler.live[id].tokens
 
     def add(self, attempt: Attempt, rollout: Rollout) -> None:
         """Take up an attempt; it begins with the next `advance`. Raises InputError when one of its id is live."""
-        if attempt.id in self._floor.live:
+        if attempt.id in self._scheduler.live:
             raise InputError(f"two live attempts are called {attempt.id!r}: give each an id of its own")
         plan = rollout(attempt)
-        live = self._floor.live[attempt.id] = Live(attempt, self._added)
-        self._floor.new.append(Strand(live, plan, (self._added,)))
+        live = self._scheduler.live[attempt.id] = LiveAttempt(attempt, self._added)
+        self._scheduler.new.append(LivePlan(live, plan, (self._added,)))
         self._added += 1
 
     def advance(self) -> list[Finished]:
         """Go on until an attempt is over, or several at once; [] when none is live, or all are held."""
-        floor = self._floor
-        with self._closed_by_errors(), fewer_collections(len(floor.live)):
-            while not floor.over and floor.moving:
+        scheduler = self._scheduler
+        with self._closed_by_errors(), fewer_collections(len(scheduler.live)):
+            while not scheduler.finished and scheduler.busy:
                 self._round()
-        over = [Finished(live.attempt, trajectories) for live, trajectories in floor.over.values()]
-        floor.over.clear()
+        over = [Finished(live.attempt, trajectories) for live, trajectories in scheduler.finished.values()]
+        scheduler.finished.clear()
         if over:
-            self._empty()
+            self._forget_prefixes()
         return over
 
     def stop(self, ids: Collection[str]) -> list[Finished]:
         """End attempts early: `Stopped` is raised in their plans; what they return, in order of `ids`.
 
-        A Work that is under way is finished first, and whatever cleans up too; meanwhile the others go on, except in
+        A Work that is under way is finished first, and so is cleaning up; meanwhile the others go on, except in
         lockstep. Ids that are not live are passed over. A plan that does not catch `Stopped` returns nothing.
         """
-        floor = self._floor
-        chosen = [floor.live[id] for id in dict.fromkeys(ids) if id in floor.live]
+        scheduler = self._scheduler
+        chosen = [scheduler.live[id] for id in dict.fromkeys(ids) if id in scheduler.live]
         with self._closed_by_errors():
             for live in chosen:
                 live.stopping = True
-                for part in list(live.parts.values()):
-                    floor.interrupt(part)
-            for ticket in self._answered.keys() - floor.acting.keys():
+                for plan in list(live.plans.values()):
+                    scheduler.interrupt(plan)
+            for ticket in self._answered.keys() - scheduler.executing.keys():
                 del self._answered[ticket]
-            while any(live.parts for live in chosen):
-                self._settle() if self._lockstep else self._round()
-        over = [floor.over.pop(live.order) for live in chosen]
+            while any(live.plans for live in chosen):
+                self._finish_work() if self._lockstep else self._round()
+        over = [scheduler.finished.pop(live.order) for live in chosen]
         if over:
-            self._empty()
+            self._forget_prefixes()
         return [Finished(live.attempt, trajectories) for live, trajectories in over]
 
     def segment(self, *, tokens: int | None, calls: int | None) -> None:
@@ -173,29 +173,29 @@ class Driver:
         """
         if any(limit is not None and limit < 1 for limit in (tokens, calls)):
             raise InputError(f"a segment of {tokens} tokens and {calls} calls never ends an attempt; give 1 or more")
-        floor = self._floor
+        scheduler = self._scheduler
         with self._closed_by_errors():
-            bounded = tokens is not None or floor.segment.tokens is not None
-            writing = sorted(floor.speaking.values(), key=_key) if bounded else []
-            for part in writing:
-                floor.silence(part)
-            floor.segment = Segment(tokens, calls)
-            for live in floor.live.values():
+            bounded = tokens is not None or scheduler.segment.tokens is not None
+            writing = sorted(scheduler.sampling.values(), key=_key) if bounded else []
+            for plan in writing:
+                scheduler.take_out(plan)
+            scheduler.segment = Segment(tokens, calls)
+            for live in scheduler.live.values():
                 live.added = live.called = 0
-            held = sorted(floor.held.values(), key=_key)
-            floor.held.clear()
-            for part in [*held, *writing]:
-                floor.dispatch(part)
+            held = sorted(scheduler.held.values(), key=_key)
+            scheduler.held.clear()
+            for plan in [*held, *writing]:
+                scheduler.dispatch(plan)
 
     def close(self) -> None:
         """Close every plan, the executor and the stream. Nothing is left; called twice, it does nothing."""
-        parts = self._floor.clear()
+        plans = self._scheduler.clear()
         self._answered.clear()
         with ExitStack() as stack:  # all of it, even when some of it fails: the last first
-            for part in parts:
-                stack.callback(part.plan.close)
-            stack.callback(self._floor.stream.close)
-            stack.callback(self._floor.hands.close)
+            for plan in plans:
+                stack.callback(plan.generator.close)
+            stack.callback(self._scheduler.stream.close)
+            stack.callback(self._scheduler.executor.close)
 
     @contextmanager
     def _closed_by_errors(self) -> Iterator[None]:
@@ -209,60 +209,61 @@ class Driver:
             raise
 
     def _new_stream(self) -> Stream:
-        return self._engine.stream() if isinstance(self._engine, Streams) else Batches(self._engine)
+        return self._engine.stream() if isinstance(self._engine, Streams) else BatchStream(self._engine)
 
-    def _empty(self) -> None:
+    def _forget_prefixes(self) -> None:
         """In lockstep keep nothing beyond the last attempt: what is sampled next has the bits of a new driver, such as
         that of a run resumed here."""
-        if self._lockstep and not self._floor.live:
-            self._floor.stream.close()
-            self._floor.stream = self._new_stream()
+        if self._lockstep and not self._scheduler.live:
+            self._scheduler.stream.close()
+            self._scheduler.stream = self._new_stream()
 
     def _round(self) -> None:
-        floor = self._floor
-        new, floor.new = floor.new, []
-        for part in new:
-            floor.go(part)
+        scheduler = self._scheduler
+        new, scheduler.new = scheduler.new, []
+        for plan in new:
+            scheduler.resume(plan)
         if self._lockstep:
-            self._step()
+            self._lockstep_round()
             return
-        heard = floor.hands.ready(0.0) if floor.acting else []
-        if not heard and floor.acting and not floor.speaking:
-            heard = floor.hands.ready(None)
-        for ticket, answer in heard:
-            floor.hear(ticket, answer)
-        if floor.speaking:
-            for ticket, completion in floor.stream.poll(PAUSE if floor.acting else LONG):
-                floor.say(ticket, completion)
+        answers = scheduler.executor.ready(0.0) if scheduler.executing else []
+        if not answers and scheduler.executing and not scheduler.sampling:
+            answers = scheduler.executor.ready(None)
+        for ticket, answer in answers:
+            scheduler.executed(ticket, answer)
+        if scheduler.sampling:
+            for ticket, completion in scheduler.stream.poll(PAUSE if scheduler.executing else LONG):
+                scheduler.sampled(ticket, completion)
 
-    def _step(self) -> None:
-        """One round in lockstep: Work until there is none, one batch, and who waited for a reply before it."""
-        floor = self._floor
-        self._settle()
-        acting = set(floor.acting)
-        queued, floor.queued = sorted(floor.queued, key=_key), []
-        for part in queued:
-            floor.submit(part)
-        said: list[tuple[int, Completion]] = []
-        while len(floor.stream):
-            said += floor.stream.poll(LONG)
-        for ticket, completion in sorted(said, key=itemgetter(0)):
-            floor.say(ticket, completion)
-        self._collect(acting)
+    def _lockstep_round(self) -> None:
+        """Work until there is none, one batch of turns, then the replies that were due before it."""
+        scheduler = self._scheduler
+        self._finish_work()
+        executing = set(scheduler.executing)
+        queued, scheduler.queued = sorted(scheduler.queued, key=_key), []
+        for plan in queued:
+            scheduler.submit(plan)
+        completions: list[tuple[int, Completion]] = []
+        while len(scheduler.stream):
+            completions += scheduler.stream.poll(LONG)
+        for ticket, completion in sorted(completions, key=itemgetter(0)):
+            scheduler.sampled(ticket, completion)
+        self._resume_in_order(executing)
 
-    def _settle(self) -> None:
-        acting = self._floor.acting
-        while working := {ticket for ticket, part in acting.items() if isinstance(part.request, Work)}:
-            self._collect(working)
+    def _finish_work(self) -> None:
+        """Carry out Work, in lockstep, until no plan waits for any."""
+        executing = self._scheduler.executing
+        while working := {ticket for ticket, plan in executing.items() if isinstance(plan.request, Work)}:
+            self._resume_in_order(working)
 
-    def _collect(self, tickets: set[int]) -> None:
+    def _resume_in_order(self, tickets: set[int]) -> None:
         """Wait for these answers and hand them over in the order of the plans."""
-        floor = self._floor
+        scheduler = self._scheduler
         while not tickets <= self._answered.keys():
-            self._answered.update(floor.hands.ready(None))
-        for ticket in sorted(tickets, key=lambda ticket: floor.acting[ticket].key):
-            floor.hear(ticket, self._answered.pop(ticket))
+            self._answered.update(scheduler.executor.ready(None))
+        for ticket in sorted(tickets, key=lambda ticket: scheduler.executing[ticket].key):
+            scheduler.executed(ticket, self._answered.pop(ticket))
 
 
-def _key(part: Strand) -> tuple[int, ...]:
-    return part.key
+def _key(plan: LivePlan) -> tuple[int, ...]:
+    return plan.key

@@ -1,4 +1,4 @@
-"""Who carries out what rollouts wait for besides tokens: the interface between the driver and threads."""
+"""Carries out what rollouts wait for besides tokens: the interface between the driver and its workers."""
 
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
@@ -16,7 +16,7 @@ class Answer(NamedTuple):
 
 @runtime_checkable
 class Executor(Protocol):
-    """Who carries out Act and Work. All methods are called by one thread."""
+    """Carries out Act and Work. All methods are called by one thread."""
 
     def submit(self, ticket: int, request: Act | Work) -> None:
         """Begin it, or let it wait its turn."""
@@ -28,7 +28,7 @@ class Executor(Protocol):
         ...
 
     def forget(self, ticket: int) -> None:
-        """Nobody waits for it any more: cancel it, or drop the answer."""
+        """It is not waited for any more: cancel it, or drop the answer."""
         ...
 
     def __len__(self) -> int:

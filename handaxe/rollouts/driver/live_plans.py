@@ -8,7 +8,7 @@ from handaxe.exchange import Act, Attempt, Completion, Partial, Sample, Spawn, W
 from handaxe.records import Trajectory
 from handaxe.slots import RolloutPlan
 
-__all__ = ["Live", "Segment", "Strand"]
+__all__ = ["LiveAttempt", "LivePlan", "Segment"]
 
 
 class Segment:
@@ -20,14 +20,14 @@ class Segment:
         self.tokens, self.calls = tokens, calls
 
 
-class Live:
+class LiveAttempt:
     """An attempt that is not over. `tokens` were sampled so far; `added` and `called` since the segment began."""
 
-    __slots__ = ("added", "attempt", "called", "order", "parts", "stopping", "tokens")
+    __slots__ = ("added", "attempt", "called", "order", "plans", "stopping", "tokens")
 
     def __init__(self, attempt: Attempt, order: int):
         self.attempt, self.order = attempt, order
-        self.parts: dict[tuple[int, ...], Strand] = {}
+        self.plans: dict[tuple[int, ...], LivePlan] = {}
         self.tokens = self.added = self.called = 0
         self.stopping = False
 
@@ -47,13 +47,15 @@ class Live:
         self.added += tokens
 
 
-class Strand:
-    """A plan of an attempt: the attempt's own, or one that was spawned. `key` orders the strands of all attempts.
+class LivePlan:
+    """A plan of an attempt: the attempt's own, or one that was spawned. `key` orders the plans of all attempts.
 
-    request  what it waits for; None before it is begun
-    ticket   of that request, in the stream or with the executor
-    begun    what is sampled of the turn that it waits for, in earlier segments
-    told     it was told that it is stopped
+    request      what it waits for; None before it is begun
+    ticket       of that request, in the stream or with the executor
+    begun        what is sampled of the turn that it waits for, in earlier segments
+    allowed      tokens that this turn may have by the end of the segment
+    answers      what the plans that it spawned returned; `unanswered` of them have not
+    stop_raised  Stopped was raised in it
     """
 
     __slots__ = (
@@ -61,30 +63,30 @@ class Strand:
         "answers",
         "begun",
         "cost",
+        "generator",
         "key",
         "live",
-        "missing",
         "parent",
-        "plan",
         "request",
         "seconds",
+        "stop_raised",
         "ticket",
-        "told",
+        "unanswered",
     )
 
-    def __init__(self, live: Live, plan: RolloutPlan, key: tuple[int, ...], parent: Strand | None = None):
-        self.live, self.plan, self.key, self.parent = live, plan, key, parent
+    def __init__(self, live: LiveAttempt, generator: RolloutPlan, key: tuple[int, ...], parent: LivePlan | None = None):
+        self.live, self.generator, self.key, self.parent = live, generator, key, parent
         self.request: Sample | Act | Work | Spawn | None = None
         self.ticket = -1
         self.begun: Partial | None = None
         self.allowed = 0
         self.seconds = self.cost = 0.0
         self.answers: list[list[Trajectory]] = []
-        self.missing = 0
-        self.told = False
-        live.parts[key] = self
+        self.unanswered = 0
+        self.stop_raised = False
+        live.plans[key] = self
 
-    def wanted(self, request: Sample, segment: Segment) -> Sample:
+    def next_request(self, request: Sample, segment: Segment) -> Sample:
         """What the stream is asked for: the request, cut to what the segment leaves, from where it was begun."""
         most = self.allowed = request.sampling.max_tokens
         if segment.tokens is not None:
@@ -104,7 +106,7 @@ class Strand:
         if partial.ids:
             self.begun = partial
 
-    def spoken(self, completion: Completion, request: Sample) -> Completion | None:
+    def completed(self, completion: Completion, request: Sample) -> Completion | None:
         """The whole turn, or None when it ended for the segment alone, and is kept as begun."""
         self.live.count(len(completion.ids) - self.written())
         if self.seconds or self.cost:

@@ -1,5 +1,7 @@
-"""Makes a reply that a plan can rely on of whatever an environment did."""
+"""Makes a reply that a plan can rely on of whatever an environment did: an answer, an exception, or none in time."""
 
+import json
+from collections.abc import Mapping
 from typing import Any, get_args
 
 from handaxe.exchange import EnvReply
@@ -18,12 +20,17 @@ _STATUSES = frozenset(get_args(Status_))
 def reply_of(answer: Answer) -> EnvReply:
     """The environment's reply, or an infra_error for an exception and for what is not a reply.
 
-    Not a reply is: another type, or one within it; a text that UTF-8 cannot say, or of more than MOST characters.
+    A step that was not over in time arrives as an InfrastructureError of the executor. Not a reply is: another type,
+    or one within it; a text that UTF-8 cannot say, or of more than MOST characters; facts that are not JSON. The facts
+    are copied, so that they stay what they were when the environment goes on.
     """
     if answer.error is not None:
         return _died(f"{type(answer.error).__name__}: {_words(answer.error)}")
-    wrong = _wrong(answer.value)
-    return _died(f"the environment's reply cannot be used: {wrong}") if wrong else answer.value
+    reply, wrong = answer.value, _wrong(answer.value)
+    if not wrong and reply.facts:
+        facts, wrong = _copied(reply.facts)
+        reply = reply._replace(facts=facts)
+    return _died(f"the environment's reply cannot be used: {wrong}") if wrong else reply
 
 
 def _wrong(reply: Any) -> str:
@@ -38,12 +45,23 @@ def _wrong(reply: Any) -> str:
             return f"a message {wrong}"
     for item in reply.replies:
         if not isinstance(item, ToolReply) or item.status not in _STATUSES:
-            return f"a tool reply is a {type(item).__name__} that is none"
+            return f"a tool reply is a {type(item).__name__}, or has an invalid status"
         if wrong := _wrong_text(item.content) or _wrong_text(item.name) or _wrong_text(item.call_id):
             return f"a tool reply {wrong}"
     if reply.ending is not None and not isinstance(reply.ending, Ending):
         return f"its ending is a {type(reply.ending).__name__}"
+    if not isinstance(reply.facts, Mapping):
+        return f"its facts are a {type(reply.facts).__name__}, not a mapping"
     return ""
+
+
+def _copied(facts: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
+    """The facts as JSON has them, and what is wrong with them."""
+    try:
+        text = json.dumps(dict(facts))
+    except Exception as error:
+        return {}, f"its facts are not JSON: {_words(error)}"
+    return (json.loads(text), "") if len(text) <= MOST else ({}, f"its facts have {len(text)} characters")
 
 
 def _wrong_text(text: Any) -> str:

@@ -7,7 +7,7 @@ from handaxe.exchange import Act, Completion, EnvReply, Sample, Spawn, Stopped, 
 from handaxe.records import Trajectory
 from handaxe.slots import RolloutPlan
 
-__all__ = ["alone", "do_act", "do_work"]
+__all__ = ["run_plan", "do_act", "do_work"]
 
 
 def do_act(name: str, request: Act) -> EnvReply:
@@ -22,10 +22,10 @@ def do_work(name: str, request: Work) -> Any:
     return request.call()
 
 
-def alone(
+def run_plan(
     plan: RolloutPlan,
     *,
-    speak: Callable[[str, Sample], Completion],
+    sample: Callable[[str, Sample], Completion],
     act: Callable[[str, Act], EnvReply] = do_act,
     work: Callable[[str, Work], Any] = do_work,
     name: str = "",
@@ -34,7 +34,7 @@ def alone(
 
     Args:
         plan: what to play; it is closed, whatever happens.
-        speak, act, work: answer a request of the plan of that name. What they raise is raised in the plan, at the
+        sample, act, work: answer a request of the plan of that name. What they raise is raised in the plan, at the
             yield, so `raise Stopped(partial)` stops it there.
         name: of the plan; spawned ones have the names of their Spawn.
 
@@ -42,9 +42,9 @@ def alone(
         What the plan returned. A plan is stopped, too, when a trajectory that it spawned was.
 
     Example:
-        alone(linear()(attempt), speak=lambda name, request: engine.sample([request])[0])
+        run_plan(linear()(attempt), sample=lambda name, request: engine.sample([request])[0])
 
-    Idea: a generator needs nobody but a loop that answers it.
+    Idea: a generator needs only a loop that answers it.
     """
     answer: Any = None
     error: Exception | None = None
@@ -54,14 +54,14 @@ def alone(
             answer, error = None, None
             if isinstance(request, Spawn):
                 pairs = zip(request.plans, request.ids, strict=True)
-                found = [alone(one, speak=speak, act=act, work=work, name=id) for one, id in pairs]
+                found = [run_plan(one, sample=sample, act=act, work=work, name=id) for one, id in pairs]
                 if any(t.ending.reason == "stopped" for returned in found for t in returned):
                     error = Stopped(spawned=found)
                 answer = found
                 continue
             try:
                 if isinstance(request, Sample):
-                    answer = speak(name, request)
+                    answer = sample(name, request)
                 else:
                     answer = act(name, request) if isinstance(request, Act) else work(name, request)
             except Exception as raised:

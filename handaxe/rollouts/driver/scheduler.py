@@ -4,195 +4,201 @@ from handaxe.errors import InfrastructureError
 from handaxe.exchange import Act, Completion, EnvReply, Partial, Sample, Spawn, Stopped, Work
 from handaxe.records import Trajectory
 from handaxe.rollouts.driver.executor import Answer, Executor
-from handaxe.rollouts.driver.live_plans import Live, Segment, Strand
+from handaxe.rollouts.driver.live_plans import LiveAttempt, LivePlan, Segment
 from handaxe.rollouts.driver.replies import reply_of
 from handaxe.slots import Stream
 
-__all__ = ["Floor"]
+__all__ = ["Scheduler"]
 
 NOTHING = Partial([], [], [], [])
 
 
-class Floor:
+class Scheduler:
     """The tables of a driver, one for each thing that a plan may wait for, and how it moves from one to the next.
 
+        new        not begun                          sampling   its Sample is in the stream, by the stream's ticket
+        queued     a Sample, not submitted yet        executing  its Act or Work is with the executor, by ticket
+        held       the segment is used up, by key     finished   what attempts returned that are over, by order
+
+    A plan whose request is a Spawn stands in none of them.
+
     Args:
-        stream: for those who speak.
-        hands: for those who act.
-        queue: who speaks waits in `queued` until the driver submits it.
+        stream: carries out Sample.
+        executor: carries out Act and Work.
+        queue: a Sample waits in `queued` until the driver submits it.
     """
 
-    def __init__(self, stream: Stream, hands: Executor, *, queue: bool):
-        self.stream, self.hands, self._queue = stream, hands, queue
-        self.live: dict[str, Live] = {}
-        self.new: list[Strand] = []
-        self.queued: list[Strand] = []
-        self.speaking: dict[int, Strand] = {}
-        self.acting: dict[int, Strand] = {}
-        self.held: dict[tuple[int, ...], Strand] = {}
-        self.over: dict[int, tuple[Live, list[Trajectory]]] = {}
+    def __init__(self, stream: Stream, executor: Executor, *, queue: bool):
+        self.stream, self.executor, self._queue = stream, executor, queue
+        self.live: dict[str, LiveAttempt] = {}
+        self.new: list[LivePlan] = []
+        self.queued: list[LivePlan] = []
+        self.sampling: dict[int, LivePlan] = {}
+        self.executing: dict[int, LivePlan] = {}
+        self.held: dict[tuple[int, ...], LivePlan] = {}
+        self.finished: dict[int, tuple[LiveAttempt, list[Trajectory]]] = {}
         self.segment = Segment()
         self._tickets = 0
 
     @property
-    def moving(self) -> bool:
-        """Whether anybody is on the way to an answer."""
-        return bool(self.speaking or self.acting or self.queued or self.new)
+    def busy(self) -> bool:
+        """Whether any plan will have an answer without a new segment."""
+        return bool(self.sampling or self.executing or self.queued or self.new)
 
-    def stuck(self, live: Live) -> bool:
+    def is_held(self, live: LiveAttempt) -> bool:
         """Whether all of an attempt is held."""
-        return all(key in self.held or isinstance(part.request, Spawn) for key, part in live.parts.items())
+        return all(key in self.held or isinstance(plan.request, Spawn) for key, plan in live.plans.items())
 
-    def clear(self) -> list[Strand]:
-        """Forget everything; the parts there were, who spawned before who was."""
-        parts = [part for live in self.live.values() for part in live.parts.values()]
-        for table in (self.live, self.new, self.queued, self.speaking, self.acting, self.held, self.over):
+    def clear(self) -> list[LivePlan]:
+        """Forget everything; the plans there were, each before those that it spawned."""
+        plans = [plan for live in self.live.values() for plan in live.plans.values()]
+        for table in (self.live, self.new, self.queued, self.sampling, self.executing, self.held, self.finished):
             table.clear()  # type: ignore[attr-defined]
-        return parts
+        return plans
 
-    def go(
-        self, part: Strand, answer: Completion | EnvReply | object = None, error: BaseException | None = None
+    def resume(
+        self, plan: LivePlan, answer: Completion | EnvReply | object = None, error: BaseException | None = None
     ) -> None:
-        """Hand a plan its answer, and do what it wants next."""
-        live, plan = part.live, part.plan
+        """Send a plan its answer, or raise its error there, and dispatch what it yields next."""
+        live, generator = plan.live, plan.generator
         while True:
-            fresh = part.request is None
+            fresh = plan.request is None
             try:
-                request = plan.send(answer) if error is None else plan.throw(error)
+                request = generator.send(answer) if error is None else generator.throw(error)
             except StopIteration as over:
-                self._end(part, over.value)
+                self._finish(plan, over.value)
                 return
             except Stopped:
-                if not part.told:
+                if not plan.stop_raised:
                     raise
-                self._end(part, [])
+                self._finish(plan, [])
                 return
-            part.request, part.begun = request, None
+            plan.request, plan.begun = request, None
             if isinstance(request, Sample):
-                part.begun = request.begun
+                plan.begun = request.begun
             if not live.stopping or (isinstance(request, Work) and not fresh):
-                self.dispatch(part)
+                self.dispatch(plan)
                 return
-            if part.told:
+            if plan.stop_raised:
                 raise RuntimeError(f"attempt {live.attempt.id} was stopped and yields {request!r}; it may yield Work")
-            part.told, error = True, _stopped(part)
+            plan.stop_raised, error = True, _stopped(plan)
 
-    def dispatch(self, part: Strand) -> None:
-        """Have a plan's request carried out, or hold it."""
-        request = part.request
+    def dispatch(self, plan: LivePlan) -> None:
+        """Have a plan's request carried out, or hold the plan."""
+        request = plan.request
         if isinstance(request, Sample):
-            if part.live.used_up(self.segment):
-                self.held[part.key] = part
+            if plan.live.used_up(self.segment):
+                self.held[plan.key] = plan
             elif self._queue:
-                self.queued.append(part)
+                self.queued.append(plan)
             else:
-                self.submit(part)
+                self.submit(plan)
         elif isinstance(request, Act):
             calls = len(request.turn.calls)
-            if calls and part.live.would_exceed(calls, self.segment):
-                self.held[part.key] = part
+            if calls and plan.live.would_exceed(calls, self.segment):
+                self.held[plan.key] = plan
             else:
-                part.live.called += calls
-                self._hand(part, request)
+                plan.live.called += calls
+                self._execute(plan, request)
         elif isinstance(request, Work):
-            self._hand(part, request)
+            self._execute(plan, request)
         elif isinstance(request, Spawn):
-            self._spawn(part, request)
+            self._spawn(plan, request)
         else:
-            raise TypeError(f"attempt {part.live.attempt.id} yields a {type(request).__name__}, which is no request")
+            raise TypeError(f"attempt {plan.live.attempt.id} yields a {type(request).__name__}, which is no request")
 
-    def submit(self, part: Strand) -> None:
-        """Put one who speaks into the stream."""
-        request = part.request
+    def submit(self, plan: LivePlan) -> None:
+        """Put a plan's Sample into the stream."""
+        request = plan.request
         assert isinstance(request, Sample)
-        part.ticket = self.stream.submit(part.wanted(request, self.segment))
-        self.speaking[part.ticket] = part
+        plan.ticket = self.stream.submit(plan.next_request(request, self.segment))
+        self.sampling[plan.ticket] = plan
 
-    def say(self, ticket: int, completion: Completion | InfrastructureError) -> None:
-        """Hand over what was sampled, unless the segment cut it; or why a server far away could not."""
-        part = self.speaking.pop(ticket)
+    def sampled(self, ticket: int, completion: Completion | InfrastructureError) -> None:
+        """Resume a plan with what was sampled, or with a server's failure; a turn cut by the segment goes on later."""
+        plan = self.sampling.pop(ticket)
         if isinstance(completion, InfrastructureError):
-            self.go(part, None, completion)
+            self.resume(plan, None, completion)
             return
-        request = part.request
+        request = plan.request
         assert isinstance(request, Sample)
-        whole = part.spoken(completion, request)
+        whole = plan.completed(completion, request)
         if whole is None:
-            self.dispatch(part)
+            self.dispatch(plan)
         else:
-            self.go(part, whole)
+            self.resume(plan, whole)
 
-    def hear(self, ticket: int, answer: Answer) -> None:
-        """Hand over what came of an Act or of Work."""
-        part, error = self.acting.pop(ticket), answer.error
+    def executed(self, ticket: int, answer: Answer) -> None:
+        """Resume a plan with what came of its Act or Work."""
+        plan, error = self.executing.pop(ticket), answer.error
         if isinstance(error, KeyboardInterrupt):
             raise error
-        if isinstance(part.request, Act):
-            self.go(part, reply_of(answer))
+        if isinstance(plan.request, Act):
+            self.resume(plan, reply_of(answer))
         elif error is None or isinstance(error, Exception):
-            self.go(part, answer.value, error)
+            self.resume(plan, answer.value, error)
         else:  # a SystemExit in a thread is no reason to end the run
             died = InfrastructureError(f"{type(error).__name__}: {error}")
             died.__cause__ = error
-            self.go(part, None, died)
+            self.resume(plan, None, died)
 
-    def interrupt(self, part: Strand) -> None:
-        """Tell a plan of an attempt that is stopping; one that waits for Work or other plans is told afterwards."""
-        request = part.request
-        if isinstance(request, Work | Spawn) or part.told:
+    def interrupt(self, plan: LivePlan) -> None:
+        """Raise Stopped in a plan of an attempt that is stopping; where it waits for Work or plans, after that."""
+        request = plan.request
+        if isinstance(request, Work | Spawn) or plan.stop_raised:
             return
-        if part.ticket in self.speaking and self.speaking[part.ticket] is part:
-            self.silence(part)
-        elif part.ticket in self.acting and self.acting[part.ticket] is part:
-            del self.acting[part.ticket]
-            self.hands.forget(part.ticket)
-        elif self.held.pop(part.key, None) is None:
-            (self.new if request is None else self.queued).remove(part)
+        if plan.ticket in self.sampling and self.sampling[plan.ticket] is plan:
+            self.take_out(plan)
+        elif plan.ticket in self.executing and self.executing[plan.ticket] is plan:
+            del self.executing[plan.ticket]
+            self.executor.forget(plan.ticket)
+        elif self.held.pop(plan.key, None) is None:
+            (self.new if request is None else self.queued).remove(plan)
         if request is None:
-            self.go(part)
+            self.resume(plan)
         else:
-            part.told = True
-            self.go(part, error=_stopped(part))
+            plan.stop_raised = True
+            self.resume(plan, error=_stopped(plan))
 
-    def silence(self, part: Strand) -> None:
-        """Take one who speaks out of the stream, and keep what it has said."""
-        part.interrupted(self.stream.interrupt(part.ticket))
-        del self.speaking[part.ticket]
+    def take_out(self, plan: LivePlan) -> None:
+        """Take a plan's Sample out of the stream, and keep what was sampled of it."""
+        plan.interrupted(self.stream.interrupt(plan.ticket))
+        del self.sampling[plan.ticket]
 
-    def _hand(self, part: Strand, request: Act | Work) -> None:
-        part.ticket = self._tickets
+    def _execute(self, plan: LivePlan, request: Act | Work) -> None:
+        plan.ticket = self._tickets
         self._tickets += 1
-        self.acting[part.ticket] = part
-        self.hands.submit(part.ticket, request)
+        self.executing[plan.ticket] = plan
+        self.executor.submit(plan.ticket, request)
 
-    def _spawn(self, part: Strand, request: Spawn) -> None:
-        part.answers = [[] for _ in request.plans]
-        part.missing = len(request.plans)
-        for place, plan in enumerate(request.plans):
-            self.new.append(Strand(part.live, plan, (*part.key, place), part))
-        if not part.missing:
-            self.go(part, [])
+    def _spawn(self, plan: LivePlan, request: Spawn) -> None:
+        plan.answers = [[] for _ in request.plans]
+        plan.unanswered = len(request.plans)
+        for place, generator in enumerate(request.plans):
+            self.new.append(LivePlan(plan.live, generator, (*plan.key, place), plan))
+        if not plan.unanswered:
+            self.resume(plan, [])
 
-    def _end(self, part: Strand, result: list[Trajectory]) -> None:
-        live, parent = part.live, part.parent
-        del live.parts[part.key]
+    def _finish(self, plan: LivePlan, result: list[Trajectory]) -> None:
+        live, parent = plan.live, plan.parent
+        del live.plans[plan.key]
         if parent is None:
             del self.live[live.attempt.id]
-            self.over[live.order] = (live, result)
+            self.finished[live.order] = (live, result)
             return
-        parent.answers[part.key[-1]] = result
-        parent.missing -= 1
-        if not parent.missing:
-            if live.stopping and not parent.told:
-                parent.told = True
-                self.go(parent, error=Stopped(None, parent.answers))
+        parent.answers[plan.key[-1]] = result
+        parent.unanswered -= 1
+        if not parent.unanswered:
+            if live.stopping and not parent.stop_raised:
+                parent.stop_raised = True
+                self.resume(parent, error=Stopped(None, parent.answers))
             else:
-                self.go(parent, parent.answers)
+                self.resume(parent, parent.answers)
 
 
-def _stopped(part: Strand) -> Stopped:
-    if isinstance(part.request, Sample):
-        return Stopped(part.begun or NOTHING)
-    if isinstance(part.request, Spawn):
-        return Stopped(None, [[] for _ in part.request.plans])
+def _stopped(plan: LivePlan) -> Stopped:
+    if isinstance(plan.request, Sample):
+        return Stopped(plan.begun or NOTHING)
+    if isinstance(plan.request, Spawn):
+        return Stopped(None, [[] for _ in plan.request.plans])
     return Stopped()

@@ -1,4 +1,4 @@
-"""Carries out what rollouts wait for besides tokens: answers of environments, and work that may block."""
+"""The Executor of this process: threads for what blocks, and an event loop for environments that can await."""
 
 import time
 from asyncio import Task
@@ -21,7 +21,7 @@ LOOK = 0.5
 """Seconds between two looks at what takes too long."""
 
 
-class _Errand:
+class _ThreadRequest:
     """An Act or Work for a thread."""
 
     __slots__ = ("answers", "request", "ticket")
@@ -55,7 +55,7 @@ class Workers:
 
     What blocks runs in the pool, in the order of submission; the coroutines of a loop all run at once. Nothing hangs:
     whatever takes too long is answered with an InfrastructureError, a coroutine is cancelled, a thread left behind
-    and replaced. When a coroutine blocks the loop itself, all that run on it are answered so, and go on nowhere.
+    and replaced. When a coroutine blocks the loop itself, all that run on it are answered so.
 
     Args:
         count: threads, >= 1.
@@ -80,7 +80,7 @@ class Workers:
         self._loop: LoopThread | None = None
         self._lost: list[LoopThread] = []
         self._answers: SimpleQueue[tuple[int, Answer]] = SimpleQueue()
-        self._flying: dict[int, Job | _Awaited] = {}
+        self._in_flight: dict[int, Job | _Awaited] = {}
         self._kinds: dict[type, bool] = {}
         self._looked = time.monotonic()
 
@@ -90,28 +90,28 @@ class Workers:
         return self._pool.abandoned + sum(loop.thread.is_alive() for loop in self._lost)
 
     def __len__(self) -> int:
-        return len(self._flying)
+        return len(self._in_flight)
 
     def submit(self, ticket: int, request: Act | Work) -> None:
         """Begin it, or let it wait for a thread."""
         if isinstance(request, Act) and self._asynchronous(request.env):
             self._await(ticket, request)
         else:
-            errand = _Errand(ticket, request, self._answers)
-            self._flying[ticket] = self._pool.submit(errand.work, errand.tell)
+            one = _ThreadRequest(ticket, request, self._answers)
+            self._in_flight[ticket] = self._pool.submit(one.work, one.tell)
 
     def ready(self, wait: float | None) -> list[tuple[int, Answer]]:
         """What has been answered; waits at most `wait` seconds for one, None: until there is one."""
         end = None if wait is None else time.monotonic() + wait
         out: list[tuple[int, Answer]] = []
-        while not out and self._flying:
+        while not out and self._in_flight:
             if time.monotonic() - self._looked > LOOK:
                 self._look()
             left = LOOK if end is None else min(LOOK, max(0.0, end - time.monotonic()))
             try:
                 answer = self._answers.get(timeout=left) if left else self._answers.get_nowait()
                 while True:
-                    if self._flying.pop(answer[0], None) is not None:
+                    if self._in_flight.pop(answer[0], None) is not None:
                         out.append(answer)
                     answer = self._answers.get_nowait()
             except Empty:
@@ -121,17 +121,17 @@ class Workers:
 
     def forget(self, ticket: int) -> None:
         """Cancel a coroutine, leave a thread behind, and drop the answer."""
-        flying = self._flying.pop(ticket, None)
-        if isinstance(flying, Job):
-            self._pool.give_up(flying)
-        elif flying is not None and self._loop is not None:
-            flying.forgotten = True
-            self._loop.post(flying.drop)
+        entry = self._in_flight.pop(ticket, None)
+        if isinstance(entry, Job):
+            self._pool.give_up(entry)
+        elif entry is not None and self._loop is not None:
+            entry.forgotten = True
+            self._loop.post(entry.drop)
 
     def close(self) -> None:
         """Forget everything; coroutines are cancelled and have GRACE seconds to clean up, so have threads to end."""
-        jobs = [flying for flying in self._flying.values() if isinstance(flying, Job)]
-        self._flying.clear()
+        jobs = [entry for entry in self._in_flight.values() if isinstance(entry, Job)]
+        self._in_flight.clear()
         self._pool.close()
         if self._loop is not None and not self._loop.close():
             self._lost.append(self._loop)
@@ -142,7 +142,7 @@ class Workers:
         for job in jobs:
             self._pool.give_up(job)
 
-    def _tell(self, ticket: int, value: Any, error: BaseException | None) -> None:
+    def _put(self, ticket: int, value: Any, error: BaseException | None) -> None:
         self._answers.put((ticket, Answer(value, error)))
 
     def _asynchronous(self, env: Any) -> bool:
@@ -155,7 +155,7 @@ class Workers:
         if self._loop is None:
             self._loop = LoopThread()
         loop = self._loop
-        waiting = self._flying[ticket] = _Awaited(Threads(self._pool, loop.post, longest=self.seconds))
+        waiting = self._in_flight[ticket] = _Awaited(Threads(self._pool, loop.post, longest=self.seconds))
 
         def begin() -> None:
             if not waiting.forgotten:
@@ -169,20 +169,20 @@ class Workers:
                 # `isinstance(env, AsyncEnv)` has said that there is one.
                 value = await request.env.astep(request.turn, seed=request.seed, threads=threads)  # type: ignore
             except BaseException as error:  # a SystemExit would end the loop
-                self._tell(ticket, None, error)
+                self._put(ticket, None, error)
             else:
-                self._tell(ticket, value, None)
+                self._put(ticket, value, None)
 
         return answer()
 
     def _look(self) -> None:
         """Answer for what takes too long."""
         self._looked = now = time.monotonic()
-        for ticket, flying in list(self._flying.items()):
-            since = flying.since if isinstance(flying, Job) else flying.threads.since
+        for ticket, entry in list(self._in_flight.items()):
+            since = entry.since if isinstance(entry, Job) else entry.threads.since
             if since is not None and now - since > self.seconds:
                 self._fail(ticket, f"the environment gave no answer within {self.seconds:g} seconds")
-        awaited = [ticket for ticket, flying in self._flying.items() if isinstance(flying, _Awaited)]
+        awaited = [ticket for ticket, entry in self._in_flight.items() if isinstance(entry, _Awaited)]
         if self._loop is not None and awaited and self._loop.blocked() > self.stall:
             for ticket in awaited:
                 self._fail(ticket, f"an async tool blocked the event loop for more than {self.stall:g} seconds")
@@ -191,8 +191,8 @@ class Workers:
             self._loop = None
 
     def _fail(self, ticket: int, reason: str) -> None:
-        flying = self._flying[ticket]
+        entry = self._in_flight[ticket]
         # First, for what is cancelled answers too, and only the first answer to what is in flight is handed over.
         self._answers.put((ticket, Answer(None, InfrastructureError(reason))))
         self.forget(ticket)
-        self._flying[ticket] = flying
+        self._in_flight[ticket] = entry

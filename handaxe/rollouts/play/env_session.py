@@ -9,7 +9,7 @@ from handaxe.errors import InputError
 from handaxe.records import Ending, Message, Task, ToolSchema
 from handaxe.slots import Env, EnvFactory
 
-__all__ = ["Entered", "Room", "State", "died"]
+__all__ = ["EnvSession", "Opened", "State", "infra_error"]
 
 
 class State(NamedTuple):
@@ -18,7 +18,7 @@ class State(NamedTuple):
     value: Any
 
 
-class Entered(NamedTuple):
+class Opened(NamedTuple):
     """What an environment said when it was started, and its state then, where that was asked for."""
 
     messages: tuple[Message, ...]
@@ -26,21 +26,21 @@ class Entered(NamedTuple):
     state: State | None
 
 
-class Room:
-    """Makes an environment, and closes it exactly once, whoever asks first and whether or not it is made by then.
+class EnvSession:
+    """Makes an environment, and closes it exactly once, from whichever thread and whether or not it is made by then.
 
-    `enter`, `snapshot` and `finish` may block and are meant for `Work`. `leave` is for a plan that is not going on: it
-    closes at once, or, while `enter` is still at work in some thread, has it close what it made.
+    `open`, `snapshot` and `report_and_close` may block and are meant for `Work`. `close` is for a plan that is not
+    going on: it closes at once, or, while `open` is still at work in some thread, has it close what it made.
 
     Args:
         make: the attempt's factory.
         task: for it.
         state: where to begin, when not at the start.
-        snapshots: whether `enter` takes a snapshot.
+        snapshots: whether `open` takes a snapshot.
         name: of the attempt, for messages.
 
     Example:
-        messages, tools, state = yield Work(room.enter); ...; facts = yield Work(room.finish)
+        messages, tools, state = yield Work(session.open); ...; facts = yield Work(session.report_and_close)
 
     Idea: making and closing may block or fail, so they are requests of the plan like any other.
     """
@@ -50,24 +50,24 @@ class Room:
         self._state, self._snapshots = state, snapshots
         self._lock, self._finishing = threading.Lock(), threading.Lock()
         self._env: Env | None = None
-        self._unwanted = False
+        self._closed = False
         self._facts: dict[str, Any] = {}
         self._failure: BaseException | None = None
 
     @property
     def env(self) -> Env:
-        """The environment, between `enter` and the closing."""
+        """The environment, between `open` and the closing."""
         if self._env is None:
             raise RuntimeError(f"attempt {self._name} has no environment now")
         return self._env
 
-    def enter(self) -> Entered:
+    def open(self) -> Opened:
         """Make and start the environment, and bring it to the state to begin at.
 
         Raises:
             InputError: when it cannot be forked. Whatever the environment raises is raised, and what was made closed.
         """
-        if self._unwanted:
+        if self._closed:
             raise RuntimeError(f"attempt {self._name} is over")
         env = self._make(self._task)
         try:
@@ -76,22 +76,22 @@ class Room:
                 _restore(env, self._state)
             state = _snapshot(env) if self._snapshots else None
         except BaseException:
-            self._close(env)
+            self._close_env(env)
             raise
         with self._lock:
-            unwanted = self._unwanted
-            self._env = None if unwanted else env
-        if unwanted:
-            self._close(env)
-        return Entered(tuple(messages), tuple(tools), state)
+            closed = self._closed
+            self._env = None if closed else env
+        if closed:
+            self._close_env(env)
+        return Opened(tuple(messages), tuple(tools), state)
 
     def snapshot(self) -> State:
         """The state now. Raises InputError when the environment cannot be forked."""
         return _snapshot(self.env)
 
-    def finish(self) -> Mapping[str, Any]:
+    def report_and_close(self) -> Mapping[str, Any]:
         """The environment's report; it is closed then. Called again, it gives the same report, once there is one."""
-        with self._finishing:  # who asks second waits for the report of the first
+        with self._finishing:  # a second caller waits for the report of the first
             env = self._take()
             if env is not None:
                 try:
@@ -99,31 +99,31 @@ class Room:
                 except BaseException as error:
                     self._failure = error
                 finally:
-                    self._close(env)
+                    self._close_env(env)
         if self._failure is not None:
             raise self._failure
         return self._facts
 
-    def leave(self) -> None:
+    def close(self) -> None:
         """Close without a report. Nothing happens when that is done already."""
         env = self._take()
         if env is not None:
-            self._close(env)
+            self._close_env(env)
 
     def _take(self) -> Env | None:
-        """The environment for the one who closes it, None for everybody after."""
+        """The environment for the first caller, who closes it; None for every later one."""
         with self._lock:
-            env, self._env, self._unwanted = self._env, None, True
+            env, self._env, self._closed = self._env, None, True
             return env
 
-    def _close(self, env: Env) -> None:
+    def _close_env(self, env: Env) -> None:
         try:
             env.close()
         except Exception as error:
             warnings.warn(f"attempt {self._name}: closing its environment failed: {error!r}", stacklevel=3)
 
 
-def died(error: Exception) -> Ending:
+def infra_error(error: Exception) -> Ending:
     """How an attempt ends whose environment raised this: it is not the policy's fault."""
     return Ending("infra_error", f"{type(error).__name__}: {error}")
 

@@ -47,21 +47,21 @@ def fork(play: Play, at: Branch, *, id: str, seed: int) -> Play:
         raise InputError(f"{at} is not of {play.attempt.id!r}, which is to be forked")
     if not play.rules.snapshots:
         raise InputError(f"{play.attempt.id!r} cannot be forked: play it with Rules(snapshots=True)")
-    lengths = [len(track.ids) for track in play.tracks]
+    lengths = [len(builder.ids) for builder in play.sequences]
     if not 0 <= at.sequence < len(lengths) or not 0 <= at.token <= lengths[at.sequence]:
         raise InputError(f"{at}: there is no such place; the sequences of {at.trajectory!r} have {lengths} ids")
     k, start = _turn(play, at)
-    mark, track = play.marks[k], play.tracks[at.sequence]
+    mark, shared = play.marks[k], play.sequences[at.sequence]
     token, begun, whole = max(at.token, start), None, None
     if token > start:
-        begun = track.part(start, token)
+        begun = shared.span(start, token)
         whole = play.turns[k] if token == play.turns[k].stop else None
     beginning = Beginning(
         branch=at._replace(token=token),
         messages=play.messages[: mark.messages],
         tools=play.tools,
         turns=play.turns[:k],
-        tracks=[*play.tracks[: at.sequence], track.prefix(start)],
+        sequences=[*play.sequences[: at.sequence], shared.prefix(start)],
         marks=play.marks[: k + 1],
         begun=begun,
         whole=whole,
@@ -75,9 +75,9 @@ def _turn(play: Play, at: Branch) -> tuple[int, int]:
         if turn.sequence == at.sequence and at.token <= turn.stop:
             _check_answered(turn, at)
             return k, turn.start
-    last = len(play.tracks) - 1
+    last = len(play.sequences) - 1
     if at.sequence == last and not play.over:
-        return len(play.turns), len(play.tracks[last].ids)
+        return len(play.turns), len(play.sequences[last].ids)
     raise InputError(f"{at}: nothing was sampled after it")
 
 

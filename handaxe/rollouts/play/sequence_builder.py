@@ -7,37 +7,38 @@ import numpy as np
 from handaxe.exchange import Completion, Partial, Rendered
 from handaxe.records import Author, TokenSequence
 
-__all__ = ["Track"]
+__all__ = ["SequenceBuilder"]
 
 POLICY = int(Author.POLICY)
 TRAINED = frozenset((Author.POLICY, Author.FORCED))
 
 
-class Track:
+class SequenceBuilder:
     """A sequence while it grows. Sampled ids are appended as they were sampled and never encoded again.
 
     Example:
-        track = Track(format.start(messages, tools)); track.sampled(completion, turn=0); track.rendered(reply, turn=0)
+        builder = SequenceBuilder(format.start(messages, tools))
+        builder.append_sampled(completion, turn=0); builder.append_rendered(reply, turn=0); builder.build()
     """
 
     def __init__(self, opening: Rendered):
         self.ids: list[int] = []
-        """All of it so far. It grows: who keeps it, copies it."""
+        """All of it so far. It grows: copy it to keep it."""
         self._author: list[int] = []
         self._turn: list[int] = []
         self._logp: list[float] = []
         self._behaviour_logp: list[float] = []
         self._version: list[int] = []
-        self.rendered(opening, turn=-1)
+        self.append_rendered(opening, turn=-1)
 
-    def rendered(self, part: Rendered, *, turn: int) -> None:
+    def append_rendered(self, part: Rendered, *, turn: int) -> None:
         """Append what a chat format wrote: glue and the words of users and tools."""
         if not TRAINED.isdisjoint(part.authors):
             raise ValueError("a chat format may not claim that the policy wrote its ids")
         zeros = [0.0] * len(part.ids)
         self._append(part.ids, part.authors, [turn] * len(part.ids), zeros, zeros, [-1] * len(part.ids))
 
-    def sampled(self, completion: Completion, *, turn: int) -> tuple[int, int]:
+    def append_sampled(self, completion: Completion, *, turn: int) -> tuple[int, int]:
         """Append what the policy sampled; returns its span [start, stop)."""
         start, count = len(self.ids), len(completion.ids)
         authors = [POLICY] * count
@@ -45,18 +46,18 @@ class Track:
         self._append(completion.ids, authors, turns, completion.logp, completion.behaviour_logp, completion.version)
         return start, start + count
 
-    def prefix(self, stop: int) -> "Track":
-        """A track of its own that begins with the first `stop` ids of this one."""
-        made = Track(Rendered([], []))
-        made._append(self.ids[:stop], self._author[:stop], self._turn[:stop], *self.part(0, stop)[1:])
+    def prefix(self, stop: int) -> "SequenceBuilder":
+        """A builder of its own that begins with the first `stop` ids of this one."""
+        made = SequenceBuilder(Rendered([], []))
+        made._append(self.ids[:stop], self._author[:stop], self._turn[:stop], *self.span(0, stop)[1:])
         return made
 
-    def part(self, start: int, stop: int) -> Partial:
+    def span(self, start: int, stop: int) -> Partial:
         """What is kept of the ids [start, stop) besides author and turn."""
         span = slice(start, stop)
         return Partial(self.ids[span], self._logp[span], self._behaviour_logp[span], self._version[span])
 
-    def sequence(self) -> TokenSequence:
+    def build(self) -> TokenSequence:
         """The arrays of what was appended so far."""
         return TokenSequence(
             ids=np.array(self.ids, np.int32),

@@ -56,7 +56,8 @@ def dump(record: Any) -> str:
 
 def load(kind: type[T], text: str) -> T:
     """What `dump` was given, which was of this type; fields that are not there have their defaults."""
-    return _loader(kind)(json.loads(text))
+    hint: Any = kind
+    return _loader(hint)(json.loads(text))
 
 
 def dump_json(value: Any) -> str:
@@ -72,7 +73,8 @@ def load_json(text: str) -> Any:
 def _object(record: Any) -> Any:
     if not is_dataclass(record):
         return _tag(record)
-    free = _free(type(record))
+    kind: Any = type(record)
+    free = _free(kind)
     return {name: _tag(value) if name in free else value for name, value in vars(record).items()}
 
 
@@ -91,10 +93,11 @@ def _loader(hint: Any) -> Callable[[Any], Any]:
     """What makes a value of this type of what `json.loads` gave."""
     if _is_free(hint):
         return _untag
+    make: Any = hint
     if is_dataclass(hint):
         hints = get_type_hints(hint)
         makers = {one.name: _loader(hints[one.name]) for one in fields(hint)}
-        return lambda found: hint(**{name: makers[name](value) for name, value in found.items()})
+        return lambda found: make(**{name: makers[name](value) for name, value in found.items()})
     if get_origin(hint) is UnionType:  # X | None
         (maker,) = (_loader(one) for one in get_args(hint) if one is not NoneType)
         return lambda found: None if found is None else maker(found)

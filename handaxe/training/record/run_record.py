@@ -82,6 +82,9 @@ class RunRecord:
         except sqlite3.DatabaseError as error:
             raise InputError(f"{path} is not a run record: {error}") from error
         check_format(record._db, str(record.folder))
+        if not record._db.execute("SELECT 1 FROM sqlite_master WHERE name = 'events'").fetchone():
+            record.close()
+            raise InputError(f"the run record in {folder} is empty: the run was stopped before it began")
         return record
 
     def close(self) -> None:

@@ -22,7 +22,8 @@ STOPPED = Ending("truncated", "stopped")
 
 @dataclass(frozen=True)
 class Setup:
-    """What an attempt is played with: the run's own rollout, chat format, environment and sampling, and its context in tokens.
+    """What an attempt is played with: the run's own rollout, chat format, environment and sampling, and its context
+    in tokens.
 
     `tools` True lets the environment answer, False takes its answers from the record; it is made, started and closed
     either way.

@@ -1,7 +1,7 @@
 from handaxe.exchange import Partial, Sample
 from handaxe.models.compact import END, Compact
 from handaxe.records import Sampling
-from handaxe.rollouts.driver.batch_stream import Batches
+from handaxe.rollouts.driver.batch_stream import BatchStream
 from handaxe.testing.scripted import ScriptedEngine
 
 
@@ -17,7 +17,7 @@ def request(begun=None, most=64):
 
 def test_all_that_wait_are_one_batch_and_what_is_taken_out_is_not_sampled():
     engine = Counting(Compact(), ["ab"])
-    stream = Batches(engine)
+    stream = BatchStream(engine)
     assert stream.poll() == [] and len(stream) == 0
     begun = Partial([*b"a"], [0.0], [0.0], [3])
     assert [stream.submit(request()) for _ in range(3)] == [0, 1, 2]

@@ -2,11 +2,11 @@ import pytest
 
 from handaxe.exchange import Attempt, Completion, Partial, Sample
 from handaxe.records import Sampling, Task
-from handaxe.rollouts.driver.live_plans import Live, Segment, Strand
+from handaxe.rollouts.driver.live_plans import LiveAttempt, LivePlan, Segment
 
 
 def live():
-    return Live(Attempt(Task("t", ()), None, None, Sampling(), "t", 0, 0, 100), 0)
+    return LiveAttempt(Attempt(Task("t", ()), None, None, Sampling(), "t", 0, 0, 100), 0)
 
 
 def partial(count):
@@ -23,26 +23,26 @@ def asked(most=20):
 
 def test_a_request_is_cut_to_what_the_segment_leaves():
     one = live()
-    part, request = Strand(one, None, (0,)), asked()
-    assert part.wanted(request, Segment()) is request and part.allowed == 20
-    assert part.wanted(request, Segment(tokens=20)) is request
+    part, request = LivePlan(one, None, (0,)), asked()
+    assert part.next_request(request, Segment()) is request and part.allowed == 20
+    assert part.next_request(request, Segment(tokens=20)) is request
     one.count(4)
-    cut = part.wanted(request, Segment(tokens=10))
+    cut = part.next_request(request, Segment(tokens=10))
     assert cut.sampling.max_tokens == 6 and cut.begun is None
-    assert part.spoken(said(6), request) is None and part.begun == partial(6) and one.added == 10
+    assert part.completed(said(6), request) is None and part.begun == partial(6) and one.added == 10
     one.added = 0
-    cut = part.wanted(request, Segment(tokens=10))
+    cut = part.next_request(request, Segment(tokens=10))
     assert cut.sampling.max_tokens == 16 and cut.begun == partial(6)
-    whole = part.spoken(said(9, "stop"), request)
+    whole = part.completed(said(9, "stop"), request)
     assert (len(whole.ids), whole.seconds, whole.cost) == (9, 2.0, 1.0)
     assert (one.tokens, one.added, part.begun) == (13, 3, None)
 
 
 def test_a_turn_that_is_as_long_as_the_rollout_asked_for_is_over():
     one = live()
-    part = Strand(one, None, (0,))
-    part.wanted(asked(5), Segment(tokens=5))
-    assert part.spoken(said(5), asked(5)) == said(5)
+    part = LivePlan(one, None, (0,))
+    part.next_request(asked(5), Segment(tokens=5))
+    assert part.completed(said(5), asked(5)) == said(5)
     assert one.used_up(Segment(tokens=5)) and not one.used_up(Segment(tokens=6)) and not one.used_up(Segment())
 
 
@@ -58,7 +58,7 @@ def test_calls_that_must_wait(called, calls, limit, waits):
 
 def test_an_interruption_counts_what_is_new():
     one = live()
-    part = Strand(one, None, (0,))
+    part = LivePlan(one, None, (0,))
     part.interrupted(partial(3))
     part.interrupted(partial(7))
     assert (one.tokens, part.written()) == (7, 7)

@@ -27,14 +27,24 @@ def test_a_reply_is_handed_on_as_it_is():
         (EnvReply((Message("tool", "", name=b""),)), "a message holds a bytes"),
         (EnvReply((Message("tool", "x" * (MOST + 1)),)), f"a message has {MOST + 1} characters"),
         (EnvReply((), (7,)), "a tool reply is a int"),
-        (EnvReply((), (ToolReply("c", "t", "", "fine"),)), "a tool reply is a ToolReply that is none"),
+        (EnvReply((), (ToolReply("c", "t", "", "fine"),)), "a tool reply is a ToolReply, or has an invalid status"),
         (EnvReply((), (ToolReply("c", "t", None),)), "a tool reply holds a NoneType"),
         (EnvReply((), (), True, "completed"), "its ending is a str"),
+        (EnvReply(facts=[1]), "its facts are a list, not a mapping"),
+        (EnvReply(facts={"state": {1, 2}}), "its facts are not JSON: Object of type set"),
+        (EnvReply(facts={"text": "x" * MOST}), f"its facts have {MOST + 12} characters"),
     ],
 )
 def test_what_is_no_reply_is_infrastructure(value, why):
     reply = reply_of(Answer(value))
     assert reply.done and reply.ending.kind == "infra_error" and reply.messages == () and why in reply.ending.reason
+
+
+def test_facts_stay_what_they_were_when_the_environment_goes_on():
+    state = {"cells": [0, 0]}
+    reply = reply_of(Answer(EnvReply(facts={"state": state})))
+    state["cells"][0] = 1
+    assert reply.facts == {"state": {"cells": [0, 0]}}
 
 
 def test_what_an_exception_says_is_fit_for_the_record():

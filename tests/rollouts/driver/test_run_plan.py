@@ -3,7 +3,7 @@ import pytest
 from handaxe.errors import InputError
 from handaxe.exchange import Act, Sample, Spawn, Stopped, Work
 from handaxe.records import Ending
-from handaxe.rollouts.driver.run_plan import alone
+from handaxe.rollouts.driver.run_plan import run_plan
 from handaxe.rollouts.linear import linear
 
 
@@ -26,7 +26,7 @@ def test_requests_are_answered_in_order_under_the_plans_name(dice):
         yield Work(lambda: word)
         return [Said(word)]
 
-    assert alone(named(), speak=dice.roll, work=work, name="x") == ["a", "b"]
+    assert run_plan(named(), sample=dice.roll, work=work, name="x") == ["a", "b"]
     assert seen == ["x", "x/a", "x/b"]
 
 
@@ -36,7 +36,7 @@ def test_what_an_answer_raises_is_raised_at_the_yield(dice):
             yield Work({}.popitem)
         return ["went on"]
 
-    assert alone(plan(), speak=dice.roll) == ["went on"]
+    assert run_plan(plan(), sample=dice.roll) == ["went on"]
 
 
 def test_an_error_that_nobody_handles_closes_the_plan(dice):
@@ -46,7 +46,7 @@ def test_an_error_that_nobody_handles_closes_the_plan(dice):
         raise InputError("cannot be sampled")
 
     with pytest.raises(InputError, match="cannot be sampled"):
-        alone(linear()(dice.attempt()), speak=speak)
+        run_plan(linear()(dice.attempt()), sample=speak)
     assert [env.closed for env in dice.Counter.made] == [1]
 
 
@@ -62,15 +62,15 @@ def test_a_plan_is_stopped_when_one_that_it_spawned_was(dice):
             raise Stopped
         return dice.roll(name, request)
 
-    first, second = alone(plan(), speak=speak)
+    first, second = run_plan(plan(), sample=speak)
     assert first.ending.reason != "stopped" and second.ending == Ending("truncated", "stopped")
 
 
 def test_a_linear_plan_asks_for_three_kinds_of_things(dice):
     seen = []
-    (found,) = alone(
+    (found,) = run_plan(
         linear()(dice.attempt()),
-        speak=lambda name, request: seen.append(request) or dice.roll(name, request),
+        sample=lambda name, request: seen.append(request) or dice.roll(name, request),
         act=lambda name, request: seen.append(request) or request.env.step(request.turn, seed=request.seed),
         work=lambda name, request: seen.append(request) or request.call(),
     )

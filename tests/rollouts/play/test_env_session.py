@@ -4,7 +4,7 @@ import pytest
 
 from handaxe.errors import InputError
 from handaxe.records import Message, Task
-from handaxe.rollouts.play.env_session import Room, State
+from handaxe.rollouts.play.env_session import EnvSession, State
 
 TASK = Task("t", (Message("user", "go"),))
 
@@ -40,22 +40,22 @@ class Chamber:
         self._do("close")
 
 
-def room(made, fails="", **options):
+def session(made, fails="", **options):
     def make(task):
         made.append(Chamber.__new__(Chamber))
         made[-1].__init__(task, fails)
         return made[-1]
 
-    return Room(make, TASK, name="t/0", **options)
+    return EnvSession(make, TASK, name="t/0", **options)
 
 
 def test_from_making_to_closing():
     made = []
-    one = room(made)
-    assert one.enter() == (TASK.messages, (), None)
+    one = session(made)
+    assert one.open() == (TASK.messages, (), None)
     assert one.snapshot() == State(7) and one.env is made[0]
-    assert one.finish() == {"n": 4} == one.finish()
-    one.leave()
+    assert one.report_and_close() == {"n": 4} == one.report_and_close()
+    one.close()
     assert made[0].log == ["make", "start", "snapshot", "report", "close"]
     with pytest.raises(RuntimeError, match="has no environment now"):
         one.env  # noqa: B018
@@ -63,36 +63,36 @@ def test_from_making_to_closing():
 
 def test_it_begins_where_it_is_told():
     made = []
-    assert room(made, state=State(3), snapshots=True).enter().state == State(7)
+    assert session(made, state=State(3), snapshots=True).open().state == State(7)
     assert made[0].log == ["make", "start", "restore 3", "snapshot"]
 
 
 @pytest.mark.parametrize("fails", ["make", "start", "restore 3", "snapshot"])
 def test_what_was_made_is_closed_when_it_cannot_be_entered(fails):
     made = []
-    one = room(made, fails, state=State(3), snapshots=True)
+    one = session(made, fails, state=State(3), snapshots=True)
     with pytest.raises(OSError, match=f"no {fails}"):
-        one.enter()
+        one.open()
     assert made[0].log.count("close") == (fails != "make")
-    one.leave()
+    one.close()
     assert made[0].log.count("close") == (fails != "make")
 
 
 def test_a_report_that_fails_closes_and_fails_again():
     made = []
-    one = room(made, "report")
-    one.enter()
+    one = session(made, "report")
+    one.open()
     for _ in range(2):
         with pytest.raises(OSError, match="no report"):
-            one.finish()
+            one.report_and_close()
     assert made[0].log == ["make", "start", "report", "close"]
 
 
 def test_a_closing_that_fails_is_a_warning():
-    one = room([], "close")
-    one.enter()
+    one = session([], "close")
+    one.open()
     with pytest.warns(UserWarning, match="attempt t/0: closing its environment failed"):
-        assert one.finish() == {"n": 3}
+        assert one.report_and_close() == {"n": 3}
 
 
 def test_who_leaves_while_it_is_being_made_has_it_closed_when_it_is():
@@ -108,11 +108,11 @@ def test_who_leaves_while_it_is_being_made_has_it_closed_when_it_is():
         made.append(Slow(task))
         return made[-1]
 
-    one = Room(make, TASK, name="t/0")
-    thread = threading.Thread(target=one.enter)
+    one = EnvSession(make, TASK, name="t/0")
+    thread = threading.Thread(target=one.open)
     thread.start()
     assert begun.wait(20)
-    one.leave()
+    one.close()
     assert made[0].log == ["make"], "leaving does not wait"
     go.set()
     thread.join(20)
@@ -121,10 +121,10 @@ def test_who_leaves_while_it_is_being_made_has_it_closed_when_it_is():
 
 def test_who_left_before_makes_nothing():
     made = []
-    one = room(made)
-    one.leave()
+    one = session(made)
+    one.close()
     with pytest.raises(RuntimeError, match="is over"):
-        one.enter()
+        one.open()
     assert made == []
 
 
@@ -137,9 +137,9 @@ def test_the_second_who_finishes_waits_for_the_report_of_the_first():
             assert go.wait(20)
             return {"slow": True}
 
-    one = Room(Slow, TASK, name="t/0")
-    one.enter()
-    threads = [threading.Thread(target=lambda: found.append(one.finish())) for _ in range(2)]
+    one = EnvSession(Slow, TASK, name="t/0")
+    one.open()
+    threads = [threading.Thread(target=lambda: found.append(one.report_and_close())) for _ in range(2)]
     threads[0].start()
     assert begun.wait(20)
     threads[1].start()
@@ -156,4 +156,4 @@ def test_an_environment_that_cannot_be_forked(error):
             raise error
 
     with pytest.raises(InputError, match=r"Bare cannot be forked \(\w+: no\w* \w+\): give it snapshot\(\)"):
-        Room(Bare, TASK, name="t/0", snapshots=True).enter()
+        EnvSession(Bare, TASK, name="t/0", snapshots=True).open()

@@ -8,7 +8,7 @@ from handaxe.errors import InputError
 from handaxe.exchange import Sample, Stopped, Work
 from handaxe.records import Branch, Ending
 from handaxe.rollouts.budget import Budget
-from handaxe.rollouts.driver.run_plan import alone
+from handaxe.rollouts.driver.run_plan import run_plan
 from handaxe.rollouts.play import Play, Rules
 from handaxe.rollouts.play.fork import fork
 
@@ -16,7 +16,7 @@ KEYS = ("ids", "author", "turn", "logp", "behaviour_logp", "version")
 
 
 def played(dice, play):
-    (trajectory,) = alone(play.plan(), speak=dice.roll)
+    (trajectory,) = run_plan(play.plan(), sample=dice.roll)
     records.check(trajectory)
     return trajectory
 
@@ -120,7 +120,7 @@ def test_what_was_not_sampled_is_shared_whole(dice):
     play, whole = long_trunk(dice)
     first, second = whole.turns[:2]
     for token in (0, 1, first.start):
-        (track,) = fork(play, Branch(whole.id, 0, token), id="b", seed=1).tracks
+        (track,) = fork(play, Branch(whole.id, 0, token), id="b", seed=1).sequences
         assert track.ids == list(whole.sequences[0].ids[: first.start])
     for token in range(first.stop + 1, second.start + 1):
         branch = played(dice, fork(play, Branch(whole.id, 0, token), id="b", seed=1))
@@ -135,7 +135,7 @@ def test_the_first_part_of_a_turn_is_handed_to_the_engine_as_begun(dice):
         asked.append(request)
         return dice.roll(name, request)
 
-    alone(fork(play, Branch(whole.id, 0, turn.start + 3), id="b", seed=7).plan(), speak=speak)
+    run_plan(fork(play, Branch(whole.id, 0, turn.start + 3), id="b", seed=7).plan(), sample=speak)
     sequence = whole.sequences[0]
     assert asked[0].ids == list(sequence.ids[: turn.start]) and asked[0].turn == 1
     assert asked[0].begun.ids == list(sequence.ids[turn.start : turn.start + 3])
@@ -174,7 +174,7 @@ def test_a_fork_counts_the_shared_turns_in_its_budget(dice):
         return dice.roll(name, request)
 
     turn = whole.turns[2]
-    alone(fork(play, Branch(whole.id, 0, turn.start + 1), id="b", seed=9).plan(), speak=speak)
+    run_plan(fork(play, Branch(whole.id, 0, turn.start + 1), id="b", seed=9).plan(), sample=speak)
     spent = sum(t.stop - t.start for t in whole.turns[:2])
     assert asked[0] == min(14, 40 - spent), "the turn's limit counts from its first token"
 
@@ -186,14 +186,14 @@ def test_a_live_play_is_forked_between_two_turns(dice):
 
     def turns():
         while (ending := (yield from play.turn())) is None:
-            made.append(fork(play, Branch("t/0", 0, len(play.tracks[-1].ids)), id=f"b{len(made)}", seed=seed))
+            made.append(fork(play, Branch("t/0", 0, len(play.sequences[-1].ids)), id=f"b{len(made)}", seed=seed))
             made.append(fork(play, Branch("t/0", 0, play.turns[-1].stop - 1), id=f"b{len(made)}", seed=seed))
         return ending
 
     def plan():
         return [(yield from play.whole(turns()))]
 
-    (whole,) = alone(plan(), speak=dice.roll)
+    (whole,) = run_plan(plan(), sample=dice.roll)
     assert len(made) >= 2
     for branch in made:
         same(played(dice, branch), whole)
@@ -212,7 +212,7 @@ def test_places_that_are_none(dice):
             fork(play, at, id="b", seed=0)
     assert last.stop <= len(whole.sequences[0])
     plain = Play(dice.attempt(0), Rules())
-    alone(plain.plan(), speak=dice.roll)
+    run_plan(plain.plan(), sample=dice.roll)
     with pytest.raises(InputError, match="snapshots=True"):
         fork(plain, Branch("t/0", 0, 5), id="b", seed=0)
 
@@ -235,7 +235,7 @@ def test_an_environment_without_snapshots(dice, lacks):
     play = Play(dice.attempt(1, env=Bare), RULES)
     with pytest.raises(InputError, match=r"Bare cannot be forked .*give it snapshot\(\) and restore\(state\)"):
         played(dice, play)
-        alone(fork(play, Branch("t/0", 0, 5), id="b", seed=0).plan(), speak=dice.roll)
+        run_plan(fork(play, Branch("t/0", 0, 5), id="b", seed=0).plan(), sample=dice.roll)
     assert all(env.closed == 1 for env in dice.Counter.made if isinstance(env, Bare))
 
 
@@ -247,7 +247,7 @@ def test_a_fork_that_is_stopped_keeps_what_was_begun(dice):
     def stop(name, request):
         raise Stopped
 
-    (branch,) = alone(fork(play, at, id="b", seed=0).plan(), speak=stop)
+    (branch,) = run_plan(fork(play, at, id="b", seed=0).plan(), sample=stop)
     records.check(branch)
     assert branch.ending == Ending("truncated", "stopped") and len(branch.turns) == 2
     assert branch.sequences[0].ids.tolist() == whole.sequences[0].ids[: at.token].tolist()
@@ -263,7 +263,7 @@ def test_a_fork_that_is_stopped_before_its_environment_is_there_has_what_it_shar
     def stop(name, request):
         raise Stopped
 
-    (branch,) = alone(fork(play, Branch(whole.id, 0, token), id="b", seed=0).plan(), speak=dice.roll, work=stop)
+    (branch,) = run_plan(fork(play, Branch(whole.id, 0, token), id="b", seed=0).plan(), sample=dice.roll, work=stop)
     records.check(branch)
     assert branch.ending == Ending("truncated", "stopped") and branch.env == {}
     assert branch.sequences[0].ids.tolist() == whole.sequences[0].ids[:token].tolist()
@@ -274,7 +274,38 @@ def test_a_fork_is_opened_by_one_work_and_closed_by_another(dice):
     play, whole = long_trunk(dice)
     requests = []
     plan = fork(play, Branch(whole.id, 0, whole.turns[-1].start), id="b", seed=0).plan()
-    alone(
-        plan, speak=lambda n, r: requests.append(r) or dice.roll(n, r), work=lambda n, r: requests.append(r) or r.call()
+    run_plan(
+        plan,
+        sample=lambda n, r: requests.append(r) or dice.roll(n, r),
+        work=lambda n, r: requests.append(r) or r.call(),
     )
     assert isinstance(requests[0], Work) and isinstance(requests[1], Sample) and isinstance(requests[-1], Work)
+
+
+def test_a_fork_has_the_facts_of_the_turns_it_shares_and_the_notes_from_before_its_own(dice):
+    class Telling(dice.Counter):
+        """Says its sum with every reply."""
+
+        def step(self, turn, *, seed):
+            return super().step(turn, seed=seed)._replace(facts={"sum": self.sums[-1]})
+
+    def numbered(play):
+        def turns():
+            while True:
+                play.notes.setdefault("begun", []).append(len(play.turns))
+                ending = yield from play.turn()
+                if ending is not None:
+                    return ending
+
+        return (lambda: [(yield from play.whole(turns()))])()
+
+    play = Play(dice.attempt(4, env=Telling), RULES)
+    (whole,) = run_plan(numbered(play), sample=dice.roll)
+    assert whole.notes == {"begun": [0, 1, 2, 3]} and all("sum" in turn.facts for turn in whole.turns[:-1])
+    turn = whole.turns[2]
+    branch = fork(play, Branch(whole.id, turn.sequence, turn.start + 1), id="b", seed=9)
+    assert branch.notes == {"begun": [0, 1]}
+    (forked,) = run_plan(numbered(branch), sample=dice.roll)
+    assert [one.facts for one in forked.turns[:2]] == [one.facts for one in whole.turns[:2]]
+    assert forked.notes == {"begun": [0, 1, *range(2, len(forked.turns))]}
+    assert whole.notes == {"begun": [0, 1, 2, 3]}, "the fork writes into notes of its own"

@@ -1,6 +1,8 @@
 """Stops, endings and environments that die; what `linear` and `fork` test is not repeated here."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from handaxe import records
 from handaxe.errors import InfrastructureError, InputError
@@ -8,7 +10,9 @@ from handaxe.exchange import Act, Completion, EnvReply, Partial, Stopped, Work
 from handaxe.models.compact import END, Compact
 from handaxe.records import Ending, Message, ToolCall
 from handaxe.rollouts.budget import SPEAKER, Budget
-from handaxe.rollouts.driver.run_plan import alone, do_work
+from handaxe.rollouts.driver import run
+from handaxe.rollouts.driver.run_plan import do_work, run_plan
+from handaxe.rollouts.linear import linear
 from handaxe.rollouts.play import Play, Rules
 
 STOPPED = Ending("truncated", "stopped")
@@ -41,7 +45,7 @@ def played(dice, rules, *lines, act=None, work=do_work, **options):
     dice.Counter.made.clear()
     answers = {} if act is None else {"act": act}
     plan = Play(dice.attempt(max_tokens=64, **options), rules).plan()
-    (trajectory,) = alone(plan, speak=script, work=work, **answers)
+    (trajectory,) = run_plan(plan, sample=script, work=work, **answers)
     records.check(trajectory)
     return trajectory, script
 
@@ -303,7 +307,7 @@ def test_a_strategy_may_do_something_between_turns(dice):
                 return Ending("completed", "enough")
         return ending
 
-    (found,) = alone((lambda: (yield from wrapped(play, turns())))(), speak=Script(*[one_call(dice)] * 3))
+    (found,) = run_plan((lambda: (yield from wrapped(play, turns())))(), sample=Script(*[one_call(dice)] * 3))
     assert looked == [(1, 3, "done"), (2, 5, "done")] and found.ending == Ending("completed", "enough")
     assert found.env == {"sums": [0, 2, 4]} and play.over
 
@@ -317,3 +321,69 @@ def test_what_an_engine_is_asked_does_not_grow_afterwards(dice):
     first, second = script.asked
     assert len(first.ids) < len(second.ids) and second.ids[: len(first.ids)] == first.ids
     assert second.ids[len(first.ids) :][: len(one_call(dice))] == one_call(dice)
+
+
+# --- facts and notes -------------------------------------------------------------------------------------------
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=6,
+)
+
+
+class Dice:
+    """An engine that rolls the dice of this world."""
+
+    version, max_length, pad_id = 5, 400, 0
+
+    def __init__(self, dice):
+        self.dice, self.asked = dice, []
+
+    def sample(self, requests):
+        self.asked += requests
+        return [self.dice.roll("", request) for request in requests]
+
+
+@given(facts=st.lists(st.dictionaries(st.text(), JSON, max_size=3), min_size=4, max_size=4), seed=st.integers(0, 99))
+def test_facts_stand_in_the_turns_and_never_reach_a_token(dice, facts, seed):
+    class Telling(dice.Counter):
+        """Says the next facts with every reply."""
+
+        def step(self, turn, *, seed):
+            reply = super().step(turn, seed=seed)
+            return reply._replace(facts=facts[len(self.asked) - 1])
+
+    engine, silent = Dice(dice), Dice(dice)
+    ((told,),) = run([dice.attempt(seed, env=Telling)], linear(), engine)
+    ((plain,),) = run([dice.attempt(seed)], linear(), silent)
+    answered = len(told.turns) - (told.turns[-1].finish != "stop")
+    assert [turn.facts for turn in told.turns] == facts[:answered] + [{}] * (len(told.turns) - answered)
+    assert all(turn.facts == {} for turn in plain.turns)
+    assert told.messages == plain.messages and told.ending == plain.ending and engine.asked == silent.asked
+    for one, other in zip(told.sequences, plain.sequences, strict=True):
+        assert {name: array.tolist() for name, array in vars(one).items() if name != "features"} == {
+            name: array.tolist() for name, array in vars(other).items() if name != "features"
+        }
+
+
+def test_the_notes_of_a_strategy_end_in_the_trajectory_and_in_no_token(dice):
+    def noting(attempt):
+        play = Play(attempt, Rules())
+        play.notes["plan"] = "a secret"
+
+        def turns():
+            while True:
+                play.notes.setdefault("lengths", []).append(len(play.sequences[-1].ids))
+                ending = yield from play.turn()
+                if ending is not None:
+                    return ending
+
+        return [(yield from play.whole(turns()))]
+
+    (noted,) = run_plan(noting(dice.attempt(3)), sample=dice.roll)
+    (plain,) = run_plan(linear()(dice.attempt(3)), sample=dice.roll)
+    starts = [turn.start for turn in plain.turns]
+    assert noted.notes == {"plan": "a secret", "lengths": starts} and plain.notes == {}
+    assert noted.messages == plain.messages
+    assert [list(one.ids) for one in noted.sequences] == [list(one.ids) for one in plain.sequences]

@@ -12,7 +12,8 @@ from handaxe.errors import InputError
 from handaxe.records import Group, Task
 from handaxe.testing.crash import start_child
 from handaxe.testing.records import make_trajectory
-from handaxe.training.record import GroupRecord, RunRecord
+from handaxe.training.record.groups import GroupRecord
+from handaxe.training.record.run_record import RunRecord
 
 
 def group(step, task="a", size=2, tokens=3):
@@ -101,7 +102,7 @@ def test_what_is_no_record(tmp_path):
     db.close()
     (tmp_path / "later").mkdir()
     shutil.move(tmp_path / "new.sqlite", tmp_path / "later" / "record.sqlite")
-    with pytest.raises(InputError, match="format 99"):
+    with pytest.raises(InputError, match="a record of format 99; this handaxe reads formats up to 2. Update handaxe"):
         RunRecord.open(tmp_path / "later")
 
 
@@ -153,3 +154,9 @@ def test_a_full_file_system(tmp_path):
             assert record.steps() == list(range(step + 1))
     finally:
         subprocess.run(["umount", str(tmp_path)], check=True)
+
+
+def test_a_record_that_was_never_begun_is_empty(tmp_path):
+    (tmp_path / "record.sqlite").touch()
+    with pytest.raises(InputError, match="is empty: the run was stopped before it began"):
+        RunRecord.open(tmp_path)

@@ -11,7 +11,7 @@ from handaxe.exchange import EnvReply, Partial, Stopped
 from handaxe.models.compact import Compact
 from handaxe.records import Branch, Ending, Group, Message
 from handaxe.rollouts.budget import Budget
-from handaxe.rollouts.driver.run_plan import alone, do_act, do_work
+from handaxe.rollouts.driver.run_plan import do_act, do_work, run_plan
 from handaxe.rollouts.forking import forking
 from handaxe.rollouts.linear import linear
 from handaxe.training.replay import Setup, attempts_of, replay
@@ -89,7 +89,7 @@ def play(dice, rollout, seed, *, format=None, env=None, hooks=None, **options):
     answers = {"speak": dice.roll, "act": act, "work": do_work}
     if hooks:
         answers = {"speak": hooks.speak, "act": hooks.act, "work": hooks.work}
-    return Group(attempt.task, tuple(alone(rollout(attempt), name=attempt.id, **answers)))
+    return Group(attempt.task, tuple(run_plan(rollout(attempt), name=attempt.id, **answers)))
 
 
 def setup(dice, rollout, *, format=None, env=None, tools=False, context=400):
@@ -314,3 +314,49 @@ def test_a_departure_spoils_the_forks_of_its_attempt_and_no_other(dice):
     found = replay(Group(group.task, (*bad, *other)), setup(dice, forking(at=middles)))
     assert [bool(one.differences) for one in found] == [True] * len(group) + [False] * len(other)
     assert found[0].differences[0].what == "requests"
+
+
+# --- what a rollout is told ------------------------------------------------------------------------------------
+
+
+def test_an_attempt_is_told_its_step_and_place_as_it_was_then(dice):
+    """Samples 4, 5, 6 of a task that was drawn twice; 5 was tried again. One alone is played as in the whole."""
+    told_now = []
+
+    def rollout(attempt):
+        told_now.append((attempt.id, attempt.step, attempt.sibling, attempt.siblings))
+        return linear()(attempt)
+
+    names = {"t/4": 4, "t/5": 5, "t/5/retry-1": 5, "t/6": 6}
+    played = [play(dice, linear(), seed, id=name) for seed, name in enumerate(names)]
+    members = tuple(replace(one, sample=names[one.id]) for group in played for one in group)
+    group = Group(played[0].task, members, step=7)
+    replay(group, setup(dice, rollout))
+    assert told_now == [("t/4", 7, 0, 3), ("t/5", 7, 1, 3), ("t/5/retry-1", 7, 1, 3), ("t/6", 7, 2, 3)]
+    told_now.clear()
+    (found,) = replay(group, setup(dice, rollout), only="t/6")
+    assert found.trajectory.id == "t/6" and found.differences == () and told_now == [("t/6", 7, 2, 3)]
+
+
+def test_facts_are_said_again(dice):
+    """An answer from the record has the facts that were kept with the turn."""
+    heard = []
+
+    def rollout(attempt):
+        plan, answer = linear()(attempt), None
+        try:
+            while True:
+                request = plan.send(answer)
+                answer = yield request
+                if isinstance(answer, EnvReply):
+                    heard.append(dict(answer.facts))
+        except StopIteration as end:
+            return end.value
+
+    for seed in range(50):
+        group = play(dice, linear(), seed)
+        if len(group[0].turns) >= 3:
+            break
+    turns = tuple(replace(turn, facts={"turn": k}) for k, turn in enumerate(group[0].turns))
+    replay(Group(group.task, (replace(group[0], turns=turns),)), setup(dice, rollout))
+    assert heard[:2] == [{"turn": 0}, {"turn": 1}]

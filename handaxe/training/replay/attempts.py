@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from handaxe.errors import RecordError
+from handaxe.exchange import Attempt
 from handaxe.invariants import check_group
 from handaxe.records import Group, Trajectory
-from handaxe.rollouts.driver.run_plan import alone
-from handaxe.exchange import Attempt
+from handaxe.rollouts.driver.run_plan import run_plan
 from handaxe.training.replay.answers import STOPPED, DepartError, FromRecord, Setup
 from handaxe.training.replay.discrepancies import Discrepancy, discrepancies
 
@@ -57,7 +57,7 @@ def replay(group: Group, setup: Setup, *, only: str | None = None) -> list[Repla
         named = [one.id for one in played if f"trajectory {one.id!r} " in str(error)]
         found[(named or list(found))[0]].append(Discrepancy((named or list(found))[0], "record", str(error), ""))
     for one in attempts:
-        for difference in _play(one, setup, step=group.step, samples=samples):
+        for difference in _differences(one, setup, step=group.step, samples=samples):
             found.setdefault(difference.trajectory, []).append(difference)
     return [Replayed(one, tuple(found[one.id])) for one in played]
 
@@ -80,7 +80,9 @@ def _root(one: Trajectory, group: Group) -> Trajectory:
     return one
 
 
-def _play(recorded: Sequence[Trajectory], setup: Setup, *, step: int, samples: Sequence[int]) -> list[Discrepancy]:
+def _differences(
+    recorded: Sequence[Trajectory], setup: Setup, *, step: int, samples: Sequence[int]
+) -> list[Discrepancy]:
     """What differs in one attempt, of a group whose attempts had these samples."""
     first, answers = recorded[0], FromRecord(recorded, setup)
     attempt = Attempt(
@@ -97,7 +99,7 @@ def _play(recorded: Sequence[Trajectory], setup: Setup, *, step: int, samples: S
         siblings=len(samples),
     )
     try:
-        made = alone(setup.rollout(attempt), speak=answers.speak, act=answers.act, work=answers.work, name=first.id)
+        made = run_plan(setup.rollout(attempt), sample=answers.speak, act=answers.act, work=answers.work, name=first.id)
     except DepartError as depart:
         others = [one.id for one in recorded if one.id != depart.difference.trajectory]
         why = f"not played to its end, since {depart.difference.trajectory} departs"
