@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import pickle
 import platform
 import re
+import sys
+import sysconfig
 from collections.abc import Iterator, Mapping
 from enum import Enum
 from pathlib import Path, PurePath
@@ -23,6 +26,8 @@ __all__ = ["code_version", "fingerprint"]
 PLAIN = (bool, int, float, complex, str, bytes, PurePath, Enum, np.generic, range)
 PLAIN += (re.Pattern, torch.dtype, torch.device)
 MEMBERS = (FunctionType, str, int, float, tuple)
+IMMUTABLE = 1 << 8  # CPython's flag of classes that are written in C
+PLACES = [Path(sysconfig.get_path(name)) for name in ("stdlib", "purelib", "platlib")]
 CALLED = ("__call__", "__init__", "__enter__", "__exit__", "__getattr__")
 
 
@@ -30,8 +35,8 @@ def fingerprint(value: Any, where: str = "the argument") -> Iterator[bytes]:
     """Yield bytes that are the same for equal values, in this process and in another one.
 
     A function is its code, its defaults and what it has closed over; an object is its class, the code of its methods,
-    and its attributes. What a function reads from its module besides, such as a global of the user's, is not seen;
-    handaxe's own code is seen as a whole by `code_version`.
+    and its attributes; of the code of installed packages only the name. What a function reads from its module besides,
+    such as a global of the user's, is not seen; handaxe's own code is seen as a whole by `code_version`.
 
     Args:
         value: JSON-like values, arrays, dataclasses, functions, objects.
@@ -96,28 +101,55 @@ def _parts(value: Any, where: str) -> Iterator[tuple[str, Any]]:
         yield from (("defaults", value.__defaults__), ("keywords", value.__kwdefaults__))
     elif type(value).__module__ == "_thread":
         pass  # a lock says nothing
-    elif hasattr(value, "__dict__") or hasattr(type(value), "__slots__"):
+    elif not _opaque(type(value)):
         yield "class", type(value)
         names = [name for one in type(value).__mro__ for name in _slots(one)]
         yield from ((name, getattr(value, name)) for name in names if hasattr(value, name))
         yield from sorted(getattr(value, "__dict__", {}).items())
     else:
+        yield "pickle", _pickled(value, where)
+
+
+def _pickled(value: Any, where: str) -> bytes:
+    """What is kept in C can be seen only where it can be pickled."""
+    try:
+        return pickle.dumps(value)
+    except Exception as error:
         raise InputError(
-            f"{where} is {type(value).__name__}, of which it cannot be told whether it is the same as in another run: "
-            "let the stage not be shared, or make it in a function when it is needed"
-        )
+            f"{where} is {type(value).__name__}, of which it cannot be told whether it is the same as in another run "
+            f"({error}): let the stage not be shared, or make it in a function when it is needed"
+        ) from error
 
 
 def _class(value: type, where: str, inside: tuple[int, ...]) -> Iterator[bytes]:
-    """The code of a class that is not of handaxe or Python's own, with that of its bases."""
+    """The code of a class that is neither handaxe's nor installed, with that of its bases."""
     for one in value.__mro__:
-        if one.__module__.split(".")[0] in ("handaxe", "builtins", "typing", "abc", "torch", "numpy"):
+        if _installed(one.__module__):
             continue
         for name, part in sorted(vars(one).items()):
             found = getattr(part, "__func__", part)
             if name in CALLED or (isinstance(found, MEMBERS) and not name.startswith("__")):
                 yield f"{name}=".encode()
                 yield from _of(found, f"{where}.{name}", inside)
+
+
+def _installed(name: str) -> bool:
+    """Whether a module is handaxe's or not of this user, so that its name says enough."""
+    if name.split(".")[0] in ("handaxe", "builtins"):
+        return True
+    file = getattr(sys.modules.get(name), "__file__", None)
+    return file is not None and any(Path(file).is_relative_to(place) for place in PLACES)
+
+
+def _opaque(kind: type) -> bool:
+    """Whether part of what instances hold is kept in C, where nothing can be seen of it."""
+    return any(_written_in_c(one) for one in kind.__mro__ if one is not object and one.__module__ != "typing")
+
+
+def _written_in_c(kind: type) -> bool:
+    module = sys.modules.get(kind.__module__)
+    source = module is None or module.__name__ == "__main__" or (getattr(module, "__file__", "") or "").endswith(".py")
+    return not source or bool(kind.__flags__ & IMMUTABLE)
 
 
 def _slots(kind: type) -> tuple[str, ...]:
