@@ -25,9 +25,9 @@ import torch
 from torch.nn import functional as F
 
 from handaxe.engines.local import LocalEngine
+from handaxe.exchange import Sample
 from handaxe.models.tiny import Block, TinyConfig, TinyModel
 from handaxe.records import Sampling
-from handaxe.slots import Sample
 
 CASES = ((128, 8), (128, 32), (128, 128), (16, 32), (1, 32))
 """Rows, tokens of a prompt."""
