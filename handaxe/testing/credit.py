@@ -80,7 +80,9 @@ def check_advantages(advantages: Advantages, group: Group) -> None:
                 assert not np.any(array[~sequence.mask]), f"{name} of {one.id!r} is not 0 off the mask"
     if advantages.trains is None:
         return
-    assert len(advantages.trains) == len(group), f"trains has {len(advantages.trains)} entries for {len(group)} siblings"
+    assert len(advantages.trains) == len(group), (
+        f"trains has {len(advantages.trains)} entries for {len(group)} siblings"
+    )
     for one, arrays in zip(group, advantages.trains, strict=True):
         found = [(np.shape(array), np.asarray(array).dtype) for array in arrays]
         assert found == [((len(s),), bool) for s in one.sequences], f"trains of {one.id!r} is {found}, not [T] bool"

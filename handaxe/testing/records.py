@@ -223,7 +223,9 @@ def _sequences(
     drawn = [layout.replace(" ", "") for layout in layouts]
     strange = sorted({letter for row in drawn for letter in row} - LETTERS.keys())
     if strange:
-        raise InputError(f"a layout holds {strange}; its letters are U user, t template, T tool, p policy, f forced, x expert")
+        raise InputError(
+            f"a layout holds {strange}; its letters are U user, t template, T tool, p policy, f forced, x expert"
+        )
     count = sum(row.count("p") + row.count("f") for row in drawn)
     flat = {name: _spread(name, values, count) for name, values in {**features, "logp": logp}.items()}
     rng, used = generator("testing.ids", id), 0

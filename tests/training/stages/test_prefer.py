@@ -32,9 +32,7 @@ def logps(world, engine, given):
 def test_the_chosen_become_likelier_than_the_rejected(world):
     engine = world.make_engine(reference=True)
     chosen, rejected = logps(world, engine, pairs(world))
-    metrics = preferred(
-        world, engine, pairs(world), loss=dpo(beta=0.5), epochs=8, batch_size=3, learning_rate=0.01
-    )
+    metrics = preferred(world, engine, pairs(world), loss=dpo(beta=0.5), epochs=8, batch_size=3, learning_rate=0.01)
     assert len(metrics) == engine.version == 16
     assert metrics[0]["loss"] == pytest.approx(0.693147, abs=1e-5)  # log 2: the policy is the reference still
     assert metrics[-1]["loss/accuracy"] == 1 and metrics[-1]["loss"] < 0.6
