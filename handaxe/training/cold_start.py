@@ -82,7 +82,7 @@ def start_policy(
     start: Start = world.need("start")
     world.need("expert")
     env = world.env(world.tools if tools is None else tools)
-    tasks = world.tasks("train", min(TASKS, (start.skill + start.steps) * start.batch_size), seed)
+    tasks = world.tasks("train", min(TASKS, max(1, start.skill + start.steps) * start.batch_size), seed)
     policy = load("tiny")
     planned = [(None, start.drill, DRILL_RATE), (Habit(), start.skill, 1.0), (start.habit, start.steps, 1.0)]
     phases = [

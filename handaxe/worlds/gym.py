@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from handaxe.envs.tool_chat import tool_chat
 from handaxe.errors import TaskError
 from handaxe.records import Task, ToolCall
-from handaxe.rewards.parts import extract
 from handaxe.rewards.answer_score import answer_score
+from handaxe.rewards.parts import extract
 from handaxe.tools.calculator import calculator
 from handaxe.worlds import reasoning_gym
 from handaxe.worlds.experts import arithmetic_call, calls_then_answer

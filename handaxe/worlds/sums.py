@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from handaxe.envs.tool_chat import tool_chat
 from handaxe.records import Task, ToolCall, Turn
-from handaxe.rewards.parts import extract
 from handaxe.rewards.answer_score import answer_score
+from handaxe.rewards.parts import extract
 from handaxe.tools.calculator import calculator
 from handaxe.worlds import arithmetic
 from handaxe.worlds.experts import arithmetic_call, calls_then_answer
