@@ -123,10 +123,10 @@ class LocalEngine:
         # Who begins at the same time shares anyway; only who has to wait for a slot profits from a store.
         stream = self._stream(self.kept_tokens if len(requests) > self.max_rows else 0)
         try:
-            tickets = [stream.submit(request) for request in requests]
-            done: dict[int, Completion] = {}
-            while len(stream):
-                done.update(stream.poll())
+            tickets, done = [stream.submit(request) for request in requests], dict[int, Completion]()
+            with evaluating(self.model.module):
+                while len(stream):
+                    done.update(stream.poll())
         finally:
             stream.close()
         return [done[ticket] for ticket in tickets]

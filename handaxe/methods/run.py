@@ -8,20 +8,20 @@ from typing import Any
 from handaxe.errors import InputError
 from handaxe.methods.build import build, make_method, make_world
 from handaxe.methods.chosen import Chosen
-from handaxe.slots import Site
 from handaxe.training.loop import train
 from handaxe.training.pace import Keep
 from handaxe.training.record.run_record import RunRecord
 from handaxe.training.run import TrainResult
 from handaxe.training.run_stages import run_stages
+from handaxe.training.site import make_site
 
 __all__ = ["run"]
 
-ROLES = ("engine", "format", "env", "tasks", "rollout", "reward", "sampling", "seed")
+ROLES = ("engine", "format", "env", "tasks", "rollout", "reward", "seed")
 
 
 def run(chosen: Chosen, keep: Keep) -> TrainResult:
-    """Train what was chosen, its method's stages first: they have folders of their own within that of the run.
+    """Train what was chosen, its method's stages first, in OUT/stages.
 
     Args:
         chosen: recipe, base, world, engine, setting and their options.
@@ -35,10 +35,15 @@ def run(chosen: Chosen, keep: Keep) -> TrainResult:
         return train(**made, keep=keep)
     if keep.out is not None:
         _begin(keep.out, keep.resume, keep.recipe)
-    site = Site(**{name: made[name] for name in ROLES}, out=keep.out, resume=keep.resume, progress=keep.progress)
-    result = run_stages(method.stages, site, shared=method.shared)
-    if result.stopped:
-        return TrainResult([], keep.out, result.stopped)
+    site = make_site(
+        **{name: made[name] for name in ROLES},
+        sampling=made["evaluate"].sampling,
+        out=None if keep.out is None else keep.out / "stages",
+        resume=keep.resume,
+        progress=keep.progress,
+    )
+    if stopped := run_stages(method.stages, site, shared=method.shared).stopped:
+        return TrainResult([], keep.out, stopped)
     return train(**made, keep=replace(keep, resume=keep.out is not None))
 
 

@@ -19,6 +19,7 @@ from handaxe.testing.scripted import ScriptedEngine
 from handaxe.testing.selection import check_selector, check_shape
 from handaxe.testing.tasks import check_tasks
 from handaxe.testing.tools import check_env, check_no_leak, check_tool
+from handaxe.testing.worlds import check_world
 
 __all__ = [
     "FaultLog",
@@ -35,6 +36,7 @@ __all__ = [
     "check_shape",
     "check_tasks",
     "check_tool",
+    "check_world",
     "faulty",
     "faulty_env",
     "make_group",

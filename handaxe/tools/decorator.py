@@ -17,7 +17,7 @@ from handaxe.errors import InputError, ToolDefinitionError
 from handaxe.records import ToolCall, ToolReply, ToolSchema
 from handaxe.tools import fault
 from handaxe.tools.deadline import Threads, within, within_async
-from handaxe.tools.fault import Outcome, TimeoutIs
+from handaxe.tools.fault import CallOutcome, TimeoutIs
 from handaxe.tools.schema import Definition, ToolContext, define
 from handaxe.tools.text import as_text
 from handaxe.tools.threads import Limit
@@ -103,7 +103,7 @@ class Tool:
             tries, without cost if invalid.
         """
         tries = self._tries(call, seed)
-        said: Outcome | None = None
+        said: CallOutcome | None = None
         while True:
             try:
                 work = tries.send(said)
@@ -111,9 +111,9 @@ class Tool:
                 return over.value
             try:
                 with self.limit or contextlib.nullcontext():
-                    said = Outcome("ok", self._carry_out(work))
+                    said = CallOutcome("ok", self._carry_out(work))
             except BaseException as error:
-                said = fault.raised(error, name=self.schema.name, timeout=self.timeout)
+                said = fault.of_error(error, name=self.schema.name, timeout=self.timeout)
 
     async def arun(self, call: ToolCall, *, seed: int = 0, threads: Threads) -> ToolReply:
         """Carry out one call as `run` does, from an event loop and without blocking it: a coroutine function on that
@@ -124,7 +124,7 @@ class Tool:
                 given up.
         """
         tries = self._tries(call, seed)
-        said: Outcome | None = None
+        said: CallOutcome | None = None
         while True:
             try:
                 work = tries.send(said)
@@ -135,12 +135,12 @@ class Tool:
                     text = as_text(await threads.wait(work, seconds=self.timeout, limit=self.limit))
                 else:
                     text = await threads.run(lambda: as_text(work()), seconds=self.timeout, limit=self.limit)  # noqa: B023
-                said = Outcome("ok", text)
+                said = CallOutcome("ok", text)
             except BaseException as error:
                 task = asyncio.current_task()
                 if isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling():
                     raise
-                said = fault.raised(error, name=self.schema.name, timeout=self.timeout)
+                said = fault.of_error(error, name=self.schema.name, timeout=self.timeout)
 
     def _tries(self, call: ToolCall, seed: int) -> Generator[Callable[[], Any], Any, ToolReply]:
         """Yields every try, receives what came of it and returns the reply."""
@@ -177,7 +177,7 @@ class Tool:
             return as_text(within_async(work, seconds=self.timeout))
         return as_text(work() if self.timeout is None else within(work, seconds=self.timeout))
 
-    def _reply(self, call: ToolCall, outcome: Outcome, begin: float, tried: int) -> ToolReply:
+    def _reply(self, call: ToolCall, outcome: CallOutcome, begin: float, tried: int) -> ToolReply:
         text = truncate(outcome.content, limit=self.max_chars, drop=self.drop)
         text = text.encode(errors="replace").decode()
         return ToolReply(call.id, call.name, text, outcome.status, time.perf_counter() - begin, self.cost * tried)

@@ -27,20 +27,20 @@ from handaxe.records import Ending, Status, ToolReply
 from handaxe.tools.deadline import DeadlineError
 from handaxe.tools.text import explain
 
-__all__ = ["Outcome", "TimeoutIs", "ending", "machinery", "misfit", "raised", "trouble", "unknown", "unparsed"]
+__all__ = ["CallOutcome", "TimeoutIs", "ending", "machinery", "misfit", "of_error", "trouble", "unknown", "unparsed"]
 
 TimeoutIs = Literal["infra_error", "policy"]
 """Whose fault a timeout is."""
 
 
-class Outcome(NamedTuple):
+class CallOutcome(NamedTuple):
     """What came of a call. `content` is for the policy, unless the machinery failed: then for the record only."""
 
     status: Status
     content: str
 
 
-def raised(error: BaseException, *, name: str, timeout: float | None) -> Outcome:
+def of_error(error: BaseException, *, name: str, timeout: float | None) -> CallOutcome:
     """The outcome of a call whose function raised this; raises it again where it is not the tool's doing (Ctrl-C).
 
     Args:
@@ -49,27 +49,27 @@ def raised(error: BaseException, *, name: str, timeout: float | None) -> Outcome
         timeout: seconds it had, None where whoever ran it decided.
     """
     if isinstance(error, Retry):
-        return Outcome("retry", str(error))
+        return CallOutcome("retry", str(error))
     if isinstance(error, Failed):
-        return Outcome("failed", str(error))
+        return CallOutcome("failed", str(error))
     if isinstance(error, DeadlineError):
-        return Outcome(
+        return CallOutcome(
             "timeout", f"{name} gave no reply {'in time' if timeout is None else f'within {timeout:g} seconds'}"
         )
     # A tool that calls sys.exit, or whose task is cancelled from inside, must not take the run along.
     if isinstance(error, Exception | SystemExit | asyncio.CancelledError):
-        return Outcome("infra_error", "".join(traceback.format_exception_only(error)).strip())
+        return CallOutcome("infra_error", "".join(traceback.format_exception_only(error)).strip())
     raise error
 
 
-def misfit(error: ValidationError, *, name: str) -> Outcome:
+def misfit(error: ValidationError, *, name: str) -> CallOutcome:
     """The outcome of a call whose arguments do not fit."""
-    return Outcome("invalid", f"invalid arguments for {name}: {explain(error)}")
+    return CallOutcome("invalid", f"invalid arguments for {name}: {explain(error)}")
 
 
-def unknown(name: str, *, offered: Iterable[str]) -> Outcome:
+def unknown(name: str, *, offered: Iterable[str]) -> CallOutcome:
     """The outcome of a call to a tool that is not offered."""
-    return Outcome("invalid", f"there is no tool {name[:80]!r}; the tools are: {', '.join(offered) or 'none'}")
+    return CallOutcome("invalid", f"there is no tool {name[:80]!r}; the tools are: {', '.join(offered) or 'none'}")
 
 
 def unparsed(error: str) -> str:

@@ -67,7 +67,7 @@ class Lines:
         return b"".join(out)
 
 
-def _say(**what: object) -> None:
+def _say(what: dict[str, object]) -> None:
     os.write(2, json.dumps(what).encode() + b"\n")
 
 
@@ -100,7 +100,7 @@ def _forward(pipe: IO[bytes], longest: int, over: "queue.SimpleQueue[str]") -> N
             data = lines.take(chunk)
             if lines.noise and not noted:
                 noted = True
-                _say(noise=lines.noise.decode(errors="replace"))
+                _say({"noise": lines.noise.decode(errors="replace")})
             while data:
                 data = data[os.write(1, data) :]
     except TooLongError:
@@ -129,9 +129,9 @@ def _run(longest: int, command: list[str]) -> None:
     try:
         server = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, bufsize=0)
     except (OSError, ValueError) as error:
-        _say(unstarted=str(error))
+        _say({"unstarted": str(error)})
         return
-    _say(group=os.getpid(), pid=server.pid)
+    _say({"group": os.getpid(), "pid": server.pid})
     over: queue.SimpleQueue[str] = queue.SimpleQueue()
     words: collections.deque[bytes] = collections.deque(maxlen=TAIL // 512 + 16)
     for work in (_feed, server.stdin, over), (_forward, server.stdout, longest, over):
@@ -144,7 +144,7 @@ def _run(longest: int, command: list[str]) -> None:
         _exited(server)
     listener.join(0.2)
     tail = b"".join(words)[-TAIL:].decode(errors="replace").strip()
-    _say(fault=fault, status=server.poll(), tail=tail)
+    _say({"fault": fault, "status": server.poll(), "tail": tail})
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ from handaxe.training.endings import Treatment
 from handaxe.training.gate import may_launch
 from handaxe.training.group_play import GroupPlay, Tried
 from handaxe.training.pace import Pace
-from handaxe.training.record.codec import dump, load
+from handaxe.training.record.codec import dump_record, load_record
 
 __all__ = ["Placed", "Player", "carried_out", "draws"]
 
@@ -124,7 +124,7 @@ class Player:
         del self.begun[step:]
         self.begun.append(self.engine.version)
         for one in self._again:
-            self._launch(one["step"], [load(Task, one["task"])], Counter({one["id"]: one["nth"]}))
+            self._launch(one["step"], [load_record(Task, one["task"])], Counter({one["id"]: one["nth"]}))
         self._again = []
         if self.pace.segments:
             self._driver.segment(tokens=self.pace.segment_tokens, calls=self.pace.segment_calls)
@@ -161,7 +161,7 @@ class Player:
             self._take(self._driver.advance())
 
     def state_dict(self) -> dict[str, Any]:
-        flying = [{"step": g.step, "id": g.task.id, "nth": g.nth, "task": dump(g.task)} for g in self._playing]
+        flying = [{"step": g.step, "id": g.task.id, "nth": g.nth, "task": dump_record(g.task)} for g in self._playing]
         return {"flying": flying + self._again, "launched": self._launched, "begun": list(self.begun)}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:

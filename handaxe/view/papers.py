@@ -3,6 +3,8 @@
 Mechanisms are found by the arXiv id in their source, so a new mechanism or recipe enters by being there.
 """
 
+from __future__ import annotations
+
 import ast
 import re
 from collections.abc import Mapping, Sequence

@@ -23,7 +23,7 @@ START = Start(Habit(needed=0.6, clumsy=0.2))
 
 
 def library(
-    *, hops: tuple[int, ...] = (1, 2), results: int = 1, snippet: int = 100, size: int = 400, world_seed: int = 0
+    *, hops: tuple[int, ...] = (1, 2), results: int = 1, snippet: int = 130, size: int = 400, world_seed: int = 0
 ) -> World:
     """Questions about invented people, towns, books and rivers, with a tool that searches the library's documents.
 
@@ -33,7 +33,7 @@ def library(
     Args:
         hops: how many facts a question needs, each 1 to 4; drawn evenly.
         results: passages that a search shows.
-        snippet: most characters shown of a passage. A policy with 512 tokens of context reads two replies of 100.
+        snippet: most characters shown of a passage. A policy with 512 tokens of context reads two replies of 130.
         size: about how many entities the library tells of, 60 to 20,000.
         world_seed: of what the library tells.
 

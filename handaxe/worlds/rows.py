@@ -1,4 +1,4 @@
-"""Rows of a user's file: JSON lines, CSV, or what Hugging Face's `datasets` saved, told apart by the name's ending."""
+"""Rows of a user's file: JSON lines, CSV, or what Hugging Face's `datasets` saved on disk."""
 
 import csv
 import json
@@ -86,23 +86,48 @@ def _csv_row(place: str, cells: dict[Any, Any]) -> Row:
 
 
 def _saved(path: Path) -> Iterator[Row]:
-    """Every row of what `datasets` or pyarrow wrote; nothing is fetched from a hub."""
+    """Every row of what `datasets` or pyarrow wrote, read by pyarrow; nothing is fetched from a hub."""
     try:
-        import datasets
+        import pyarrow.ipc
+        import pyarrow.parquet
     except ImportError as error:
-        raise InputError(f'{path} is read with datasets: pip install "handaxe[data]"') from error
+        raise InputError(f'{path} is read with pyarrow: pip install "handaxe[data]"') from error
+    for file in _files(path):
+        try:
+            if file.suffix.lower() == ".parquet":
+                table = pyarrow.parquet.read_table(file)
+            else:
+                with pyarrow.memory_map(str(file)) as raw:
+                    table = _opened(pyarrow, raw).read_all()
+            cells = table.to_pylist()
+        except (OSError, ValueError, pyarrow.ArrowException) as error:
+            raise TaskError(f"{file} cannot be read: {error}") from error
+        name = path.name if file == path else f"{path.name}/{file.relative_to(path)}"
+        yield from (Row(f"{name}, row {number}", _present(one)) for number, one in enumerate(cells))
+
+
+def _files(path: Path) -> list[Path]:
+    """The file, or those that make up a folder of `datasets`, in the order in which its state.json lists them."""
+    if path.is_file():
+        return [path]
+    states = sorted(path.rglob("state.json"))
     try:
-        if path.is_dir():
-            found = datasets.load_from_disk(str(path))
-        else:
-            load = datasets.Dataset.from_file if path.suffix == ".arrow" else datasets.Dataset.from_parquet
-            found = load(str(path))
-    except Exception as error:
-        raise TaskError(f"{path} is nothing that datasets can read: {error}") from error
-    splits = found if isinstance(found, dict) else {"": found}
-    for split, rows in splits.items():
-        for number, cells in enumerate(rows):
-            yield Row(f"{path.name}{f', split {split}' if split else ''}, row {number}", _present(cells))
+        listed = [(state, json.loads(state.read_text())["_data_files"]) for state in states]
+        found = [state.parent / one["filename"] for state, files in listed for one in files]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise TaskError(f"{path} is no folder of datasets that can be read: {error!r}") from error
+    if not states:
+        raise TaskError(f"{path} holds no state.json: give a folder that save_to_disk of `datasets` wrote")
+    return found
+
+
+def _opened(pyarrow: Any, raw: Any) -> Any:
+    """A reader of either form of an arrow file: a stream, as `datasets` writes it, or a file."""
+    try:
+        return pyarrow.ipc.open_stream(raw)
+    except pyarrow.ArrowInvalid:
+        raw.seek(0)
+        return pyarrow.ipc.open_file(raw)
 
 
 def _present(cells: Mapping[str, Any]) -> dict[str, Any]:

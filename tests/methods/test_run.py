@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 import torch
 from safetensors.torch import load_file
@@ -61,7 +63,8 @@ def test_stages_come_before_the_loop_and_shared_ones_are_done_once(chosen, tmp_p
     out = tmp_path / "run"
     result = run(chosen(), Keep(out=out, progress=False, recipe={"name": "mine"}))
     assert len(result.metrics) == 2 and not result.stopped
-    assert {one.name for one in out.iterdir()} >= {"01-teach", "checkpoints", "shared.json", "stages.json"}
+    assert {one.name for one in out.iterdir()} >= {"checkpoints", "record.sqlite", "recipe.json", "stages"}
+    assert {one.name for one in (out / "stages").iterdir()} == {"01-teach", "shared.json", "stages.json"}
     with RunRecord.open(out) as record:
         assert record.about()["recipe"] == {"name": "mine"} and record.steps() == [0, 1]
         assert record.about()["arguments"]["steps"] == 2
@@ -88,3 +91,19 @@ def test_stopped_in_a_stage_it_is_resumed_from_there(chosen, tmp_path, monkeypat
     assert len(result.metrics) == 2
     first, second = final(whole), final(broken)
     assert first.keys() == second.keys() and all(torch.equal(first[name], second[name]) for name in first)
+
+
+def test_a_stage_is_given_the_runs_roles(tmp_path):
+    seen = []
+
+    def stage(site):
+        seen.append((site.engine.version, site.out.parent, len(site.tasks.next(0, 2)), site.sampling.max_tokens))
+        return [{"loss": 1.0}]
+
+    def staged(base):
+        return replace(base, stages=(stage,))
+
+    made = choice("quickstart")
+    made = replace(made, recipe=made.recipe._replace(name="staged", make=staged))
+    result = run(made.read({**SMALL, "steps": 1}), Keep(out=tmp_path / "run", progress=False))
+    assert seen == [(0, tmp_path / "run" / "stages", 2, 12)] and len(result.metrics) == 1

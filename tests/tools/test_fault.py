@@ -33,17 +33,17 @@ ENDS = [
 
 @pytest.mark.parametrize("error, outcome", RAISED, ids=[type(error).__name__ for error, _ in RAISED])
 def test_what_a_call_that_raised_is(error, outcome):
-    assert fault.raised(error, name="look", timeout=2.5) == outcome
+    assert fault.of_error(error, name="look", timeout=2.5) == outcome
 
 
 def test_without_a_limit_of_its_own_a_timeout_names_none():
-    assert fault.raised(DeadlineError(), name="look", timeout=None).content == "look gave no reply in time"
+    assert fault.of_error(DeadlineError(), name="look", timeout=None).content == "look gave no reply in time"
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt(), GeneratorExit()])
 def test_what_is_not_the_tools_goes_on(error):
     with pytest.raises(type(error)):
-        fault.raised(error, name="look", timeout=None)
+        fault.of_error(error, name="look", timeout=None)
 
 
 def test_what_a_policy_reads_of_a_call_that_was_not_carried_out():
@@ -65,7 +65,7 @@ def test_what_a_policy_reads_of_a_call_that_was_not_carried_out():
 def test_trouble_is_raised_by_whose_fault_it_is():
     for whose, status in (("policy", "retry"), ("infra_error", "infra_error")):
         error = fault.trouble("no connection", whose=whose)
-        assert fault.raised(error, name="look", timeout=None).status == status and str(error) == "no connection"
+        assert fault.of_error(error, name="look", timeout=None).status == status and str(error) == "no connection"
 
 
 @pytest.mark.parametrize("status, timeout_is, ends", ENDS)

@@ -144,6 +144,14 @@ def test_a_server_that_refuses_arguments_lets_the_policy_try_again():
     close(made)
 
 
+def test_half_a_character_is_refused_and_the_session_goes_on():
+    made = mcp(command=raw("meta"))()
+    status, text = call(made, "plain", word="\ud800")
+    assert status == "retry" and "half a character" in text
+    assert call(made, "plain", word="\u00e9")[0] == "ok"
+    close(made)
+
+
 def test_the_call_id_travels_along():
     made = mcp(command=raw("meta"))()
     (plain,) = [tool for tool in made if tool.schema.name == "plain"]

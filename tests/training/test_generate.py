@@ -66,7 +66,7 @@ def test_an_attempt_knows_its_step_and_its_place_among_those_of_its_group(world)
         seen.append((attempt.id, attempt.step, attempt.sibling, attempt.siblings))
         return linear(max_turns=2)(attempt)
 
-    play = player(world, retries=1, spare=1)
+    play = player(world, on_ending={"infra_error": "retry"}, spare=1)
     play._rollout = watching
     once(play, 4, [world.task("a"), world.task("a", fault=True)])
     first, second = (

@@ -6,7 +6,8 @@ from contextlib import contextmanager
 
 __all__ = ["fewer_collections"]
 
-YOUNG, MIDDLE, OLD = 50_000, 20, 20
+YOUNG = 50_000
+MIDDLE = OLD = 20
 EACH = 50
 """About as many objects as a live rollout has: a look is worth its price once there are as many new ones."""
 

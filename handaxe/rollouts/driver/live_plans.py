@@ -75,7 +75,8 @@ class LivePlan:
     )
 
     def __init__(self, live: LiveAttempt, generator: RolloutPlan, key: tuple[int, ...], parent: LivePlan | None = None):
-        self.live, self.generator, self.key, self.parent = live, generator, key, parent
+        self.live, self.generator = live, generator
+        self.key, self.parent = key, parent
         self.request: Sample | Act | Work | Spawn | None = None
         self.ticket = -1
         self.begun: Partial | None = None
@@ -117,5 +118,6 @@ class LivePlan:
             self.begun = Partial(completion.ids, completion.logp, completion.behaviour_logp, completion.version)
             self.seconds, self.cost = completion.seconds, completion.cost
             return None
-        self.begun, self.seconds, self.cost = None, 0.0, 0.0
+        self.begun = None
+        self.seconds = self.cost = 0.0
         return completion

@@ -7,7 +7,7 @@ from handaxe.exchange import Act, Completion, EnvReply, Sample, Spawn, Stopped, 
 from handaxe.records import Trajectory
 from handaxe.slots import RolloutPlan
 
-__all__ = ["run_plan", "do_act", "do_work"]
+__all__ = ["do_act", "do_work", "run_plan"]
 
 
 def do_act(name: str, request: Act) -> EnvReply:

@@ -29,7 +29,8 @@ class Scheduler:
     """
 
     def __init__(self, stream: Stream, executor: Executor, *, queue: bool):
-        self.stream, self.executor, self._queue = stream, executor, queue
+        self.stream, self.executor = stream, executor
+        self._queue = queue
         self.live: dict[str, LiveAttempt] = {}
         self.new: list[LivePlan] = []
         self.queued: list[LivePlan] = []
@@ -143,7 +144,7 @@ class Scheduler:
             self.resume(plan, None, died)
 
     def interrupt(self, plan: LivePlan) -> None:
-        """Raise Stopped in a plan of an attempt that is stopping; where it waits for Work or plans, after that."""
+        """Raise Stopped in a plan of an attempt that is stopping; where it waits for Work or other plans, later."""
         request = plan.request
         if isinstance(request, Work | Spawn) or plan.stop_raised:
             return

@@ -27,7 +27,8 @@ class _ThreadRequest:
     __slots__ = ("answers", "request", "ticket")
 
     def __init__(self, ticket: int, request: Act | Work, answers: "SimpleQueue[tuple[int, Answer]]"):
-        self.ticket, self.request, self.answers = ticket, request, answers
+        self.ticket, self.request = ticket, request
+        self.answers = answers
 
     def work(self) -> Any:
         request = self.request

@@ -46,7 +46,8 @@ class EnvSession:
     """
 
     def __init__(self, make: EnvFactory, task: Task, *, name: str, state: State | None = None, snapshots: bool = False):
-        self._make, self._task, self._name = make, task, name
+        self._make, self._task = make, task
+        self._name = name
         self._state, self._snapshots = state, snapshots
         self._lock, self._finishing = threading.Lock(), threading.Lock()
         self._env: Env | None = None
@@ -113,7 +114,8 @@ class EnvSession:
     def _take(self) -> Env | None:
         """The environment for the first caller, who closes it; None for every later one."""
         with self._lock:
-            env, self._env, self._closed = self._env, None, True
+            self._closed = True
+            env, self._env = self._env, None
             return env
 
     def _close_env(self, env: Env) -> None:

@@ -52,7 +52,8 @@ def fork(play: Play, at: Branch, *, id: str, seed: int) -> Play:
         raise InputError(f"{at}: there is no such place; the sequences of {at.trajectory!r} have {lengths} ids")
     k, start = _turn(play, at)
     mark, shared = play.marks[k], play.sequences[at.sequence]
-    token, begun, whole = max(at.token, start), None, None
+    token = max(at.token, start)
+    begun = whole = None
     if token > start:
         begun = shared.span(start, token)
         whole = play.turns[k] if token == play.turns[k].stop else None

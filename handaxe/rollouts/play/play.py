@@ -99,8 +99,9 @@ class Play:
         self.over = self._opened = self._sampling = self._acting = False
         state = None
         if beginning is not None:
-            self.messages, self.tools, self.sequences = beginning.messages, beginning.tools, beginning.sequences
-            self.turns, self.marks, self._shared = beginning.turns, beginning.marks, len(beginning.turns)
+            self.messages, self.tools = beginning.messages, beginning.tools
+            self.sequences, self.marks = beginning.sequences, beginning.marks
+            self.turns, self._shared = beginning.turns, len(beginning.turns)
             self._spent, state = Spent.of(beginning.turns), beginning.marks[-1].state
             self.notes = deepcopy(beginning.marks[-1].notes)
         snapshots = rules.snapshots and beginning is None
@@ -196,7 +197,8 @@ class Play:
         read = self.attempt.format.parse(completion.ids, self.tools)
         calls = tuple([ToolCall(call.name, call.arguments, f"t{k}{call.id}") for call in read.calls])
         parsed = ParsedTurn(read.text, calls, read.errors, read.raw)
-        sequence, sampling, finish = len(self.sequences) - 1, self.attempt.sampling, completion.finish
+        sequence = len(self.sequences) - 1
+        sampling, finish = self.attempt.sampling, completion.finish
         seconds, cost = completion.seconds, completion.cost
         turn = Turn(sequence, start, stop, parsed, finish, sampling, seed, seconds=seconds, cost=cost)
         self.turns.append(turn)

@@ -11,14 +11,14 @@ import json
 import zlib
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Mapping
-from dataclasses import fields, is_dataclass
+from dataclasses import is_dataclass
 from functools import cache
 from types import NoneType, UnionType
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 import numpy as np
 
-__all__ = ["dump", "dump_json", "dump_text", "load", "load_json", "load_text", "pack", "unpack"]
+__all__ = ["dump_json", "dump_record", "dump_text", "load_json", "load_record", "load_text", "pack", "unpack"]
 
 T = TypeVar("T")
 TAGS = {"__tuple__", "__pairs__", "__bytes__", "__array__", "__repr__"}
@@ -49,13 +49,13 @@ def load_text(text: str | bytes) -> str:
     return text.decode(errors="surrogatepass") if isinstance(text, bytes) else text
 
 
-def dump(record: Any) -> str:
+def dump_record(record: Any) -> str:
     """A dataclass of `handaxe.records`, or a tuple of them, as JSON."""
-    return json.dumps(record, default=_object)
+    return ENCODER.encode(record)
 
 
-def load(kind: type[T], text: str) -> T:
-    """What `dump` was given, which was of this type; fields that are not there have their defaults."""
+def load_record(kind: type[T], text: str) -> T:
+    """What `dump_record` was given, which was of this type; fields that are not there have their defaults."""
     hint: Any = kind
     return _loader(hint)(json.loads(text))
 
@@ -71,17 +71,23 @@ def load_json(text: str) -> Any:
 
 
 def _object(record: Any) -> Any:
-    if not is_dataclass(record):
-        return _tag(record)
     kind: Any = type(record)
     free = _free(kind)
-    return {name: _tag(value) if name in free else value for name, value in vars(record).items()}
+    if free is None:
+        return _tag(record)
+    found = vars(record)
+    return found | {name: _tag(found[name]) for name in free} if free else found
+
+
+ENCODER = json.JSONEncoder(default=_object)
 
 
 @cache
-def _free(kind: type) -> frozenset[str]:
-    """The fields of a dataclass that may hold anything."""
-    return frozenset(name for name, hint in get_type_hints(kind).items() if _is_free(hint))
+def _free(kind: type) -> tuple[str, ...] | None:
+    """The fields of a dataclass that may hold anything; None for what is no dataclass."""
+    if not is_dataclass(kind):
+        return None
+    return tuple(name for name, hint in get_type_hints(kind).items() if _is_free(hint))
 
 
 def _is_free(hint: Any) -> bool:
@@ -95,18 +101,23 @@ def _loader(hint: Any) -> Callable[[Any], Any]:
         return _untag
     make: Any = hint
     if is_dataclass(hint):
-        hints = get_type_hints(hint)
-        makers = {one.name: _loader(hints[one.name]) for one in fields(hint)}
-        return lambda found: make(**{name: makers[name](value) for name, value in found.items()})
+        makers = {name: maker for name, one in get_type_hints(hint).items() if (maker := _loader(one)) is not _plain}
+        return lambda found: make(
+            **found | {name: maker(found[name]) for name, maker in makers.items() if name in found}
+        )
     if get_origin(hint) is UnionType:  # X | None
         (maker,) = (_loader(one) for one in get_args(hint) if one is not NoneType)
         return lambda found: None if found is None else maker(found)
     if get_origin(hint) is tuple:
         each = _loader(get_args(hint)[0])
-        return lambda found: tuple(map(each, found))
+        return tuple if each is _plain else lambda found: tuple(map(each, found))
     if isinstance(hint, type) and issubclass(hint, tuple):  # a NamedTuple of plain values
         return lambda found: hint(*found)
-    return lambda found: found
+    return _plain
+
+
+def _plain(found: Any) -> Any:
+    return found
 
 
 def _tag(value: Any) -> Any:

@@ -38,33 +38,34 @@ def read_groups(db: sqlite3.Connection, *, step: int | None = None, task: str | 
 
 
 def _group(db: sqlite3.Connection, row: Row) -> GroupRecord:
-    task = codec.load(Task, row["task"])
+    task = codec.load_record(Task, row["task"])
     rows = _rows(db, "SELECT * FROM trajectories WHERE group_id = ? ORDER BY id", row["id"])
+    sequences = {one["id"]: _rows(db, _of("sequences"), one["id"]) for one in rows}
     seen = [one for one in rows if one["scored"]]
     return GroupRecord(
-        group=Group(task, tuple(_trajectory(db, one, task) for one in rows), row["step"]),
+        group=Group(task, tuple(_trajectory(db, one, task, sequences[one["id"]]) for one in rows), row["step"]),
         scored=np.array([one["scored"] for one in rows], bool),
         trained=np.array([one["trained"] for one in rows], bool),
         scores=_scores(db, seen) if seen else None,
-        advantages=_advantages(db, seen),
+        advantages=_advantages([sequences[one["id"]] for one in seen]),
         fate=row["fate"],
         part=row.get("part") or 0,
     )
 
 
-def _trajectory(db: sqlite3.Connection, row: Row, task: Task) -> Trajectory:
+def _trajectory(db: sqlite3.Connection, row: Row, task: Task, sequences: list[Row]) -> Trajectory:
     (tools,) = db.execute("SELECT schemas FROM toolsets WHERE id = ?", (row["toolset"],)).fetchone()
     return Trajectory(
         id=codec.load_text(row["name"]),
         task=task,
         sample=row["sample"],
         turns=tuple(_turn(one) for one in _rows(db, _of("turns"), row["id"])),
-        sequences=tuple(_sequence(db, one) for one in _rows(db, _of("sequences"), row["id"])),
+        sequences=tuple(_sequence(db, one) for one in sequences),
         ending=Ending(row["ending"], codec.load_text(row["reason"])),
-        messages=codec.load(tuple[Message, ...], row["messages"]),
-        tools=codec.load(tuple[ToolSchema, ...], tools),
+        messages=codec.load_record(tuple[Message, ...], row["messages"]),
+        tools=codec.load_record(tuple[ToolSchema, ...], tools),
         seed=row["seed"],
-        branch_of=None if row["branch"] is None else codec.load(Branch, row["branch"]),
+        branch_of=None if row["branch"] is None else codec.load_record(Branch, row["branch"]),
         env=codec.load_json(row["env"]),
         seconds=row["seconds"],
         notes=codec.load_json(row.get("notes") or "{}"),
@@ -73,9 +74,9 @@ def _trajectory(db: sqlite3.Connection, row: Row, task: Task) -> Trajectory:
 
 def _turn(row: Row) -> Turn:
     row = row | {
-        "parsed": codec.load(ParsedTurn, row["parsed"]),
-        "sampling": codec.load(Sampling, row["sampling"]),
-        "replies": codec.load(tuple[ToolReply, ...], row["replies"]),
+        "parsed": codec.load_record(ParsedTurn, row["parsed"]),
+        "sampling": codec.load_record(Sampling, row["sampling"]),
+        "replies": codec.load_record(tuple[ToolReply, ...], row["replies"]),
         "facts": codec.load_json(row.get("facts") or "{}"),
     }
     return Turn(**{name: value for name, value in row.items() if name not in ("trajectory", "place")})
@@ -101,8 +102,8 @@ def _scores(db: sqlite3.Connection, seen: list[Row]) -> Scores:
     )
 
 
-def _advantages(db: sqlite3.Connection, seen: list[Row]) -> Advantages | None:
-    found = [_rows(db, _of("sequences"), row["id"]) for row in seen]
+def _advantages(found: list[list[Row]]) -> Advantages | None:
+    """Those of the scored siblings, from the rows of each one's sequences."""
 
     def ragged(name: str) -> tuple[tuple[np.ndarray, ...], ...] | None:
         if any(row.get(name) is None for rows in found for row in rows):

@@ -26,7 +26,7 @@ from handaxe.records import Trajectory
 from handaxe.training.record.codec import dump_text, load_text
 from handaxe.training.record.groups import GroupRecord
 from handaxe.training.record.reading import read_groups
-from handaxe.training.record.schema import check_format, create, upgrade
+from handaxe.training.record.schema import create, format_of, upgrade
 from handaxe.training.record.writing import write_group
 
 __all__ = ["Event", "RunRecord"]
@@ -58,7 +58,7 @@ class RunRecord:
             self.folder.mkdir(parents=True, exist_ok=True)
             self._db = sqlite3.connect(self.folder / "record.sqlite", isolation_level=None, timeout=30)
             self._db.execute("PRAGMA foreign_keys = ON")
-            found = check_format(self._db, str(self.folder))
+            found = format_of(self._db, str(self.folder))
             self._db.execute("PRAGMA journal_mode = WAL")
             self._db.execute("PRAGMA synchronous = FULL")
             if self._db.execute("SELECT 1 FROM sqlite_master").fetchone():
@@ -81,7 +81,7 @@ class RunRecord:
             record._db = sqlite3.connect(f"file:{quote(str(path))}?immutable=1", uri=True)
         except sqlite3.DatabaseError as error:
             raise InputError(f"{path} is not a run record: {error}") from error
-        check_format(record._db, str(record.folder))
+        format_of(record._db, str(record.folder))
         if not record._db.execute("SELECT 1 FROM sqlite_master WHERE name = 'events'").fetchone():
             record.close()
             raise InputError(f"the run record in {folder} is empty: the run was stopped before it began")

@@ -11,7 +11,7 @@ import sqlite3
 
 from handaxe.errors import InputError
 
-__all__ = ["FORMAT", "SCHEMA", "check_format", "create", "upgrade"]
+__all__ = ["FORMAT", "SCHEMA", "create", "format_of", "upgrade"]
 
 FORMAT = 2
 
@@ -58,7 +58,8 @@ ALTER TABLE turns ADD COLUMN facts TEXT;
 ALTER TABLE sequences ADD COLUMN trains BLOB;
 """
 }
-"""A format -> what makes the tables of the format before it into its own."""
+"""A format -> what makes the tables of the format before it into its own. A column stands last in its table there and in
+SCHEMA, since rows are written by place."""
 
 
 def create(db: sqlite3.Connection) -> None:
@@ -66,7 +67,7 @@ def create(db: sqlite3.Connection) -> None:
     db.executescript(f"BEGIN;{SCHEMA}PRAGMA user_version = {FORMAT};COMMIT;")
 
 
-def check_format(db: sqlite3.Connection, where: str) -> int:
+def format_of(db: sqlite3.Connection, where: str) -> int:
     """The format of a record; 0 when there are no tables yet.
 
     Raises:

@@ -1,6 +1,7 @@
 """A group as rows of the record's tables."""
 
 import sqlite3
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ TURN_REWARD = ""
 def write_group(db: sqlite3.Connection, record: GroupRecord) -> None:
     """Insert a group and all it holds."""
     group, scores, advantages = record.group, record.scores, record.advantages
-    row = (group.step, codec.dump_text(group.task.id), codec.dump(group.task), record.fate, record.part)
+    row = (group.step, codec.dump_text(group.task.id), codec.dump_record(group.task), record.fate, record.part)
     group_id = _insert(db, "groups (step, task_id, task, fate, part)", row)
     place = np.cumsum(record.scored) - 1
     for i, trajectory in enumerate(group):
@@ -42,7 +43,7 @@ def _advantages(advantages: Advantages | None, k: int | None, s: int) -> list[np
 def _write_trajectory(
     db: sqlite3.Connection, group_id: int, one: Trajectory, record: GroupRecord, i: int, k: int | None
 ) -> int:
-    tools = codec.dump(one.tools)
+    tools = codec.dump_record(one.tools)
     db.execute("INSERT OR IGNORE INTO toolsets (schemas) VALUES (?)", (tools,))
     (toolset,) = db.execute("SELECT id FROM toolsets WHERE schemas = ?", (tools,)).fetchone()
     scores = record.scores
@@ -64,33 +65,21 @@ def _write_trajectory(
         "cost": one.cost,
         "seconds": one.seconds,
         "seed": one.seed,
-        "branch": None if one.branch_of is None else codec.dump(one.branch_of),
+        "branch": None if one.branch_of is None else codec.dump_record(one.branch_of),
         "env": codec.dump_json(dict(one.env)),
-        "messages": codec.dump(one.messages),
+        "messages": codec.dump_record(one.messages),
         "toolset": toolset,
-        "notes": codec.dump_json(dict(one.notes)),
+        "notes": _free(one.notes),
     }
     return _insert(db, f"trajectories ({', '.join(row)})", tuple(row.values()))
 
 
 def _write_turns(db: sqlite3.Connection, row_id: int, trajectory: Trajectory) -> None:
     for place, turn in enumerate(trajectory.turns):
-        row = {
-            "trajectory": row_id,
-            "place": place,
-            "sequence": turn.sequence,
-            "start": turn.start,
-            "stop": turn.stop,
-            "finish": turn.finish,
-            "parsed": codec.dump(turn.parsed),
-            "sampling": codec.dump(turn.sampling),
-            "seed": turn.seed,
-            "replies": codec.dump(turn.replies),
-            "seconds": turn.seconds,
-            "cost": turn.cost,
-            "facts": codec.dump_json(dict(turn.facts)),
-        }
-        _insert(db, f"turns ({', '.join(row)})", tuple(row.values()))
+        parsed, sampling = codec.dump_record(turn.parsed), codec.dump_record(turn.sampling)
+        replies, facts = codec.dump_record(turn.replies), _free(turn.facts)
+        row = (row_id, place, turn.sequence, turn.start, turn.stop, turn.finish, parsed, sampling)
+        _insert(db, "turns", (*row, turn.seed, replies, turn.seconds, turn.cost, facts))
 
 
 def _write_sequence(
@@ -102,8 +91,7 @@ def _write_sequence(
 ) -> None:
     arrays = [one.ids, one.author, one.turn, one.logp, one.behaviour_logp, one.version, *rated]
     blobs = [None if array is None else codec.pack(array) for array in arrays]
-    names = "ids, author, turn, logp, behaviour_logp, version, advantages, returns, trains"
-    _insert(db, f"sequences (trajectory, place, {names})", (row_id, place, *blobs))
+    _insert(db, "sequences", (row_id, place, *blobs))
     for name, array in one.features.items():
         _insert(db, "features", (row_id, place, name, codec.pack(array)))
 
@@ -116,6 +104,11 @@ def _write_scores(db: sqlite3.Connection, row_id: int, scores: Scores, k: int) -
         per_turn[TURN_REWARD] = scores.turns
     for name, ragged in per_turn.items():
         _insert(db, "turn_scores", (row_id, name, codec.pack(ragged[k])))
+
+
+def _free(facts: Mapping[str, Any]) -> str | None:
+    """NULL for nothing, as in a record of before there was a column."""
+    return codec.dump_json(dict(facts)) if facts else None
 
 
 def _insert(db: sqlite3.Connection, table: str, row: tuple[Any, ...]) -> int:

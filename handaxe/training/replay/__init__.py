@@ -1,9 +1,7 @@
 """Recorded attempts played again without a model.
 
-play      a group's attempts, and what differs
-answers   what a plan asks for, from the record or by the real tools
-recorded  what a trajectory says of its turns and its environment
-discrepancies         what tells two trajectories apart
+attempts: a group's attempts, and what differs. answers: what a plan asks for, from the record or by the real tools.
+recorded: what a trajectory says of its turns and its environment. discrepancies: what tells two trajectories apart.
 """
 
 from handaxe.training.replay.answers import Setup

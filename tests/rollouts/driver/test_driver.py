@@ -409,7 +409,6 @@ def test_no_prefix_is_read_twice(lockstep):
 def test_in_lockstep_what_is_played_after_the_last_has_ended_is_what_a_new_driver_plays():
     """To the last bit, though the same weights may have read what it begins with: so a run resumes bit for bit."""
     engine = tiny()
-    engine.model.exact = False
 
     def play(driver, some):
         for one in some:

@@ -23,26 +23,26 @@ def asked(most=20):
 
 def test_a_request_is_cut_to_what_the_segment_leaves():
     one = live()
-    part, request = LivePlan(one, None, (0,)), asked()
-    assert part.next_request(request, Segment()) is request and part.allowed == 20
-    assert part.next_request(request, Segment(tokens=20)) is request
+    plan, request = LivePlan(one, None, (0,)), asked()
+    assert plan.next_request(request, Segment()) is request and plan.allowed == 20
+    assert plan.next_request(request, Segment(tokens=20)) is request
     one.count(4)
-    cut = part.next_request(request, Segment(tokens=10))
+    cut = plan.next_request(request, Segment(tokens=10))
     assert cut.sampling.max_tokens == 6 and cut.begun is None
-    assert part.completed(said(6), request) is None and part.begun == partial(6) and one.added == 10
+    assert plan.completed(said(6), request) is None and plan.begun == partial(6) and one.added == 10
     one.added = 0
-    cut = part.next_request(request, Segment(tokens=10))
+    cut = plan.next_request(request, Segment(tokens=10))
     assert cut.sampling.max_tokens == 16 and cut.begun == partial(6)
-    whole = part.completed(said(9, "stop"), request)
+    whole = plan.completed(said(9, "stop"), request)
     assert (len(whole.ids), whole.seconds, whole.cost) == (9, 2.0, 1.0)
-    assert (one.tokens, one.added, part.begun) == (13, 3, None)
+    assert (one.tokens, one.added, plan.begun) == (13, 3, None)
 
 
 def test_a_turn_that_is_as_long_as_the_rollout_asked_for_is_over():
     one = live()
-    part = LivePlan(one, None, (0,))
-    part.next_request(asked(5), Segment(tokens=5))
-    assert part.completed(said(5), asked(5)) == said(5)
+    plan = LivePlan(one, None, (0,))
+    plan.next_request(asked(5), Segment(tokens=5))
+    assert plan.completed(said(5), asked(5)) == said(5)
     assert one.used_up(Segment(tokens=5)) and not one.used_up(Segment(tokens=6)) and not one.used_up(Segment())
 
 
@@ -58,8 +58,8 @@ def test_calls_that_must_wait(called, calls, limit, waits):
 
 def test_an_interruption_counts_what_is_new():
     one = live()
-    part = LivePlan(one, None, (0,))
-    part.interrupted(partial(3))
-    part.interrupted(partial(7))
-    assert (one.tokens, part.written()) == (7, 7)
-    assert one.parts == {(0,): part}
+    plan = LivePlan(one, None, (0,))
+    plan.interrupted(partial(3))
+    plan.interrupted(partial(7))
+    assert (one.tokens, plan.written()) == (7, 7)
+    assert one.plans == {(0,): plan}

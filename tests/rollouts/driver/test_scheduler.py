@@ -169,7 +169,7 @@ def test_an_exception_of_engine_or_plan_closes_everything_and_is_raised(lockstep
     def good():
         try:
             yield sample(2)
-            yield Act(Env(lambda: release.wait(30)), TURN, 0)
+            yield Act(Env(lambda: release.wait(0.5 if lockstep else 30)), TURN, 0)
         finally:
             closed.append(1)
 
@@ -184,8 +184,8 @@ def test_an_exception_of_engine_or_plan_closes_everything_and_is_raised(lockstep
         yield sample(-1)
 
     closed, streams, release = [], [], threading.Event()
-    hands = Workers(2)
-    made = driver(Dying(), [good, good, bad], lockstep=lockstep, workers=hands)
+    executor = Workers(2)
+    made = driver(Dying(), [good, good, bad], lockstep=lockstep, workers=executor)
     kinds = {"work": KeyboardInterrupt, "nothing known": TypeError, "submit": InputError}
     if lockstep and where == "submit":
         made.close()
@@ -195,7 +195,7 @@ def test_an_exception_of_engine_or_plan_closes_everything_and_is_raised(lockstep
             made.advance()
     release.set()
     assert closed == [1, 1] and made.live == 0 and made.advance() == []
-    assert len(hands) == 0 and all(stream.closed for stream in streams)
+    assert len(executor) == 0 and all(stream.closed for stream in streams)
     made.close()
 
 
@@ -301,7 +301,7 @@ def test_one_who_acts_is_stopped_at_once_and_one_at_work_when_that_is_done():
 
     def work():
         try:
-            heard.append((yield Work(lambda: told.wait(60))))
+            answered.append((yield Work(lambda: told.wait(60))))
             yield sample(3)
         except Stopped as stopped:
             return [stopped.partial]
@@ -310,12 +310,12 @@ def test_one_who_acts_is_stopped_at_once_and_one_at_work_when_that_is_done():
         yield Work(lambda: begun.wait(60))
         return []
 
-    heard, hands = [], Workers(3)
-    made = driver(plans=[act, work, other], workers=hands)
+    answered, executor = [], Workers(3)
+    made = driver(plans=[act, work, other], workers=executor)
     assert [over.attempt.id for over in made.advance()] == ["a2"]
     overs = made.stop(["a1", "a0"])
     assert [over.trajectories for over in overs] == [[Partial([], [], [], [])], [None]]
-    assert heard == [True] and not release.is_set() and hands.abandoned == 1
+    assert answered == [True] and not release.is_set() and executor.abandoned == 1
     release.set()
     made.close()
 
@@ -395,7 +395,9 @@ def test_the_worked_example_of_partial_rollout(engine, lockstep):
         while over := made.advance():
             ended.append([(version, one.attempt.id) for one in over])
             versions.append(over[0].trajectories[0].version)
-        carried.append((made.live, made.held, [made.tokens(f"a{n}") for n in range(3) if f"a{n}" in made._floor.live]))
+        carried.append(
+            (made.live, made.held, [made.tokens(f"a{n}") for n in range(3) if f"a{n}" in made._scheduler.live])
+        )
     assert ended == [[(0, "a0")], [(1, "a1")], [(2, "a2")]]
     assert carried == [(2, 2, [10, 10]), (1, 1, [20]), (0, 0, [])]
     assert versions[2] == [0] * 10 + [1] * 10 + [2] * 10

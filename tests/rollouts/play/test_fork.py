@@ -299,7 +299,7 @@ def test_a_fork_has_the_facts_of_the_turns_it_shares_and_the_notes_from_before_i
 
         return (lambda: [(yield from play.whole(turns()))])()
 
-    play = Play(dice.attempt(4, env=Telling), RULES)
+    play = Play(dice.attempt(0, env=Telling), RULES)
     (whole,) = run_plan(numbered(play), sample=dice.roll)
     assert whole.notes == {"begun": [0, 1, 2, 3]} and all("sum" in turn.facts for turn in whole.turns[:-1])
     turn = whole.turns[2]

@@ -96,7 +96,7 @@ def test_an_old_record_comes_to_the_tables_of_a_new_one(old):
 
     def tables(db):
         names = sorted(name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'"))
-        return {name: {row[1:3] for row in db.execute(f"PRAGMA table_info({name})")} for name in names}
+        return {name: [row[1:3] for row in db.execute(f"PRAGMA table_info({name})")] for name in names}
 
     new = sqlite3.connect(":memory:")
     create(new)

@@ -86,9 +86,9 @@ class StopAt:
 
 def play(dice, rollout, seed, *, format=None, env=None, hooks=None, **options):
     attempt = dice.attempt(seed, format=format or Compact(), env=env or dice.Counter, **options)
-    answers = {"speak": dice.roll, "act": act, "work": do_work}
+    answers = {"sample": dice.roll, "act": act, "work": do_work}
     if hooks:
-        answers = {"speak": hooks.speak, "act": hooks.act, "work": hooks.work}
+        answers = {"sample": hooks.speak, "act": hooks.act, "work": hooks.work}
     return Group(attempt.task, tuple(run_plan(rollout(attempt), name=attempt.id, **answers)))
 
 

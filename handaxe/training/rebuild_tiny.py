@@ -1,4 +1,4 @@
-"""Rebuilds the checkpoint that ships with handaxe from nothing: `python -m handaxe.recipes.cold_start`."""
+"""Rebuilds the checkpoint that ships with handaxe from nothing: `python -m handaxe.training.rebuild_tiny`."""
 
 from pathlib import Path
 
@@ -18,12 +18,12 @@ from handaxe.training.site import make_site
 from handaxe.training.sources import scripted
 from handaxe.training.stages.teach import teach
 
-__all__ = ["cold_start"]
+__all__ = ["rebuild_tiny"]
 
 SHIPPED = Path(handaxe.models.load.__file__).with_name("tiny_checkpoint")
 
 
-def cold_start(
+def rebuild_tiny(
     *, out: Path = SHIPPED, steps: int = 1500, weak_steps: int = 300, batch_size: int = 32, seed: int = 0
 ) -> None:
     """Teach a fresh tiny model to call tools, and then to do so seldom and badly.
@@ -61,4 +61,4 @@ def cold_start(
 
 
 if __name__ == "__main__":
-    tyro.cli(cold_start)
+    tyro.cli(rebuild_tiny)
