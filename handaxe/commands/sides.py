@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import handaxe
-from handaxe.commands.configure import choose
+from handaxe.commands.configure import choose_all
 from handaxe.commands.jobs import Job
 from handaxe.commands.report import evaluations
 from handaxe.errors import InputError
@@ -68,7 +68,7 @@ def side(words: str, options: str = "", *, setting_of: Side | None = None) -> Si
     name, *rest = shlex.split(words) or [""]
     if not name:
         raise InputError("a side of a comparison is a recipe and its options, such as 'otc --smooth 2'")
-    chosen, _ = choose(name, [*rest, *shlex.split(options)], prog=f"handaxe train {name}", also={})
+    chosen, _ = choose_all(name, [*rest, *shlex.split(options)], prog=f"handaxe train {name}", also={})
     if setting_of is not None and setting_of.chosen.name != name:
         other = setting_of.chosen
         choice = replace(chosen.choice, world=other.choice.world, engine=other.choice.engine)

@@ -75,6 +75,8 @@ class Method:
 
     tasks      (tasks to train on, seed) -> the curriculum; None goes through them in order
     sampling   None: temperature 1, `Setting.max_tokens`; else a value or a function of the training step
+    shared, stages    what is done before the loop; `shared` depends on no seed and is done once for all runs, see
+               training.run_stages. A stage with a loss against a reference needs "ref_logp" in `annotate`
     evaluate_rollout  the strategy of evaluations; None is the plain linear one
     """
 
@@ -94,6 +96,7 @@ class Method:
     sampling: Sampling | Callable[[int], Sampling] | None = None
     annotate: tuple[str, ...] = ()
     learners: tuple[Learner, ...] = ()
+    shared: tuple[Stage, ...] = ()
     stages: tuple[Stage, ...] = ()
     pace: Pace = field(default_factory=Pace)
     epochs: int = 1

@@ -23,8 +23,8 @@ from handaxe.errors import InputError
 
 __all__ = ["code_version", "fingerprint"]
 
-PLAIN = (bool, int, float, complex, str, bytes, PurePath, Enum, np.generic, range)
-PLAIN += (re.Pattern, torch.dtype, torch.device)
+PLAIN: tuple[type, ...] = (bool, int, float, complex, str, bytes, range)
+PLAIN += (PurePath, Enum, re.Pattern, np.generic, torch.dtype, torch.device)
 MEMBERS = (FunctionType, str, int, float, tuple)
 IMMUTABLE = 1 << 8  # CPython's flag of classes that are written in C
 PLACES = [Path(sysconfig.get_path(name)) for name in ("stdlib", "purelib", "platlib")]

@@ -22,6 +22,7 @@ from handaxe.training.update import optimiser_step
 NAMES = ["00-teach", "01-reinforce", "02-repeat"]
 
 
+@pytest.mark.exact
 def test_stages_are_the_same_calls_one_after_the_other(world):
     """To the bit: the same steps taken by hand."""
     staged, plain = world.site(), world.site()
@@ -51,6 +52,7 @@ def test_stages_are_the_same_calls_one_after_the_other(world):
     assert world.same(world.weights(engine), world.weights(staged.engine))
 
 
+@pytest.mark.exact
 def test_what_is_kept_changes_nothing_and_is_resumed_when_done(world, tmp_path):
     unkept, kept, again = world.site(), world.site(out=tmp_path), world.site(out=tmp_path, resume=True)
     first, second = run_stages(world.stages(), unkept), run_stages(world.stages(), kept)
@@ -159,6 +161,7 @@ def test_shared_stages_are_done_once_for_all_seeds_and_engines(world, cache, tmp
         assert torch.equal(site.engine.forward(batch)["logp"], site.engine.forward(batch, reference=True)["logp"])
 
 
+@pytest.mark.exact
 def test_what_follows_shared_stages_is_as_after_them(world, cache, tmp_path):
     """Made here, found there: the stages after them draw and come to the same."""
     sites = [world.site(seed=4), world.site(seed=4), world.site(seed=4, out=tmp_path / "kept")]
