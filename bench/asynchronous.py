@@ -24,19 +24,20 @@ from typing import Any, NamedTuple
 import torch
 
 from handaxe.credit.group_norm import group_norm
+from handaxe.exchange import Act, Completion, EnvReply, Work
 from handaxe.losses.policy import policy
 from handaxe.losses.ratios.token import token
 from handaxe.losses.reductions.rollout_mean import rollout_mean
 from handaxe.losses.surrogates.clip import clip
 from handaxe.models.compact import Compact
 from handaxe.records import Message, Rated, Sampling, Task
-from handaxe.rewards.lift import outcome
+from handaxe.rewards.outcome import outcome
 from handaxe.rollouts.linear import linear
 from handaxe.selection.in_order import in_order
-from handaxe.slots import Act, Completion, EnvReply, Work
 from handaxe.tensors import LossOut
 from handaxe.testing.simulated import SimulatedClock, SimulatedEngine, SimulatedWorkers
 from handaxe.training.loop import train
+from handaxe.training.pace import Keep, Pace
 
 FORMAT = Compact()
 
@@ -130,7 +131,7 @@ def every_other(trajectory: Any) -> float:
     return float(trajectory.sample % 2)
 
 
-def play(workload: Workload, *, enough: float = math.inf, steps: int = 0, **how: Any) -> dict[str, float]:
+def play(workload: Workload, *, enough: float = math.inf, steps: int = 0, pace: Pace) -> dict[str, float]:
     """Train on the simulated clock; what it took and how much was trained until that was `enough` tokens."""
     clock = SimulatedClock()
 
@@ -170,11 +171,11 @@ def play(workload: Workload, *, enough: float = math.inf, steps: int = 0, **how:
         micro_batch_rows=4096,
         workers=workers,
         meanwhile=elsewhere,
-        progress=False,
-        **how,
+        pace=pace,
+        keep=Keep(progress=False),
     )
     if trained[-1] < enough < math.inf:
-        raise SystemExit(f"{how}: {steps} steps trained {trained[-1]} tokens, not {enough:.0f}")
+        raise SystemExit(f"{pace}: {steps} steps trained {trained[-1]} tokens, not {enough:.0f}")
     last = next((step for step, tokens in enumerate(trained[1:]) if tokens >= enough), len(done) - 1)
     ages = [row["staleness/max"] for row in result.metrics[: last + 1] if "staleness/max" in row]
     return {
@@ -197,13 +198,16 @@ def main() -> None:
     verltool = VERLTOOL._replace(groups=max(1, VERLTOOL.groups // small))
     agentmath = AGENTMATH._replace(steps=max(2, AGENTMATH.steps // (2 if options.quick else 1)))
     ways: dict[str, dict[str, Any]] = {
-        "everybody waits for everybody": {"lockstep": True},
-        "nobody waits for another's tool": {},
+        "everybody waits for everybody": {"pace": Pace(lockstep=True)},
+        "nobody waits for another's tool": {"pace": Pace()},
     }
     more: dict[str, dict[str, Any]] = {
-        "and long rollouts go on in the next step": {"segment_tokens": 400, "steps": 6 * agentmath.steps},
-        "and one step ahead of training": {"staleness": 1},
-        "and four steps ahead of training": {"staleness": 4},
+        "and long rollouts go on in the next step": {
+            "pace": Pace(segment_tokens=400),
+            "steps": 6 * agentmath.steps,
+        },
+        "and one step ahead of training": {"pace": Pace(staleness=1)},
+        "and four steps ahead of training": {"pace": Pace(staleness=4)},
     }
     found: dict[str, Any] = {"workloads": {}}
     for name, workload, chosen in (

@@ -22,10 +22,10 @@ import time
 from pathlib import Path
 
 from handaxe.envs.tool_chat import tool_chat
+from handaxe.exchange import Act, Attempt, Completion, EnvReply, Rendered, Sample
 from handaxe.records import Author, Message, ParsedTurn, Sampling, Task, ToolCall, ToolReply
 from handaxe.rollouts.driver import run
 from handaxe.rollouts.linear import linear
-from handaxe.slots import Act, Attempt, Completion, EnvReply, Rendered, Sample
 from handaxe.tools.decorator import tool
 
 CALL = ParsedTurn("", (ToolCall("noop", {}, "c0"),), (), "noop")

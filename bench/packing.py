@@ -63,20 +63,22 @@ def siblings(*, vocabulary, prompt, group, sampled):
     shared = draw.integers(0, vocabulary, prompt)
     ids_BT = np.stack([np.append(shared, draw.integers(0, vocabulary, sampled)) for _ in range(group)])
     mask_BT = torch.arange(prompt + sampled).expand(group, -1) >= prompt
-    zeros_BT = torch.zeros(mask_BT.shape)
+    zeros_BT, adv_BT = torch.zeros(mask_BT.shape), torch.from_numpy(draw.normal(size=mask_BT.shape)).float()
+    positive = float((mask_BT & (adv_BT > 0)).sum())
     return Batch(
         ids_BT=torch.from_numpy(ids_BT),
         attend_BT=torch.ones_like(mask_BT),
         mask_BT=mask_BT,
-        adv_BT=torch.from_numpy(draw.normal(size=mask_BT.shape)).float(),
+        adv_BT=adv_BT,
         old_logp_BT=zeros_BT,
         behaviour_logp_BT=zeros_BT,
         turn_BT=torch.where(mask_BT, 0, -1),
         group_B=torch.zeros(group, dtype=torch.int64),
         rollout_B=torch.arange(group),
         rollout_tokens_B=torch.full((group,), float(sampled)),
+        rollout_turns_B=torch.ones(group),
         temperature_B=torch.ones(group),
-        denominators=Denominators(float(group * sampled), float(group), float(group), 1.0),
+        denominators=Denominators(float(group * sampled), float(group), float(group), 1.0, positive),
     )
 
 

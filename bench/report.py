@@ -10,7 +10,7 @@ import json
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from pages import asynchronous, driver_overhead, packing, sandbox, sides
+from pages import asynchronous, decoding, driver_overhead, packing, sandbox, sides
 from pages.tables import FOLDER
 
 RESULTS = FOLDER / "results"
@@ -46,6 +46,7 @@ BENCHES = (
     Bench("sandbox", "4. A call of the Python sandbox", sandbox.section),
     Bench("asynchronous", "5. Synchronous and asynchronous, on a simulated clock", asynchronous.section),
     Bench("driver_overhead", "Overhead of a turn", driver_overhead.section),
+    Bench("decoding", "Decoding beside a plain loop", decoding.section),
 )
 
 

@@ -21,10 +21,11 @@ from handaxe.losses.reductions.rollout_mean import rollout_mean
 from handaxe.losses.surrogates.clip import clip
 from handaxe.models.load import load
 from handaxe.records import Message, Sampling, Task
-from handaxe.rewards.lift import outcome
+from handaxe.rewards.outcome import outcome
 from handaxe.rollouts.linear import linear
 from handaxe.tools.decorator import tool
 from handaxe.training.loop import train
+from handaxe.training.pace import Keep
 
 
 class Paced:
@@ -117,8 +118,7 @@ def main() -> None:
         learning_rate=setting["learning_rate"],
         micro_batch_rows=16,
         workers=setting["rollouts"],
-        loggers=(paced,),
-        progress=False,
+        keep=Keep(loggers=(paced,), progress=False),
     )
 
 

@@ -3,7 +3,6 @@
 import sys
 
 from handaxe.engines.openai_compatible import OpenAICompatible
-from handaxe.envs import arithmetic
 from handaxe.envs.tool_chat import tool_chat
 from handaxe.evaluation.run import evaluate
 from handaxe.models.transcript import Transcript
@@ -11,6 +10,7 @@ from handaxe.records import Sampling
 from handaxe.rewards.exact_match import exact_match
 from handaxe.rollouts.linear import linear
 from handaxe.tools.calculator import calculator
+from handaxe.worlds import arithmetic
 
 chat = Transcript()
 engine = OpenAICompatible(sys.argv[1], model=sys.argv[2], format=chat)

@@ -4,11 +4,11 @@ import sys
 
 from handaxe.engines.local import LocalEngine
 from handaxe.envs.tool_chat import tool_chat
+from handaxe.exchange import Attempt
 from handaxe.models.load import load
 from handaxe.records import Message, Sampling, Task
 from handaxe.rollouts import driver
 from handaxe.rollouts.linear import linear
-from handaxe.slots import Attempt
 from handaxe.tools.mcp import mcp
 
 model, chat = load("tiny")

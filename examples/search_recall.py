@@ -6,9 +6,9 @@ import sys
 import tempfile
 from pathlib import Path
 
-from handaxe.envs import library
 from handaxe.tools.index.build import build_index
 from handaxe.tools.index.reader import open_index
+from handaxe.worlds import library_tasks
 
 QUESTIONS = {
     "parse command line options": "argparse",
@@ -65,8 +65,8 @@ print(f"Python's library: {len(made)} modules, {len(pairs)} questions written by
 recall(made, pairs)
 steps = [
     (call["arguments"]["query"], key)
-    for task in library.tasks(count=100, seed=0, split="test")
+    for task in library_tasks.tasks(count=100, seed=0, split="test")
     for call, key in zip(task.metadata["gold_calls"], task.metadata["gold_documents"])
 ]
-print(f"the invented library: {len(library.documents())} documents, {len(steps)} steps of test questions")
-recall(library.documents(), steps)
+print(f"the invented library: {len(library_tasks.documents())} documents, {len(steps)} steps of test questions")
+recall(library_tasks.documents(), steps)

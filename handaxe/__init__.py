@@ -1,8 +1,60 @@
-"""handaxe trains language models to use tools, with reinforcement learning."""
+"""handaxe trains language models to use tools, with reinforcement learning.
+
+    import handaxe as hx
+    from handaxe import credit, losses, rewards, rollouts, tools, worlds
+
+The names of VERBS and the rooms are imported when they are first asked for.
+"""
+
+import importlib
+from typing import TYPE_CHECKING, Any
 
 from handaxe.errors import Failed, HandaxeError, Retry
-from handaxe.records import Group, Message, Scores, Task, Trajectory
+from handaxe.records import Group, Message, Sampling, Scores, Task, Trajectory
 from handaxe.tools import tool
 
-__all__ = ["Failed", "Group", "HandaxeError", "Message", "Retry", "Scores", "Task", "Trajectory", "tool"]
+if TYPE_CHECKING:
+    from handaxe.engines.local import LocalEngine as LocalEngine
+    from handaxe.evaluation.run import evaluate as evaluate
+    from handaxe.models.load import load as load
+    from handaxe.training.loop import train as train
+    from handaxe.training.pace import Keep as Keep
+    from handaxe.training.pace import Pace as Pace
+
+__all__ = [
+    "Failed",
+    "Group",
+    "HandaxeError",
+    "Message",
+    "Retry",
+    "Sampling",
+    "Scores",
+    "Task",
+    "Trajectory",
+    "tool",
+]
 __version__ = "0.1.0"
+
+VERBS = {
+    "Keep": "handaxe.training.pace",
+    "LocalEngine": "handaxe.engines.local",
+    "Pace": "handaxe.training.pace",
+    "evaluate": "handaxe.evaluation.run",
+    "load": "handaxe.models.load",
+    "train": "handaxe.training.loop",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name in VERBS:
+        return getattr(importlib.import_module(VERBS[name]), name)
+    try:
+        return importlib.import_module(f"{__name__}.{name}")
+    except ModuleNotFoundError as error:
+        if error.name != f"{__name__}.{name}":
+            raise
+        raise AttributeError(f"handaxe has no {name!r}") from None
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *VERBS})

@@ -24,12 +24,16 @@ COMMANDS = {
     "quickstart": "train a tiny policy to use a calculator, in minutes, and look at what it learnt",
     "recipes": "list the recipes, one a paper",
     "train": "RECIPE [--its arguments]: train, and compare held-out accuracy and calls before and after",
+    "start": "WORLD --out FOLDER: teach the tiny policy a world's tools, your own among them, before training",
     "resume": "RUN: go on with a run that was stopped, or make it longer",
     "eval": "RUN: evaluate its last checkpoint on held-out tasks",
     "show": "RUN: its metrics, and one attempt token by token",
     "replay": "RUN: play its recorded attempts again without a model, and say what comes out otherwise",
     "index": "DOCUMENTS --out INDEX: make an index of documents, for the tool `search`",
     "serve": "MODULE:ATTRIBUTE ...: serve tools over MCP",
+    "replicate": "decide what recipes claim, by paired runs; --all does every recipe",
+    "compare": "train several recipes with the same seeds, and say what differs",
+    "stubs": "write the type stubs of the rooms",
     "papers": "write PAPERS.md; --check fails when it is stale",
 }
 FAILED, WRONG_INPUT, INTERRUPTED = 1, 2, 130
@@ -57,7 +61,7 @@ def main(arguments: list[str] | None = None) -> int:
     except KeyboardInterrupt:
         if debug:
             traceback.print_exc()
-        _red("stopped; `handaxe resume RUN` goes on after the run's last checkpoint")
+        _red("stopped; the same command, or for a run `handaxe resume RUN`, goes on")
         return INTERRUPTED
     except BrokenPipeError:  # the reader, such as head, has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -76,15 +76,16 @@ def _sequence_problems(index: int, sequence: TokenSequence) -> list[str]:
         return problems
     if not length:
         return [f"{name} is empty"]
-    for key in ("logp", "behaviour_logp"):
+    sampled = mask & ~sequence.forced
+    for key, drawn in (("logp", sampled), ("behaviour_logp", mask)):
         values = arrays[key]
-        if not np.all(np.isfinite(values[mask])) or np.any(values[mask] > 1e-5):
+        if not np.all(np.isfinite(values[drawn])) or np.any(values[drawn] > 1e-5):
             problems.append(f"{name}: {key} of a sampled token is not a log-probability")
-        if np.any(values[~mask] != 0):
+        if np.any(values[~drawn] != 0):
             problems.append(f"{name}: {key} is not 0 where the policy did not write")
-    if np.any(sequence.behaviour_logp[mask] < sequence.logp[mask] - 1e-4):
+    if np.any(sequence.behaviour_logp[sampled] < sequence.logp[sampled] - 1e-4):
         problems.append(f"{name}: behaviour_logp is below logp, but cutting a distribution only raises what is left")
-    if np.any(sequence.version[mask] < 0) or np.any(sequence.version[~mask] != -1):
+    if np.any(sequence.version[sampled] < 0) or np.any(sequence.version[~sampled] != -1):
         problems.append(f"{name}: version must be >= 0 on sampled tokens and -1 elsewhere")
     if mask[0]:
         problems.append(f"{name}: its first token is sampled, but a policy needs at least one token to see")

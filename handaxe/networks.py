@@ -100,8 +100,6 @@ class SlotCache(Protocol):
     Keys and values of one stretch of tokens are handed around as a list of tensors, tokens in the last but one axis.
     """
 
-    multiple: int
-    """The number of slots is best a multiple of this."""
     token_bytes: int
     """Memory of one token's keys and values."""
     several: bool

@@ -8,7 +8,7 @@ A two-turn trajectory as its one sequence stores it (P prompt, A sampled, E tool
     ids       P0 P1 g0 | A0 A1 | g1 E0 g2 | A2
     author    U  U  t  | p  p  | t  T  t  | p       user, template, policy, tool
     turn      -1 -1 -1 | 0  0  | 0  0  0  | 1       -1 before the first turn; a reply belongs to the turn it answers
-    mask      0  0  0  | 1  1  | 0  0  0  | 1       author == POLICY
+    mask      0  0  0  | 1  1  | 0  0  0  | 1       author is POLICY (or FORCED)
     logp      0  0  0  | x  x  | 0  0  0  | x       log-prob of the token under the policy that sampled it
     version   -1 -1 -1 | 7  7  | -1 -1 -1 | 7       which weights wrote it
 """
@@ -53,12 +53,15 @@ EndingKind = Literal["completed", "truncated", "policy_error", "infra_error", "v
 
 
 class Author(IntEnum):
-    """Who wrote a token. Only POLICY tokens are ever trained."""
+    """Who wrote a token. POLICY tokens train, and FORCED ones: part of the policy's turn, but drawn by something else,
+    such as a search. EXPERT tokens stand where the policy would have spoken and never train."""
 
     TEMPLATE = 0
     USER = 1
     TOOL = 2
     POLICY = 3
+    FORCED = 4
+    EXPERT = 5
 
 
 @dataclass(frozen=True)
@@ -162,8 +165,10 @@ class Turn:
 class TokenSequence:
     """Parallel arrays over the T tokens of one row; see the module's drawing.
 
-    logp            [T] float32, log softmax(logits / temperature) over the whole vocabulary; 0 off the mask
-    behaviour_logp  [T] float32, the same after top_k and top_p, that is of the distribution drawn from
+    logp            [T] float32, log softmax(logits / temperature) over the whole vocabulary; 0 off the mask, and at
+                    FORCED tokens, which no policy was asked about (version is -1 at both)
+    behaviour_logp  [T] float32, the same after top_k and top_p, that is of the distribution drawn from; at FORCED
+                    tokens of whatever drew them
     features        further named [T] arrays, such as ref_logp, old_logp, value, entropy, collision
     """
 
@@ -180,8 +185,13 @@ class TokenSequence:
 
     @property
     def mask(self) -> np.ndarray:
-        """[T] bool: the tokens that the policy wrote."""
-        return self.author == Author.POLICY
+        """[T] bool: the tokens that the policy wrote, or that were forced on it in its turn."""
+        return (self.author == Author.POLICY) | self.forced
+
+    @property
+    def forced(self) -> np.ndarray:
+        """[T] bool: the tokens of the mask that no policy drew."""
+        return self.author == Author.FORCED
 
 
 @dataclass(frozen=True)
@@ -305,6 +315,12 @@ class Rated:
     advantages: Advantages
     trained: np.ndarray
     part: int = 0
+
+    def training_mask(self, index: int) -> tuple[np.ndarray, ...]:
+        """Per sequence of a sibling [T] bool: its tokens that enter loss, terms and denominators."""
+        chosen, trains = bool(self.trained[index]), self.advantages.trains
+        masks = tuple(sequence.mask & chosen for sequence in self.group[index].sequences)
+        return masks if trains is None else tuple(a & b for a, b in zip(masks, trains[index], strict=True))
 
 
 class Pair(NamedTuple):

@@ -12,8 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
-from handaxe.exchange import Act, Attempt, Completion, EnvReply, Partial, Rendered, Sample, Spawn, Stopped, Work
-from handaxe.networks import AdapterModel, Model
+from handaxe.exchange import Act, Attempt, Completion, EnvReply, Partial, Rendered, Sample, Spawn, Work
 from handaxe.records import (
     Advantages,
     Group,
@@ -38,41 +37,30 @@ if TYPE_CHECKING:
     from handaxe.tools.deadline import Threads
 
 __all__ = [
-    "Act",
-    "AdapterModel",
     "AsyncEnv",
-    "Attempt",
     "ChatFormat",
-    "Completion",
     "Credit",
     "Curriculum",
     "Engine",
     "Env",
     "EnvFactory",
-    "EnvReply",
     "Judge",
     "Learner",
     "Loss",
-    "Model",
     "Pairs",
-    "Partial",
-    "Rendered",
+    "Restarts",
     "Reward",
     "Rollout",
     "RolloutPlan",
-    "Sample",
     "Selector",
     "Shape",
     "Shaper",
     "Site",
     "Source",
-    "Spawn",
     "Stage",
     "Stateful",
-    "Stopped",
     "Stream",
     "Streams",
-    "Work",
 ]
 
 
@@ -224,6 +212,23 @@ class Engine(Protocol):
 
     def load(self, folder: Path) -> None:
         """Take back what `save` wrote; raises CheckpointError."""
+        ...
+
+
+@runtime_checkable
+class Restarts(Protocol):
+    """What an engine offers besides for runs of several stages: to begin anew, with its weights or with others."""
+
+    def restart(self) -> None:
+        """Forget the optimiser's state; the reference model, where there is one, becomes the policy as it is now."""
+        ...
+
+    def start_digest(self) -> str:
+        """Equal for engines whose policies are equal and train alike, with or without a critic and a reference."""
+        ...
+
+    def load_weights(self, folder: Path) -> None:
+        """Take the policy's weights and the version from what any engine of the same model `save`d, and restart."""
         ...
 
 

@@ -21,13 +21,15 @@ class Denominators(NamedTuple):
     """Counts over the whole optimiser step, trained tokens and rollouts only.
 
     tokens: trained tokens. rollouts: logical rollouts (one trajectory is one, however many rows it has).
-    turns: trained turns. groups: groups with at least one trained rollout.
+    turns: trained turns. groups: groups with at least one trained rollout. positive: trained tokens with an
+    advantage > 0.
     """
 
     tokens: float
     rollouts: float
     turns: float
     groups: float
+    positive: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +46,7 @@ class Batch:
     group_B           int64, group index within the optimiser step
     rollout_B         int64, logical rollout index within the optimiser step; rows of one trajectory share it
     rollout_tokens_B  float, trained tokens of the row's whole rollout (all its rows)
+    rollout_turns_B   float, turns of the row's whole rollout that hold a trained token
     temperature_B     float, what logits are divided by before the softmax
     extras            named [B, T] tensors: ref_logp, value, returns, entropy, ...
     """
@@ -58,6 +61,7 @@ class Batch:
     group_B: Tensor
     rollout_B: Tensor
     rollout_tokens_B: Tensor
+    rollout_turns_B: Tensor
     temperature_B: Tensor
     denominators: Denominators
     extras: Mapping[str, Tensor] = field(default_factory=dict)

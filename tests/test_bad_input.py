@@ -12,12 +12,12 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-import handaxe.recipes
 from handaxe import cli
 from handaxe.credit.group_norm import group_norm
 from handaxe.engines.local import LocalEngine
 from handaxe.envs.tool_chat import tool_chat
 from handaxe.evaluation.run import evaluate
+from handaxe.exchange import Completion
 from handaxe.losses.policy import policy
 from handaxe.losses.ratios.token import token
 from handaxe.losses.reductions.token_mean import token_mean
@@ -27,14 +27,14 @@ from handaxe.models.compact import CALL, CALL_END, END, NAMES, Compact
 from handaxe.models.tiny import TinyConfig, TinyModel
 from handaxe.records import Author, Message, Sampling, Task, ToolCall, check
 from handaxe.rewards.exact_match import exact_match
-from handaxe.rollouts.driver_batches import Batches
+from handaxe.rollouts.driver.batch_stream import BatchStream
 from handaxe.rollouts.linear import linear
 from handaxe.selection.in_order import in_order
-from handaxe.slots import Completion
 from handaxe.testing.scripted import ScriptedEngine, say
 from handaxe.tools import tool
 from handaxe.training.loop import train
-from handaxe.training.record import RunRecord
+from handaxe.training.pace import Keep, Pace
+from handaxe.training.record.run_record import RunRecord
 
 PAGE = Path(__file__).parents[1] / "docs" / "bad_input.md"
 
@@ -175,51 +175,93 @@ def test_argument_out_of_range(handaxe_, page, small, words):
     page(one_line(said), said.error, said.code)
 
 
-@pytest.mark.parametrize("words", [["--names"], ["--held-out", "0"]], ids=["names", "held-out"])
+@pytest.mark.parametrize("words", [["--world", "gym", "--world.names"], ["--held-out", "0"]], ids=["names", "held-out"])
 def test_empty_data_set_asked_for(handaxe_, page, small, tmp_path, words):
     said = handaxe_("train", "otc", *small, *words)
     page(one_line(said), said.error, said.code)
     assert not (tmp_path / "run").exists()
 
 
-RECIPE = '''"""A recipe of the user's own."""
+SUMS = [f'{{"question": "{k}+2=?", "answer": {k + 2}}}' for k in range(60)]
+MINE = ["--world", "jsonl", "--world.file", "mine.jsonl", "--world.score", "numeric_match"]
 
-from handaxe.envs.tool_chat import tool_chat
-from handaxe.recipes.otc import otc
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        None,
+        [],
+        [*SUMS, '{"question"'],
+        [*SUMS, '{"question": "why?"}'],
+        [*SUMS, '{"question": "why?", "answer": {"left": 1}}'],
+        [*SUMS, '{"question": "when?", "answer": "soon"}'],
+        [*SUMS, '{"question": "2+2=?", "answer": 5}'],
+        SUMS[:1],
+    ],
+    ids=["missing", "empty", "json", "key", "answer", "score", "twice", "split"],
+)
+def test_world_file(handaxe_, page, small, tmp_path, monkeypatch, lines):
+    monkeypatch.chdir(tmp_path)
+    if lines is not None:
+        Path("mine.jsonl").write_text("\n".join(lines))
+    said = handaxe_("train", "grpo", *small, *MINE)
+    page(one_line(said), said.error, said.code)
+    assert not (tmp_path / "run").exists()
+
+
+def test_world_score(handaxe_, page, small, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("mine.jsonl").write_text("\n".join(SUMS))
+    said = handaxe_("train", "grpo", *small, *MINE[:-1], "numeric_mach")
+    page(one_line(said), said.error, said.code)
+
+
+def test_start_without_expert(handaxe_, page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("mine.jsonl").write_text("\n".join(SUMS))
+    said = handaxe_("start", "jsonl", *MINE[2:], "--out", "begun")
+    page(one_line(said), said.error, said.code)
+    assert not Path("begun").exists()
+
+
+OWN = '''"""A recipe and a world of the user's own."""
+
+from dataclasses import replace
+
 from handaxe.records import Message, Task
 from handaxe.rewards.exact_match import exact_match
 from handaxe.selection.in_order import in_order
+from handaxe.tensors import LossOut
 from handaxe.tools import tool
-from handaxe.tools.calculator import calculator
+from handaxe.worlds.sums import sums
+from handaxe.worlds.world import World
 
-PAPER = None
+MADE = []
 {top}
 
 
-def {name}(*, model: str = "tiny", steps: int = 3) -> dict:
-    """Train.
+def own(base):
+    """Train."""
+    return replace(base, {changes})
 
-    Args:
-        model: which.
-        steps: how many.
-    """
-    parts = otc(model=model, steps=steps, groups=2, group_size=2, held_out=2, max_tokens=8)
-    loss = parts["loss"]
-    return {{**parts, {changes}}}
+
+def world() -> World:
+    """Sums, or what MADE holds."""
+    made = sums()
+    tasks = lambda *asked: MADE if MADE and asked[0] == "train" else made.tasks(*asked)
+    return replace(made, correct=exact_match(), tasks=tasks)
 '''
 
 
 @pytest.fixture
-def own_recipe(handaxe_, model, tmp_path, monkeypatch):
+def own_recipe(handaxe_, small, tmp_path, monkeypatch):
     """Trains a recipe that a user wrote, in tmp_path / "run"."""
 
-    def run(name, *, top="", changes=""):
-        folder = tmp_path / "recipes"
-        folder.mkdir()
-        (folder / f"{name}.py").write_text(RECIPE.format(name=name, top=top, changes=changes))
-        monkeypatch.setattr(handaxe.recipes, "__path__", [*handaxe.recipes.__path__, str(folder)])
-        importlib.invalidate_caches()
-        return handaxe_("train", name, "--model", model, "--out", tmp_path / "run", "--quiet")
+    def run(name, *words, top="", changes=""):
+        (tmp_path / f"{name}.py").write_text(OWN.format(top=top, changes=changes))
+        monkeypatch.chdir(tmp_path)
+        monkeypatch.syspath_prepend(str(tmp_path))
+        return handaxe_("train", f"{name}:own", "--world", f"{name}:world", *small, *words)
 
     return run
 
@@ -238,23 +280,34 @@ def test_tool_without_docstring(own_recipe, page, tmp_path):
     assert not (tmp_path / "run").exists()
 
 
-def test_two_tools_of_one_name(own_recipe, page, tmp_path):
-    said = own_recipe("own_twice", changes='"env": tool_chat([calculator, calculator])')
+def test_two_tools_of_one_name(handaxe_, page, small, tmp_path):
+    said = handaxe_("train", "otc", *small, "--tools", "calculator", "calculator")
     page(one_line(said), said.error, said.code)
     assert not (tmp_path / "run").exists()
 
 
+def test_mistake_in_a_users_file(own_recipe, page, tmp_path):
+    said = own_recipe("own_broken", top="MADE = undefined")
+    page(one_line(said), said.error, said.code)
+    assert not (tmp_path / "run").exists()
+
+
+def test_run_of_an_earlier_version(handaxe_, page, tmp_path):
+    with RunRecord(tmp_path / "run") as record:
+        record.write_about({"recipe": {"name": "otc", "arguments": {"model": "tiny", "names": ["sums"], "steps": 20}}})
+    said = handaxe_("resume", tmp_path / "run")
+    page(one_line(said), said.error, said.code)
+
+
 def test_empty_data_set(own_recipe, page):
-    said = own_recipe("own_empty", changes='"tasks": in_order([])')
+    said = own_recipe("own_empty", changes="tasks=lambda made, seed: in_order([])")
     page(one_line(said), said.error, said.code)
 
 
 def test_task_without_answer(own_recipe, page, tmp_path):
     """The second step meets it: the first one stays, nothing of the second is scored or kept."""
     top = "MADE = [Task(f't{i}', (Message('user', '1+1=?'),), None if i == 2 else '2') for i in range(4)]"
-    said = own_recipe(
-        "own_unanswered", top=top, changes='"tasks": in_order(MADE, shuffle=False), "reward": exact_match()'
-    )
+    said = own_recipe("own_unanswered", top=top, changes="tasks=lambda made, seed: in_order(made, shuffle=False)")
     page(one_line(said), said.error, said.code)
     assert steps_of(tmp_path / "run") == [0]
 
@@ -271,7 +324,7 @@ class Pad:
 
 
 def test_tools_that_cannot_fork(own_recipe, page, tmp_path):
-    said = own_recipe("own_stuck", top=PAD, changes='"env": tool_chat([Pad]), "rollout": forking(at=turn_starts())')
+    said = own_recipe("own_stuck", "--tools", "own_stuck:Pad", top=PAD, changes="rollout=forking(at=turn_starts())")
     page(one_line(said), said.error, said.code)
     assert steps_of(tmp_path / "run") == []
 
@@ -282,25 +335,21 @@ def test_replay_without_recipe(handaxe_, page, tmp_path):
     page(one_line(said), said.error, said.code)
 
 
-LOSS = '''import math
+TERM = '''import math
 
-class Loss:
+class Term:
     """Not a number from the second step on."""
 
     made = 0
 
-    def __init__(self, inner):
-        self.inner = inner
-
-    def __call__(self, policy, batch):
-        Loss.made += 1
-        out = self.inner(policy, batch)
-        return out._replace(value=out.value * (math.nan if Loss.made > 1 else 1.0))
+    def __call__(self, out, batch):
+        Term.made += 1
+        return LossOut(out.logp_BT.sum() * (math.nan if Term.made > 1 else 0.0), {})
 '''
 
 
 def test_loss_is_nan(own_recipe, page, tmp_path):
-    said = own_recipe("own_nan", top=LOSS, changes='"loss": Loss(loss)')
+    said = own_recipe("own_nan", top=TERM, changes="terms=(Term(),)")
     page(one_line(said), said.error, said.code)
     assert steps_of(tmp_path / "run") == [0]
     with RunRecord.open(tmp_path / "run") as record:
@@ -399,7 +448,7 @@ class Voice(LocalEngine):
         return out
 
     def stream(self):
-        return Batches(self)
+        return BatchStream(self)
 
 
 class Played(NamedTuple):
@@ -436,9 +485,8 @@ def played(out, bad, tools, *, then="5", format=COMPACT, vocab_size=264, context
         steps=1,
         groups=1,
         group_size=4,
-        lockstep=True,  # this engine knows siblings by their place in the batch
-        out=out,
-        progress=False,
+        pace=Pace(lockstep=True),  # this engine knows siblings by their place in the batch
+        keep=Keep(out=out, progress=False),
     )
     assert steps_of(out) == [0], "nothing is lost"
     with RunRecord.open(out) as record:

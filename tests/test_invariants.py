@@ -30,6 +30,15 @@ def with_entry(name, place, value):
     return with_sequence(**{name: array})
 
 
+def with_forced(name, place, value):
+    """A turn of which one token, 4, was forced; something else there."""
+    one = make_trajectory(layouts=["UUt pfp tTx p"])
+    (row,) = one.sequences
+    array = getattr(row, name).copy()
+    array[place] = value
+    return replace(one, sequences=(replace(row, **{name: array}),))
+
+
 def with_turn(k, **changes):
     one = drawing()
     turns = list(one.turns)
@@ -52,6 +61,14 @@ BROKEN = {
     "no sequence": (replace(drawing(), sequences=(), turns=()), "no sequence"),
     "empty sequence": (cut_to(make_trajectory(layouts=["Ut"]), slice(0)), "is empty"),
     "first token sampled": (cut_to(make_trajectory(layouts=["Utp"]), slice(2, None)), "first token is sampled"),
+    "logp of a forced token": (with_forced("logp", 4, -0.5), "logp is not 0 where"),
+    "version of a forced token": (with_forced("version", 4, 0), "version must be"),
+    "forced by nothing": (with_forced("behaviour_logp", 4, -np.inf), "behaviour_logp of a sampled token"),
+    "forced for certain and more": (with_forced("behaviour_logp", 4, 0.5), "behaviour_logp of a sampled token"),
+    "logp of an expert": (with_forced("logp", 8, -0.5), "logp is not 0 where"),
+    "behaviour of an expert": (with_forced("behaviour_logp", 8, -0.5), "behaviour_logp is not 0 where"),
+    "version of an expert": (with_forced("version", 8, 0), "version must be"),
+    "forced token of no turn": (with_forced("author", 7, 4), "version must be|belong to no turn"),
     "short author": (with_sequence(author=drawing().sequences[0].author[:-1]), "author has 8 entries"),
     "short turn": (with_sequence(turn=np.zeros(10)), "turn has 10 entries"),
     "short logp": (with_sequence(logp=np.zeros(8, np.float32)), "logp has 8 entries for 9 ids"),
@@ -118,6 +135,12 @@ def test_what_a_cut_distribution_may_do():
     row = drawing().sequences[0]
     check(with_sequence(behaviour_logp=row.logp / 2))
     check(with_sequence(behaviour_logp=np.where(row.mask, 5e-6, 0).astype(np.float32)))
+
+
+def test_a_forced_token_may_have_any_behaviour():
+    """Its logp is unknown and stands as 0, so nothing is said of behaviour_logp below it."""
+    check(with_forced("behaviour_logp", 4, -9.0))
+    check(with_forced("behaviour_logp", 4, 0.0))
 
 
 def forked(token, sequence=0, *, of="a", **changed):

@@ -1,7 +1,7 @@
 import inspect
 import typing
 
-from handaxe import slots
+from handaxe import networks, slots
 from handaxe.engines.local import LocalEngine
 from handaxe.models.compact import Compact
 from handaxe.models.tiny import TinyModel
@@ -27,7 +27,7 @@ def implements(cls, protocol):
 def test_the_shipped_parts_have_the_signatures_of_their_roles():
     for cls in (LocalEngine, ScriptedEngine):
         implements(cls, slots.Engine)
-    implements(TinyModel, slots.Model)
+    implements(TinyModel, networks.Model)
     implements(Compact, slots.ChatFormat)
     implements(InOrder, slots.Curriculum)
     assert isinstance(InOrder.__new__(InOrder), slots.Stateful)

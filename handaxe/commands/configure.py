@@ -1,51 +1,87 @@
-"""Makes a command line out of a recipe's signature, and JSON out of what was chosen and back."""
+"""Makes a command line out of a recipe, its base, world and engine, and the settings of every run."""
 
 import dataclasses
-import inspect
-import typing
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Annotated, Any
 
-import pydantic
 import tyro
 
-from handaxe.errors import RecipeError
-from handaxe.recipes.paper import Recipe
+from handaxe.methods.chosen import Choice, Chosen, Named, choice
+from handaxe.methods.method import Setting
+from handaxe.methods.options import REQUIRED, Option, unwrapped
 
-__all__ = ["configuration_class", "from_json", "parse", "to_json"]
+__all__ = ["Names", "choose_all", "option_class", "parse"]
+
+FLAT: Any = tyro.conf.arg(name="")
+HELP = ("-h", "--help")
 
 
-def configuration_class(build: Callable[..., Any], *, only: frozenset[str] | None = None) -> type:
-    """A dataclass with a field for each argument of a recipe function, its type, default and documentation.
+@dataclasses.dataclass(frozen=True)
+class Names:
+    """What a run is made of.
 
     Args:
-        build: a function with keyword arguments, each with a type and a default.
-        only: names of the arguments to take; None takes all.
+        base: recipe that is changed; the recipe's own unless told otherwise.
+        world: where it is played; the recipe's own unless told otherwise.
+        engine: what samples and trains.
+    """
+
+    base: str = ""
+    world: str = ""
+    engine: str = "local"
+
+
+def choose_all(recipe: str, words: list[str], *, prog: str, also: Mapping[str, type]) -> tuple[Chosen, dict[str, Any]]:
+    """Read a command line: first the names in it, then the options of what they name.
+
+        own options and settings     --smooth 2 --steps 30           --base NAME     --base.OPTION ...
+        of base, world and engine    nested                          --world NAME    --world.OPTION ...
+
+    Args:
+        recipe: its name.
+        words: what was typed after it.
+        prog: shown in help.
+        also: name -> dataclass of further options without a prefix.
+
+    Returns:
+        What was chosen, and for each name of `also` an instance.
 
     Raises:
-        RecipeError: an argument lacks its type or default.
+        InputError: something named is not there.
+        RecipeError: two options without a prefix have one name.
+        SystemExit: with code 2 after a message when the command line does not parse, with 0 after --help.
     """
-    hints = typing.get_type_hints(build, include_extras=True)
-    fields = []
-    for name, parameter in inspect.signature(build).parameters.items():
-        if name not in hints or parameter.default is inspect.Parameter.empty:
-            raise RecipeError(f"argument {name!r} of recipe {build.__name__} needs a type and a default")
-        if only is None or name in only:
-            default: Any = dataclasses.field(default=parameter.default)
-            fields.append((name, hints[name], default))
-    made = dataclasses.make_dataclass("Configuration", fields, frozen=True)
-    made.__doc__ = build.__doc__
-    return made
+    plain = [word for word in words if word not in HELP]
+    names, _ = tyro.cli(Names, args=plain, prog=prog, return_unknown_args=True, add_help=False)
+    made = choice(recipe, base=names.base, world=names.world, engine=names.engine)
+    made.check({field.name: "every run" for kind in also.values() for field in dataclasses.fields(kind)})
+    parts = made.parts()
+    kinds: dict[str, tuple[Any, Any]] = {"own": (Annotated[option_class(parts.pop("")), FLAT], None)}
+    kinds |= {"setting": (Annotated[Setting, FLAT], made.about.setting)}
+    kinds |= {name: (Annotated[kind, FLAT], None) for name, kind in also.items()}
+    kinds |= {"names": (Annotated[Names, FLAT], _shown(made))}
+    kinds |= {name: (option_class(part), None) for name, part in parts.items() if part.options()}
+    found = parse(kinds, words, prog=prog, description=_summary(made))
+    options = {"": vars(found["own"])}
+    options |= {name: vars(found[name]) if name in found else {} for name in parts}
+    return Chosen(made, found["setting"], options), {name: found[name] for name in also}
 
 
-def parse(kinds: Mapping[str, type], arguments: list[str], *, prog: str, description: str) -> dict[str, Any]:
-    """Parse a command line into several dataclasses at once, all options side by side.
+def option_class(made: Named) -> type:
+    """A dataclass with a field for each option, with its type, default and documentation."""
+    kind = dataclasses.make_dataclass("Options", [_field(one) for one in made.options()], frozen=True, kw_only=True)
+    kind.__doc__ = unwrapped(made.make)[0].__doc__
+    return kind
+
+
+def parse(kinds: Mapping[str, tuple[Any, Any]], words: list[str], *, prog: str, description: str) -> dict[str, Any]:
+    """Parse a command line into several dataclasses at once.
 
     Args:
-        kinds: name -> dataclass. An option that two of them share is the later one's mistake, and tyro says so.
-        arguments: what was typed after `prog`.
-        prog: shown in help.
-        description: shown in help.
+        kinds: name -> (dataclass, an instance of it that holds the defaults, or None). Its options have the name as
+            prefix, unless it is annotated with FLAT.
+        words: what was typed after `prog`.
+        prog, description: shown in help.
 
     Returns:
         Name -> instance.
@@ -53,34 +89,26 @@ def parse(kinds: Mapping[str, type], arguments: list[str], *, prog: str, descrip
     Raises:
         SystemExit: with code 2 after a message when the command line does not parse, with 0 after --help.
     """
-    flat: Any = tyro.conf.arg(name="")
-    whole = dataclasses.make_dataclass("Options", [(name, Annotated[kind, flat]) for name, kind in kinds.items()])
-    return dict(
-        vars(
-            tyro.cli(whole, args=arguments, prog=prog, description=description, config=(tyro.conf.FlagCreatePairsOff,))
-        )
+    fields = [
+        (name, kind, dataclasses.field() if default is None else dataclasses.field(default=default))
+        for name, (kind, default) in kinds.items()
+    ]
+    whole = dataclasses.make_dataclass("Options", fields, kw_only=True)
+    config = (tyro.conf.FlagCreatePairsOff,)
+    return dict(vars(tyro.cli(whole, args=words, prog=prog, description=description, config=config)))
+
+
+def _field(one: Option) -> tuple[str, Any, Any]:
+    return (
+        one.name,
+        one.type,
+        dataclasses.field() if one.default is REQUIRED else dataclasses.field(default=one.default),
     )
 
 
-def to_json(recipe: Recipe, arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """A recipe's arguments as JSON values."""
-    hints = typing.get_type_hints(recipe.build, include_extras=True)
-    return {
-        name: pydantic.TypeAdapter(hints[name]).dump_python(value, mode="json") for name, value in arguments.items()
-    }
+def _shown(made: Choice) -> Names:
+    return Names(base="" if made.base is None else made.base.name, world=made.world.name, engine=made.engine.name)
 
 
-def from_json(recipe: Recipe, saved: Mapping[str, Any]) -> dict[str, Any]:
-    """Take back what `to_json` gave.
-
-    Raises:
-        RecipeError: the recipe no longer takes such an argument or value.
-    """
-    hints = typing.get_type_hints(recipe.build, include_extras=True)
-    unknown = sorted(set(saved) - set(inspect.signature(recipe.build).parameters))
-    if unknown:
-        raise RecipeError(f"recipe {recipe.name} takes no argument {', '.join(unknown)}; this run was made by another")
-    try:
-        return {name: pydantic.TypeAdapter(hints[name]).validate_python(value) for name, value in saved.items()}
-    except pydantic.ValidationError as error:
-        raise RecipeError(f"the arguments saved with this run do not fit recipe {recipe.name}: {error}") from error
+def _summary(made: Choice) -> str:
+    return (unwrapped(made.recipe.make)[0].__doc__ or "").strip().partition("\n")[0]

@@ -1,7 +1,7 @@
 """`handaxe eval RUN [--tasks N --samples K]`: evaluate the last checkpoint of a run, or a server, on held-out tasks."""
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +12,9 @@ from handaxe.commands.started import started
 from handaxe.engines.openai_compatible import OpenAICompatible
 from handaxe.errors import InputError
 from handaxe.evaluation.result import Evaluation
+from handaxe.methods.build import build
+from handaxe.methods.held_out import HeldOut
 from handaxe.models.transcript import Transcript
-from handaxe.recipes.parts import HeldOut
 from handaxe.slots import Engine
 from handaxe.training.checkpoint import Checkpoints
 from handaxe.view.tables import evaluation_table
@@ -50,27 +51,22 @@ def main(arguments: list[str]) -> int:
     """Evaluate; returns the exit code."""
     options = tyro.cli(EvalOptions, args=arguments, prog="handaxe eval")
     check_writable(options.json)
-    run = started(options.run)
-    chosen = dict(run.arguments)
-    if options.tasks is not None:
-        if "held_out" not in chosen:
-            raise InputError(f"recipe {run.recipe.name} has a fixed set of held-out tasks; leave --tasks out")
-        chosen["held_out"] = options.tasks
-    kwargs = run.recipe.build(**chosen)
+    chosen = started(options.run, changes={} if options.tasks is None else {"held_out": options.tasks}).chosen
+    kwargs = build(chosen)
     terminal = console()
     if options.server is not None:
         steps, kwargs = 0, _served(kwargs, options)
         note(terminal, "evaluated", f"{kwargs['engine']!r} on the tasks of {options.run}")
     else:
         steps = _load(options.run, kwargs["engine"])
-        note(terminal, "evaluated", f"{run.recipe.name} in {options.run} after {steps} steps")
+        note(terminal, "evaluated", f"{chosen.name} in {options.run} after {steps} steps")
     found = _evaluate(kwargs, options)
     title = f"{len(found.tasks)} held-out tasks, {options.samples} attempts each"
     table = evaluation_table(found.metrics, endings=found.endings, breakdown=found.breakdown, title=title)
     terminal.print(table)
     if excluded := sum(found.excluded.values()):
         terminal.print(f"{excluded} attempts failed for no fault of the policy and were not scored", style="red")
-    write_json(options.json, {"recipe": run.recipe.name, "steps": steps, **json.loads(found.to_json())})
+    write_json(options.json, {"recipe": chosen.name, "steps": steps, **json.loads(found.to_json())})
     return 0
 
 
@@ -88,14 +84,9 @@ def _served(kwargs: dict[str, Any], options: EvalOptions) -> dict[str, Any]:
         raise InputError("--server needs --server-model, the server's name of the model")
     format = Transcript()
     engine = OpenAICompatible(options.server, model=options.server_model, format=format, key_env=options.server_key_env)
-    held_out = kwargs.get("evaluate")
-    if isinstance(held_out, HeldOut):
-        held_out = held_out._replace(parts={**held_out.parts, "format": format})
-    return {**kwargs, "engine": engine, "evaluate": held_out}
+    return {**kwargs, "engine": engine, "evaluate": replace(kwargs["evaluate"], format=format)}
 
 
 def _evaluate(kwargs: dict[str, Any], options: EvalOptions) -> Evaluation:
-    held_out = kwargs.get("evaluate")
-    if not isinstance(held_out, HeldOut):
-        raise InputError("this recipe's `evaluate` is not a HeldOut, so there are no tasks and samples to choose")
-    return held_out._replace(samples=options.samples, seed=options.seed).evaluation(kwargs["engine"])
+    held_out: HeldOut = kwargs["evaluate"]
+    return replace(held_out, samples=options.samples, seed=options.seed).evaluation(kwargs["engine"])

@@ -1,7 +1,7 @@
 """`handaxe papers [--check]`: write PAPERS.md, or say whether it is stale."""
 
 import difflib
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 import tyro
@@ -9,8 +9,10 @@ import tyro
 import handaxe
 from handaxe.commands.output import console, note
 from handaxe.errors import HandaxeError, InputError
-from handaxe.recipes.catalogue import Listed, find_recipes
-from handaxe.view.papers import Entry, mechanisms_of, papers_page, parts_of, read_result
+from handaxe.evaluation.replication import Replication
+from handaxe.methods.catalogue import Listed, find_recipes
+from handaxe.methods.paper import Paper
+from handaxe.view.papers import Entry, mechanisms_of, papers_page, parts_of
 
 __all__ = ["PapersOptions", "main", "page"]
 
@@ -50,11 +52,8 @@ def main(arguments: list[str]) -> int:
 
 def page(root: Path) -> str:
     """PAPERS.md for a checkout: numbered papers by number, then the base algorithms by name."""
-    listed = find_recipes([str(root / "handaxe" / "recipes")])
-    entries = [_entry(root, one) for one in sorted(listed, key=_order) if one.paper is not None]
-    results = {one.name: read_result(root / "results" / f"{one.name}.json") for one in entries}
-    baselines = {one.name: read_result(root / "results" / f"{one.name}_baseline.json") for one in entries}
-    return papers_page(entries, mechanisms_of(root), results, baselines)
+    listed = sorted(find_recipes(root / "handaxe"), key=_order)
+    return papers_page([_entry(root, one, one.paper) for one in listed if one.paper is not None], mechanisms_of(root))
 
 
 def _order(one: Listed) -> tuple[bool, int, str]:
@@ -62,10 +61,27 @@ def _order(one: Listed) -> tuple[bool, int, str]:
     return (number is None, number or 0, one.name)
 
 
-def _entry(root: Path, one: Listed) -> Entry:
-    assert one.paper is not None
-    file = one.file.relative_to(root).as_posix()
-    entry = Entry(one.name, file, one.paper.title, one.paper.short, one.paper.arxiv, parts=parts_of(root, one.file))
-    if one.claim is None:
-        return entry
-    return entry._replace(**asdict(one.claim))
+def _entry(root: Path, one: Listed, paper: Paper) -> Entry:
+    parts, file = parts_of(root, one.file), one.file.relative_to(root).as_posix()
+    files = [file, *(part.file for part in parts)]
+    return Entry(
+        name=one.name,
+        file=file,
+        title=paper.title,
+        short=paper.short,
+        arxiv=paper.arxiv,
+        base=one.base,
+        world=one.world,
+        claims=one.claims,
+        parts=parts,
+        unconfirmed=tuple(file for file in files if "unconfirmed" in (root / file).read_text(encoding="utf-8").lower()),
+        replication=_replication(root / "results" / f"{one.name}.json"),
+    )
+
+
+def _replication(file: Path) -> Replication | None:
+    """What `handaxe replicate` wrote into a file; None where there is none."""
+    try:
+        return Replication.from_json(file.read_text(encoding="utf-8")) if file.exists() else None
+    except InputError as error:
+        raise InputError(f"{file}: {error}") from error

@@ -4,9 +4,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from handaxe.commands import show, train
-from handaxe.commands.configure import configuration_class, parse
+from handaxe.commands.configure import choose_all
 from handaxe.commands.output import command_line, console, note
-from handaxe.recipes.catalogue import load_recipe
 
 __all__ = ["QuickstartOptions", "main"]
 
@@ -30,18 +29,11 @@ class QuickstartOptions:
 
 def main(arguments: list[str]) -> int:
     """Train the recipe `quickstart`, then show one of its attempts; returns the exit code."""
-    recipe = load_recipe(RECIPE)
-    chosen = parse(
-        {"configuration": configuration_class(recipe.build), "options": QuickstartOptions},
-        arguments,
-        prog="handaxe quickstart",
-        description=(recipe.build.__doc__ or "").strip().partition("\n")[0],
-    )
-    quick: QuickstartOptions = chosen["options"]
+    chosen, more = choose_all(RECIPE, arguments, prog="handaxe quickstart", also={"run": QuickstartOptions})
+    quick: QuickstartOptions = more["run"]
     folder = quick.out or train.new_folder(Path("runs"), RECIPE)
     options = train.RunOptions(out=folder, json=quick.json, quiet=quick.quiet)
-    command = command_line([RECIPE, *arguments])
-    code = train.run_recipe(recipe, vars(chosen["configuration"]), options, command=command)
+    code = train.train_chosen(chosen, options, command=command_line([RECIPE, *arguments]))
     if code == 0:
         terminal = console()
         terminal.print("\nOne attempt of the last step, every token coloured by who wrote it:", style="bold")

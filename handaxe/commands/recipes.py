@@ -9,17 +9,17 @@ from rich.table import Table
 from rich.text import Text
 
 from handaxe.commands.output import console, write_json
-from handaxe.recipes.catalogue import Listed, find_recipes
+from handaxe.methods.catalogue import Listed, find_recipes
 
 __all__ = ["RecipesOptions", "main"]
 
 
 @dataclass(frozen=True)
 class RecipesOptions:
-    """List the recipes.
+    """List the recipes, each with the base that it changes and is measured against.
 
     Args:
-        json: write the list to this file.
+        json: write the list to this file, with papers and all claims.
     """
 
     json: Path | None = None
@@ -30,17 +30,19 @@ def main(arguments: list[str]) -> int:
     options = tyro.cli(RecipesOptions, args=arguments, prog="handaxe recipes")
     found, terminal = find_recipes(), console()
     table = Table(box=SIMPLE_HEAD)
-    for name in ("recipe", "arXiv", "what it does"):
+    for name in ("recipe", "base", "arXiv", "main claim, or what it does"):
         table.add_column(name, no_wrap=name in ("recipe", "arXiv"))
     for one in found:
         arxiv = one.paper.arxiv if one.paper else ""
-        table.add_row(Text(one.name, style="bold"), Text(arxiv), Text(one.summary))
+        said = one.claims[0].statement if one.claims else one.summary
+        table.add_row(Text(one.name, style="bold"), Text(one.base), Text(arxiv), Text(said))
     terminal.print(table)
-    terminal.print("handaxe train RECIPE --help  lists the arguments of one", style="bright_black", markup=False)
+    terminal.print("handaxe train RECIPE --help  lists the options of one", style="bright_black", markup=False)
     write_json(options.json, {"recipes": [_plain(one) for one in found]})
     return 0
 
 
 def _plain(one: Listed) -> dict[str, object]:
-    paper, claim = (None if part is None else asdict(part) for part in (one.paper, one.claim))
-    return {"name": one.name, "summary": one.summary, "paper": paper, "claim": claim}
+    paper = None if one.paper is None else asdict(one.paper)
+    names = {"name": one.name, "summary": one.summary, "theme": one.theme, "base": one.base, "world": one.world}
+    return {**names, "paper": paper, "claims": [asdict(claim) for claim in one.claims]}

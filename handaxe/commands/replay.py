@@ -2,7 +2,7 @@
 
 import difflib
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +13,13 @@ from rich.table import Table
 from handaxe.commands.output import check_writable, console, note, write_json
 from handaxe.commands.started import facts, started
 from handaxe.errors import InputError
+from handaxe.methods.build import START, build
 from handaxe.models.load import stand_in
-from handaxe.records import Group, Sampling
-from handaxe.training.discrepancies import KINDS, Discrepancy, What
-from handaxe.training.record import RunRecord
-from handaxe.training.replay import Replayed, Stage, attempts_of, replay
+from handaxe.records import Group
+from handaxe.training.record.run_record import RunRecord
+from handaxe.training.replay.answers import Setup
+from handaxe.training.replay.attempts import Replayed, replay
+from handaxe.training.replay.discrepancies import KINDS, Discrepancy, What
 from handaxe.view.escape import plain
 
 __all__ = ["ReplayOptions", "main"]
@@ -57,22 +59,21 @@ def main(arguments: list[str]) -> int:
     if facts(options.run) is None:
         raise InputError(
             f"the run in {options.run} was not made by a recipe, so what it was played with is not known here; in the "
-            "script that made it, handaxe.training.replay plays it again: replay(group, Stage(rollout, format, ...))"
+            "script that made it, handaxe.training.replay plays it again: replay(group, Setup(rollout, format, ...))"
         )
     run = started(options.run)
     groups = _groups(options)
-    blank = {"model": stand_in(run.arguments["model"])} if "model" in run.arguments else {}
-    kwargs = run.recipe.build(**run.arguments | blank)
-    stage = Stage(
+    kwargs = build(run.chosen, policy=stand_in(run.chosen.setting.model.replace(START, "tiny")))
+    setup = Setup(
         kwargs["rollout"],
         kwargs["format"],
         kwargs["env"],
-        kwargs.get("sampling", Sampling()),
+        kwargs["sampling"],
         kwargs["engine"].max_length,
         tools=options.tools,
     )
     terminal = console()
-    replayed = [one for group in groups for one in replay(group, stage)]
+    replayed = [one for group in groups for one in replay(group, setup, only=options.trajectory)]
     differences = [difference for one in replayed for difference in one.differences]
     source = "real tools" if options.tools else "replies from the record"
     note(terminal, "replay", f"{len(replayed)} trajectories of {options.run}, {source}")
@@ -83,7 +84,7 @@ def main(arguments: list[str]) -> int:
 
 
 def _groups(options: ReplayOptions) -> list[Group]:
-    """The groups asked for, less the attempts that were not."""
+    """The groups asked for."""
     with RunRecord.open(options.run) as record:
         steps = record.steps()
         groups = [one.group for one in record.groups(step=options.step)]
@@ -93,10 +94,8 @@ def _groups(options: ReplayOptions) -> list[Group]:
         raise InputError(f"there is {what} in {options.run}; {there}")
     if options.trajectory is None:
         return groups
-    for group in groups:
-        for attempt in attempts_of(group):
-            if any(one.id == options.trajectory for one in attempt):
-                return [replace(group, trajectories=tuple(attempt))]
+    if holding := [group for group in groups if any(one.id == options.trajectory for one in group)]:
+        return holding
     close = difflib.get_close_matches(options.trajectory, [one.id for group in groups for one in group], n=3, cutoff=0)
     names = ", ".join(map(repr, close))
     raise InputError(f"there is no trajectory {options.trajectory!r} in {options.run}; there are {names} and others")

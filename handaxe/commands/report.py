@@ -12,7 +12,7 @@ from handaxe.commands.output import command_line, note
 from handaxe.evaluation.compare import Comparison, compare
 from handaxe.evaluation.result import Evaluation
 from handaxe.ops.stats import mean_interval, ratio, ratio_interval
-from handaxe.training.record import RunRecord
+from handaxe.training.record.run_record import RunRecord
 from handaxe.view.curve import curve
 from handaxe.view.escape import plain
 from handaxe.view.tables import comparison_table, evaluation_table
@@ -91,7 +91,7 @@ def print_outcome(found: Outcome, console: Console) -> None:
 def result_body(
     found: Outcome, *, recipe: str, arguments: Mapping[str, Any], command: str, seconds: float
 ) -> dict[str, Any]:
-    """The JSON of a run: what `results/NAME.json` holds and PAPERS.md shows."""
+    """The JSON of a run, as `--json` writes it."""
     before, after = (
         {} if one is None else {name: estimate._asdict() for name, estimate in one.metrics.items()}
         for one in (found.before, found.after)

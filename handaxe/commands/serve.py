@@ -1,14 +1,14 @@
 """`handaxe serve MODULE:ATTRIBUTE ...`: serve tools over MCP."""
 
-import importlib
 import os
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import tyro
 
+from handaxe.attributes import attribute
 from handaxe.errors import InputError
 from handaxe.tools.bearer import check_token
 from handaxe.tools.serve import serve
@@ -47,7 +47,7 @@ def main(arguments: list[str]) -> int:
     if not options.tools:
         raise InputError("name at least one tool, such as handaxe.tools.calculator:calculator")
     token = _token(options)
-    tools = [_found(where) for where in options.tools]
+    tools = [attribute(where, noun="tool", example="handaxe.tools.python:python") for where in options.tools]
     try:
         serve(tools, name=options.name, transport=options.transport, host=options.host, port=options.port, token=token)
     except KeyboardInterrupt:
@@ -69,15 +69,3 @@ def _token(options: ServeOptions) -> str:
             raise InputError(f"the environment variable {options.token_env} is not set; it should hold the token")
         return check_token(os.environ[options.token_env])
     return ""
-
-
-def _found(where: str) -> Any:
-    module, _, attribute = where.partition(":")
-    if not module or not attribute:
-        raise InputError(f"{where!r} names no tool: write MODULE:ATTRIBUTE, such as handaxe.tools.python:python")
-    if os.getcwd() not in sys.path:
-        sys.path.insert(0, os.getcwd())
-    try:
-        return getattr(importlib.import_module(module), attribute)
-    except (ImportError, AttributeError) as error:
-        raise InputError(f"there is no {where!r}: {error}") from error

@@ -12,9 +12,11 @@ from handaxe.commands.output import check_writable, console, note, write_json
 from handaxe.commands.report import evaluations
 from handaxe.commands.started import facts, started
 from handaxe.errors import HandaxeError, InputError
+from handaxe.methods.build import build
 from handaxe.models.compact import Compact
 from handaxe.records import Trajectory
-from handaxe.training.record import GroupRecord, RunRecord
+from handaxe.training.record.groups import GroupRecord
+from handaxe.training.record.run_record import RunRecord
 from handaxe.view.escape import escape, plain
 from handaxe.view.tables import metrics_table
 from handaxe.view.trajectory import Decode, token_table, trajectory_panel
@@ -142,8 +144,7 @@ def _decoder(folder: Path) -> Decode:
         return Compact().decode
     if facts(folder) is not None:
         try:
-            run = started(folder)
-            return run.recipe.build(**run.arguments)["format"].decode
+            return build(started(folder).chosen)["format"].decode
         except HandaxeError:
             return _ids
     return _ids

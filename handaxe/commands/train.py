@@ -1,4 +1,4 @@
-"""`handaxe train RECIPE [--its arguments]`: run a recipe, keep the run, and show what it came to."""
+"""`handaxe train RECIPE [options]`: run a recipe, keep the run, and show what it came to."""
 
 import time
 from collections.abc import Mapping
@@ -6,16 +6,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from handaxe.commands.configure import configuration_class, parse, to_json
+import tyro
+
+from handaxe.commands.configure import choose_all
 from handaxe.commands.output import check_writable, command_line, console, note, write_json
 from handaxe.commands.report import print_outcome, read_outcome, result_body
+from handaxe.commands.started import about_recipe, chosen_in
 from handaxe.errors import InputError, RecipeError
-from handaxe.recipes.catalogue import find_recipes, load_recipe
-from handaxe.recipes.paper import Recipe
+from handaxe.methods.catalogue import find_recipes
+from handaxe.methods.chosen import Chosen
+from handaxe.methods.run import run
 from handaxe.training.loggers import Logger, tensorboard, trackio, wandb
-from handaxe.training.loop import train
+from handaxe.training.pace import Keep
 
-__all__ = ["INTERRUPTED", "RunOptions", "Service", "main", "make_loggers", "new_folder", "run_recipe"]
+__all__ = ["INTERRUPTED", "RunOptions", "Service", "main", "make_loggers", "new_folder", "train_chosen"]
 
 Service = Literal["tensorboard", "wandb", "trackio"]
 INTERRUPTED = 130
@@ -42,36 +46,39 @@ def main(arguments: list[str]) -> int:
     """Train; returns the exit code."""
     if not arguments or arguments[0].startswith("-"):
         return _help(asked="-h" in arguments or "--help" in arguments)
-    recipe = load_recipe(arguments[0])
-    chosen = parse(
-        {"configuration": configuration_class(recipe.build), "options": RunOptions},
-        arguments[1:],
-        prog=f"handaxe train {recipe.name}",
-        description=(recipe.build.__doc__ or "").strip().partition("\n")[0],
-    )
-    options: RunOptions = chosen["options"]
-    command = command_line(["train", *arguments])
-    return run_recipe(recipe, vars(chosen["configuration"]), options, command=command)
+    name = arguments[0]
+    if name.endswith(".json"):
+        options = tyro.cli(
+            RunOptions, args=arguments[1:], prog="handaxe train FILE", config=(tyro.conf.FlagCreatePairsOff,)
+        )
+        return train_chosen(chosen_in(Path(name)), options, command=command_line(["train", *arguments]))
+    chosen, more = choose_all(name, arguments[1:], prog=f"handaxe train {name}", also={"run": RunOptions})
+    return train_chosen(chosen, more["run"], command=command_line(["train", *arguments]))
 
 
-def run_recipe(recipe: Recipe, arguments: Mapping[str, Any], options: RunOptions, *, command: str) -> int:
-    """Build a recipe with these arguments, train it in a new folder, show and write the result; the exit code."""
+def train_chosen(chosen: Chosen, options: RunOptions, *, command: str, resume: bool = False) -> int:
+    """Train what was chosen, show and write the result; the exit code.
+
+    Args:
+        chosen: recipe and all its options.
+        options: where the run goes; into a new folder unless told otherwise.
+        command: what was typed, kept with the run and the result.
+        resume: whether to go on with the run in `options.out`.
+    """
     check_writable(options.json)
-    folder = options.out or new_folder(Path("runs"), recipe.name)
-    terminal = console()
-    saved = to_json(recipe, arguments)
+    folder = options.out or new_folder(Path("runs"), chosen.name.replace(":", "."))
+    terminal, saved = console(), chosen.arguments()
     if not options.quiet:
-        note(terminal, "recipe", f"{recipe.name} {_paper(recipe)}")
+        note(terminal, "resume" if resume else "recipe", f"{chosen.name} {_paper(chosen)}")
         note(terminal, "run", str(folder))
     start = time.monotonic()
-    kwargs = recipe.build(**arguments)
-    facts = {"name": recipe.name, "arguments": saved, "command": command}
     loggers = make_loggers(options.log, folder, saved)
-    result = train(**kwargs, out=folder, loggers=loggers, progress=not options.quiet, recipe=facts)
+    about, progress = about_recipe(chosen, command), not options.quiet
+    result = run(chosen, Keep(out=folder, resume=resume, loggers=loggers, progress=progress, recipe=about))
     found = read_outcome(folder, stopped=result.stopped)
     print_outcome(found, terminal)
     seconds = time.monotonic() - start
-    write_json(options.json, result_body(found, recipe=recipe.name, arguments=saved, command=command, seconds=seconds))
+    write_json(options.json, result_body(found, recipe=chosen.name, arguments=saved, command=command, seconds=seconds))
     return INTERRUPTED if result.stopped else 0
 
 
@@ -94,17 +101,21 @@ def new_folder(parent: Path, name: str) -> Path:
     raise InputError(f"there are a hundred runs named {stem} in {parent}; pass --out")
 
 
-def _paper(recipe: Recipe) -> str:
-    paper = recipe.paper
+def _paper(chosen: Chosen) -> str:
+    paper = chosen.choice.about.paper
     return "" if paper is None else f"({paper.short}{', arXiv ' + paper.arxiv if paper.arxiv else ''})"
 
 
 def _help(*, asked: bool) -> int:
-    text = "usage: handaxe train RECIPE [--out FOLDER] [--log SERVICE] [--json FILE] [--quiet] [the recipe's arguments]"
+    text = (
+        "usage: handaxe train RECIPE [its options] [--base RECIPE] [--world WORLD] [--engine ENGINE] [--out FOLDER]\n"
+        "       RECIPE and the others are names, or MODULE:ATTRIBUTE of your own\n"
+        "       handaxe train RUN/recipe.json ... begins the same anew"
+    )
     names = ", ".join(one.name for one in find_recipes())
     if not asked:
         raise RecipeError(f"which recipe? One of {names}.\n{text}")
     console().print(
-        f"{text}\n\nrecipes: {names}\n`handaxe train RECIPE --help` lists the arguments of one.", markup=False
+        f"{text}\n\nrecipes: {names}\n`handaxe train RECIPE --help` lists the options of one.", markup=False
     )
     return 0

@@ -8,19 +8,19 @@ import numpy as np
 
 from handaxe.ops.ragged import rewards_of, scatter_group
 from handaxe.ops.returns import Std, deviation
-from handaxe.records import Advantages, Rated
-from handaxe.slots import Selector
+from handaxe.records import Rated
+from handaxe.slots import Shape
 
 __all__ = ["batch_norm"]
 
 
-def batch_norm(*, mean: Literal["group", "batch"] = "group", std: Std = "sample", eps: float = 1e-6) -> Selector:
+def batch_norm(*, mean: Literal["group", "batch"] = "group", std: Std = "sample", eps: float = 1e-6) -> Shape:
     """Replace advantages by rewards centred within the group (or batch) and scaled by the batch's spread.
 
         A_i,t = (R_i - mean) / (std_batch(R) + eps)        for sampled tokens t of trajectory i; 0 for all others
 
     R_i is the outcome plus the per-turn rewards. Statistics are over scored trajectories, not tokens, of all groups
-    handed over, also those that do not train; put it after the selectors whose groups should not count.
+    handed over, also those that do not train; groups that were not selected are not among them.
 
     Args:
         mean: over the siblings of trajectory i ("group") or over the batch ("batch").
@@ -28,7 +28,7 @@ def batch_norm(*, mean: Literal["group", "batch"] = "group", std: Std = "sample"
         eps: added to the std, in units of reward.
 
     Returns:
-        A selector: [Rated] -> [Rated], the same groups in the same order; value targets are kept. A lone sibling (with
+        A shape: [Rated] -> [Rated], the same groups in the same order; value targets are kept. A lone sibling (with
         mean "group"), a group of equal rewards and unscored siblings get exactly 0; so does everybody in a batch of
         equal rewards.
 
@@ -43,7 +43,7 @@ def batch_norm(*, mean: Literal["group", "batch"] = "group", std: Std = "sample"
     nothing known.
     """
 
-    def select(rated: Sequence[Rated]) -> list[Rated]:
+    def shape(rated: Sequence[Rated]) -> list[Rated]:
         rewards = [rewards_of(one.group, one.scores) for one in rated]
         every = np.concatenate([np.zeros(0), *rewards])
         every = every[~np.isnan(every)]
@@ -55,7 +55,7 @@ def batch_norm(*, mean: Literal["group", "batch"] = "group", std: Std = "sample"
             if scale and deviation(around, std):
                 value_G = (reward_G - around.mean()) / (scale + eps)
             tokens = scatter_group(one.group, np.where(np.isnan(reward_G), 0.0, value_G))
-            out.append(replace(one, advantages=Advantages(tokens, one.advantages.returns)))
+            out.append(replace(one, advantages=replace(one.advantages, tokens=tokens)))
         return out
 
-    return select
+    return shape

@@ -5,21 +5,21 @@ from dataclasses import replace
 
 import numpy as np
 
-from handaxe.ops.ragged import gather, scatter
 from handaxe.ops.returns import Std, whiten
-from handaxe.records import Advantages, Rated
-from handaxe.slots import Selector
+from handaxe.records import Rated
+from handaxe.slots import Shape
 
 __all__ = ["batch_whiten"]
 
 
-def batch_whiten(*, centre: bool = True, std: Std = "sample", eps: float = 1e-8) -> Selector:
+def batch_whiten(*, centre: bool = True, std: Std = "sample", eps: float = 1e-8) -> Shape:
     """Bring the advantages of a whole batch to mean 0 and variance 1, token by token.
 
         A' = (A - mean(A)) / sqrt(var(A) + eps)
 
-    Mean and var are over the policy's tokens of every trained trajectory in the batch; a long trajectory weighs more.
-    Trajectories that do not train are neither counted nor changed, and value targets (`returns`) stay as they are.
+    Mean and var are over the tokens that train, of every trained trajectory in the batch; a long trajectory weighs
+    more. Tokens that do not train (`Rated.training_mask`) are neither counted nor changed, and value targets
+    (`returns`) stay as they are.
 
     Args:
         centre: False puts the mean back, so that only the scale changes.
@@ -27,7 +27,7 @@ def batch_whiten(*, centre: bool = True, std: Std = "sample", eps: float = 1e-8)
         eps: added to the variance, in squared units of reward; 1e-8 in released code.
 
     Returns:
-        A selector: [Rated] -> [Rated], the same groups in the same order. Fewer than two tokens, or advantages equal
+        A shape: [Rated] -> [Rated], the same groups in the same order. Fewer than two tokens, or advantages equal
         up to rounding, come out as 0 (or unchanged where `centre` is False).
 
     Example:
@@ -36,22 +36,29 @@ def batch_whiten(*, centre: bool = True, std: Std = "sample", eps: float = 1e-8)
     Paper: arXiv:2501.03262 (REINFORCE++), section 3; also usual after `gae`. Differs: nothing.
     """
 
-    def select(rated: Sequence[Rated]) -> list[Rated]:
+    def shape(rated: Sequence[Rated]) -> list[Rated]:
+        masks = [[one.training_mask(i) for i in range(len(one.group))] for one in rated]
         flat = [
-            gather(trajectory, one.advantages.tokens[i])
-            for one in rated
-            for i, trajectory in enumerate(one.group)
-            if one.trained[i]
+            adv_T[mask_T]
+            for one, siblings in zip(rated, masks)
+            for arrays, own in zip(one.advantages.tokens, siblings, strict=True)
+            for adv_T, mask_T in zip(arrays, own, strict=True)
         ]
         white = whiten(np.concatenate([np.zeros(0), *flat]), centre=centre, std=std, eps=eps)
         pieces = iter(np.split(white, np.cumsum([len(part) for part in flat], dtype=int)))
         out = []
-        for one in rated:
+        for one, siblings in zip(rated, masks):
             tokens = tuple(
-                scatter(trajectory, next(pieces)) if one.trained[i] else one.advantages.tokens[i]
-                for i, trajectory in enumerate(one.group)
+                tuple(_replaced(adv_T, mask_T, next(pieces)) for adv_T, mask_T in zip(arrays, own))
+                for arrays, own in zip(one.advantages.tokens, siblings)
             )
-            out.append(replace(one, advantages=Advantages(tokens, one.advantages.returns)))
+            out.append(replace(one, advantages=replace(one.advantages, tokens=tokens)))
         return out
 
-    return select
+    return shape
+
+
+def _replaced(adv_T: np.ndarray, mask_T: np.ndarray, values: np.ndarray) -> np.ndarray:
+    out = adv_T.copy()
+    out[mask_T] = values
+    return out

@@ -39,7 +39,7 @@ def kl_return(
 
     Returns:
         A credit: (Group, Scores) -> Advantages, [T] for each sequence. The paper whitens these over the whole batch:
-        select with `batch_whiten`. With "group" and no KL, one sibling or equal rewards give 0; an unscored sibling
+        shape with `batch_whiten`. With "group" and no KL, one sibling or equal rewards give 0; an unscored sibling
         (outcome NaN) always gets 0.
 
     Raises:

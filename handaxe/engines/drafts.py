@@ -46,8 +46,11 @@ class Drafts:
 
     def draft(self, ids: Sequence[int], most: int) -> list[int]:
         """What `ids` is likely to go on with: at most `most` tokens, often none."""
+        most = min(most, self.most)
+        if most < 1:
+            return []
         before, out = tuple(ids[-self.context :]), list[int]()
-        for _ in range(min(most, self.most)):
+        for _ in range(most):
             token, again = self._next.get(before, (0, False))
             if not again:
                 break

@@ -16,8 +16,8 @@ from torch import Tensor
 
 from handaxe.engines.draw import draw, rules
 from handaxe.engines.requests import begun, completed, remaining_uniforms
+from handaxe.exchange import Completion, Partial, Sample
 from handaxe.networks import PaddedModel
-from handaxe.slots import Completion, Partial, Sample
 
 __all__ = ["generate"]
 

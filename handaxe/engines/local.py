@@ -21,11 +21,12 @@ from handaxe.engines.measure import check_measures, make_reader
 from handaxe.engines.modules import buffers, evaluating, frozen, moment_shapes, moments, set_moments, value_head
 from handaxe.engines.packing import Packing
 from handaxe.engines.rounds import RoundStream
-from handaxe.engines.state import check_tensors, read_state, write_state
+from handaxe.engines.state import check_tensors, read_state, tensors_digest, write_state
 from handaxe.engines.stream import SlotStream
 from handaxe.errors import InputError, TrainingError
-from handaxe.networks import CachedModel
-from handaxe.slots import AdapterModel, Completion, Loss, Model, Sample
+from handaxe.exchange import Completion, Sample
+from handaxe.networks import AdapterModel, CachedModel, Model
+from handaxe.slots import Loss
 from handaxe.tensors import Batch, LossOut, PolicyOut
 
 __all__ = ["LocalEngine"]
@@ -122,10 +123,10 @@ class LocalEngine:
         # Who begins at the same time shares anyway; only who has to wait for a slot profits from a store.
         stream = self._stream(self.kept_tokens if len(requests) > self.max_rows else 0)
         try:
-            tickets = [stream.submit(request) for request in requests]
-            done: dict[int, Completion] = {}
-            while len(stream):
-                done.update(stream.poll())
+            tickets, done = [stream.submit(request) for request in requests], dict[int, Completion]()
+            with evaluating(self.model.module):
+                while len(stream):
+                    done.update(stream.poll())
         finally:
             stream.close()
         return [done[ticket] for ticket in tickets]
@@ -289,6 +290,57 @@ class LocalEngine:
             torch.set_rng_state(random["rng.torch"])
         if "rng.cuda" in random and self.device.type == "cuda":
             torch.cuda.set_rng_state(random["rng.cuda"], self.device)
+
+    # --- beginning anew --------------------------------------------------------------------------------------------
+
+    def restart(self) -> None:
+        """Forget the optimiser's moments; the reference, where there is one, becomes the policy as it is now.
+
+        Raises:
+            InputError: between `forward_backward` and `optim_step`; or when the reference is the model with its adapter
+                switched off, which cannot become anything else, and steps were taken.
+        """
+        if self._has_gradient():
+            raise InputError("restart after optim_step: the gradient gathered since the last step would be lost")
+        if self._adapter is not None and self.version:
+            raise InputError(
+                "the reference of a model with an adapter is the model without it, and stays what it is: merge the "
+                "adapter, and make a new engine for what comes next"
+            )
+        self._optimizer.state.clear()
+        if self._reference is not None:
+            self._reference.module.load_state_dict(self.model.module.state_dict())
+
+    def start_digest(self) -> str:
+        """A digest of every weight and buffer of the model, of which are trained, and of the optimiser's settings."""
+        settings = {k: v for k, v in self._optimizer.defaults.items() if isinstance(v, (int, float, tuple))}
+        decays = [group["weight_decay"] for group in self._optimizer.param_groups]
+        trained = [name for name in self._trained if name.startswith("weights.")]
+        about = repr((sorted(settings.items()), decays, trained, self.clip_norm, self.device.type))
+        return tensors_digest(self.model.module.state_dict(), about)
+
+    def load_weights(self, folder: Path) -> None:
+        """Take the trained weights and the version of an engine of the same model, and restart. A critic begins at 0.
+
+        Args:
+            folder: what `save` wrote, whether or not that engine had a critic and a reference.
+
+        Raises:
+            CheckpointError: when it is damaged or of another model; this engine is then as it was.
+        """
+        found, version = read_state(folder)
+        found = {name: tensor for name, tensor in found.items() if name.startswith("weights.")}
+        wanted = {name: tensor for name, tensor in self._weights().items() if name.startswith("weights.")}
+        check_tensors(folder, found, wanted, optional="optimizer.")
+        self._drop_gradient()
+        with torch.no_grad():
+            for name, tensor in wanted.items():
+                tensor.copy_(found[name])
+            for parameter in () if self._critic is None else self._critic.parameters():
+                parameter.zero_()
+        self.version = 0  # of an adapter at its start, too
+        self.restart()
+        self.version = version
 
     def _weights(self) -> dict[str, Tensor]:
         """Trained parameters, buffers and the reference copy: the engine's own tensors, not copies of them."""

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 import torch
 from torch import Tensor, nn
 
-from handaxe.slots import Model
+from handaxe.networks import Model
 
 __all__ = ["buffers", "evaluating", "frozen", "moment_shapes", "moments", "set_moments", "value_head"]
 

@@ -14,8 +14,9 @@ import torch
 
 from handaxe.engines.chat_http import ChatHttp, RefusedError, Said
 from handaxe.errors import InfrastructureError, InputError
+from handaxe.exchange import Completion, Partial, Sample
 from handaxe.records import Message, ParsedTurn, Sampling, ToolSchema
-from handaxe.slots import ChatFormat, Completion, Loss, Partial, Sample
+from handaxe.slots import ChatFormat, Loss
 from handaxe.tensors import Batch, LossOut
 
 __all__ = ["Conversations", "OpenAICompatible", "Price"]

@@ -9,9 +9,9 @@ import numpy as np
 
 from handaxe.engines.draw import uniforms
 from handaxe.errors import InputError, TrainingError
+from handaxe.exchange import Completion, Partial, Sample
 from handaxe.networks import Model
 from handaxe.records import Finish
-from handaxe.slots import Completion, Partial, Sample
 
 __all__ = ["begun", "check_request", "completed", "finish", "remaining_uniforms"]
 

@@ -8,8 +8,8 @@ from handaxe.engines.generate import generate
 from handaxe.engines.modules import evaluating
 from handaxe.engines.requests import begun, check_request
 from handaxe.errors import InputError
+from handaxe.exchange import Completion, Partial, Sample
 from handaxe.networks import Model, PaddedModel
-from handaxe.slots import Completion, Partial, Sample
 
 __all__ = ["RoundStream"]
 

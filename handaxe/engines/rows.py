@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 from handaxe.engines.prefixes import KeptPrefix, Prefixes, common
 from handaxe.engines.requests import begun, remaining_uniforms
+from handaxe.exchange import Partial, Sample
 from handaxe.networks import Copying, Reading
-from handaxe.slots import Partial, Sample
 
 __all__ = ["Admission", "Asked", "LiveRow", "Slot", "admit", "asked"]
 

@@ -17,13 +17,14 @@ import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from handaxe.errors import CheckpointError
 
-__all__ = ["check_tensors", "read_state", "write_state"]
+__all__ = ["check_tensors", "read_state", "tensors_digest", "write_state"]
 
 FORMAT = 1
 
@@ -118,6 +119,15 @@ def check_tensors(folder: Path, found: Mapping[str, Tensor], wanted: Mapping[str
             f"the checkpoint {folder} is of another engine: it {shown}. Make the engine as it was made then: "
             "same model, same trained parameters, same `critic` and `reference`"
         )
+
+
+def tensors_digest(tensors: Mapping[str, Tensor], about: str = "") -> str:
+    """SHA-256 over a text, and over names, types, shapes and values of tensors, in hexadecimal digits."""
+    made = hashlib.sha256(f"{about} ".encode())
+    for name, tensor in tensors.items():
+        made.update(f"{name} {_describe(tensor)} ".encode())
+        made.update(tensor.detach().cpu().contiguous().flatten().view(torch.uint8).numpy().tobytes())
+    return made.hexdigest()
 
 
 def _previous(folder: Path) -> Path:

@@ -20,9 +20,9 @@ from handaxe.engines.prefixes import Prefixes
 from handaxe.engines.requests import check_request, completed
 from handaxe.engines.rows import Admission, Asked, LiveRow, Slot, admit, asked
 from handaxe.errors import InputError
+from handaxe.exchange import Completion, Partial, Sample
 from handaxe.networks import Model, SlotCache
 from handaxe.records import Sampling
-from handaxe.slots import Completion, Partial, Sample
 
 __all__ = ["SlotStream"]
 
@@ -218,10 +218,13 @@ class SlotStream:
         tokens = zip(drawn.ids_B.tolist(), drawn.logp_B.tolist(), drawn.behaviour_logp_B.tolist())
         version, done = self._weights[0], list[tuple[int, Completion]]()
         for slot, row, _, draft in rows:
-            known, mine = len(row.ids), list(islice(tokens, len(draft) + 1))
-            ended = row.follow(draft, mine, version)
-            self._slots[slot].ids += row.ids[known:-1]
-            self.accepted_tokens += len(row.ids) - known - 1
+            known = len(row.ids)
+            if draft:
+                ended = row.follow(draft, list(islice(tokens, len(draft) + 1)), version)
+                self._slots[slot].ids += row.ids[known:-1]
+                self.accepted_tokens += len(row.ids) - known - 1
+            else:
+                ended = row.add(*next(tokens), version)
             self._drafts.learn(row.ids, known)
             if ended:
                 self._leave(slot)
@@ -248,18 +251,15 @@ class SlotStream:
             self._prefixes.add(ids, start, self._cache.take(index, start, len(ids)))
 
     def _reserve(self, length: int) -> None:
-        multiple = self._cache.multiple
-        self._cache.reserve(-(-len(self._slots) // multiple) * multiple, length)
+        self._cache.reserve(len(self._slots), length)
 
     def _move_together(self) -> None:
         """When few of the slots that are computed are at work, move the last rows into gaps before them."""
         live = [index for index, slot in enumerate(self._slots) if slot.row is not None]
-        multiple = self._cache.multiple
-        needed = -(-len(live) // multiple) * multiple
-        if not live or needed >= SPARSE * (-(-(live[-1] + 1) // multiple) * multiple):
+        if not live or len(live) >= SPARSE * (live[-1] + 1):
             return
-        gaps = [index for index, slot in enumerate(self._slots[:needed]) if slot.row is None]
-        for source, target in zip([index for index in live if index >= needed], gaps):
+        gaps = [index for index, slot in enumerate(self._slots[: len(live)]) if slot.row is None]
+        for source, target in zip([index for index in live if index >= len(live)], gaps):
             old = self._slots[source]
             self._cache.put(target, 0, self._cache.take(source, 0, len(old.ids)))
             self._slots[target], self._slots[source] = old, Slot()

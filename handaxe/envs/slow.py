@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 
 from handaxe.errors import InputError
+from handaxe.exchange import EnvReply
 from handaxe.records import Message, ParsedTurn, Task, ToolSchema
-from handaxe.slots import Env, EnvFactory, EnvReply
+from handaxe.slots import Env, EnvFactory
 from handaxe.tools.deadline import Threads
 
 __all__ = ["slow"]

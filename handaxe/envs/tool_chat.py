@@ -8,9 +8,11 @@ from collections.abc import Generator, Mapping, Sequence
 from typing import Any, Literal
 
 from handaxe.errors import HandaxeError, InfrastructureError, InputError, TaskError
+from handaxe.exchange import EnvReply
 from handaxe.ops.seeds import derive_seed
 from handaxe.records import Ending, Message, ParsedTurn, Task, ToolCall, ToolReply, ToolSchema
-from handaxe.slots import EnvFactory, EnvReply
+from handaxe.slots import EnvFactory
+from handaxe.tools import fault
 from handaxe.tools.deadline import Threads
 from handaxe.tools.decorator import Tool
 from handaxe.tools.schema import check_names
@@ -119,17 +121,20 @@ class _ToolChat:
         messages: list[Message] = []
         replies: list[ToolReply] = []
         for number, call in enumerate(turn.calls):
+            ending: Ending | None = None
             if call.name in self.offered:
-                reply = yield self.offered[call.name], call, derive_seed(seed, number)
+                tool = self.offered[call.name]
+                reply = yield tool, call, derive_seed(seed, number)
+                ending = fault.ending(reply, timeout_is=tool.timeout_is)
             else:
-                reply = self._unknown(call)
+                outcome = fault.unknown(call.name, offered=self.offered)
+                reply = ToolReply(call.id, call.name, outcome.content, outcome.status)
             self.replies[reply.status] += 1
             replies.append(reply)
-            if self._fatal(reply):
-                ending = Ending("infra_error", f"tool {call.name!r}: {reply.content}")
+            if ending is not None:
                 return EnvReply(tuple(messages), tuple(replies), done=True, ending=ending)
             messages.append(Message("tool", reply.content, call_id=call.id, name=call.name))
-        messages += [Message("tool", f"malformed call: {error}") for error in turn.errors]
+        messages += [Message("tool", fault.unparsed(error)) for error in turn.errors]
         return EnvReply(tuple(messages), tuple(replies))
 
     def report(self) -> Mapping[str, Any]:
@@ -152,15 +157,6 @@ class _ToolChat:
 
     def close(self) -> None:
         _close(self.owners)
-
-    def _unknown(self, call: ToolCall) -> ToolReply:
-        names = ", ".join(self.offered) or "none"
-        return ToolReply(call.id, call.name, f"there is no tool {call.name[:80]!r}; the tools are: {names}", "invalid")
-
-    def _fatal(self, reply: ToolReply) -> bool:
-        if reply.status == "timeout":
-            return self.offered[reply.name].timeout_is == "infra_error"
-        return reply.status == "infra_error"
 
     def _forkable(self) -> list[Forks]:
         stuck = sorted(type(owner).__name__ for owner in self.owners if not isinstance(owner, Forks))

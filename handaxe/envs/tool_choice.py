@@ -4,8 +4,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from handaxe.errors import TaskError
+from handaxe.exchange import EnvReply
 from handaxe.records import Message, ParsedTurn, Task, ToolSchema
-from handaxe.slots import EnvFactory, EnvReply
+from handaxe.slots import EnvFactory
 
 __all__ = ["ToolChoice", "tool_choice"]
 

@@ -1,37 +1,51 @@
-"""What a paper says will happen, in a form that paired runs decide."""
+"""What a paper says will happen, in a form that paired runs decide, and the one place that decides it."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, Literal
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
+from math import isfinite
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from scipy import stats
 
 from handaxe.errors import InputError
+from handaxe.evaluation.figures import Axis, RunFigures, Series
+from handaxe.ops.stats import Interval, mean_interval
 
-__all__ = ["Claim"]
+__all__ = ["Claim", "Decision", "Paired", "Verdict", "control_difference", "decide", "figure", "paired_of"]
 
 Over = Literal["end", "best", "worst", "area", "spread", "first"]
-Axis = Literal["steps", "tokens", "calls", "seconds"]
+Verdict = Literal["holds", "does not hold", "undecided", "not testable here"]
+START, ZERO = "start", "zero"
+BUDGET = 0.02
+"""By which share a budget may differ between recipe and baseline."""
+MOST_SEEDS = 1000
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Claim:
     """What a recipe claims of its runs against those of a baseline with the same seeds and setting.
 
     Args:
         statement: one sentence.
-        metric: the figure it is about, as evaluation reports it or, "training/NAME", as the steps of a run do.
+        metric: the figure it is about, as evaluation reports it, or "training/NAME" as the steps of a run do.
         direction: which way the paper moves it.
         baseline: "" for the recipe's base in the same setting, "start" for the policy that the run starts from, "zero"
             for the number 0, else a command line such as "toolrl --grade coarse".
         same: a figure that stays where it is, "" for none.
         within: how far that figure may fall, in its own unit: its paired difference's interval lies above -within.
-        over: what is made of the figure along the run: its end, best, worst, area under it, spread (standard deviation)
-            or, with `level`, when it first reaches that level on `axis`.
+        over: what is made of the figure along the run: its end, best, worst, mean over the axis (area), standard
+            deviation (spread), or where on the axis it first reaches `level`.
         level: see `over`.
         axis: what "area" and "first" run along.
         where: (metadata key, value) of the held-out tasks it is about; () for all.
-        vice: the least (direction "down") or the most (direction "up") that the baseline's own end may show of the
-            metric; beyond it there is nothing to remove, and the claim is not testable here. None for no such bound.
+        vice: what the baseline's own end must show at least (direction down) or at most (up), on average; where it does
+            not, there is nothing to remove, and the claim is not testable here. None for no such bound.
+        budget: axes on which recipe and baseline may differ by 2 % at most, else there is no verdict.
+        learned: whether it is about what is learned. Such a claim is also run with scores dealt out anew among
+            siblings, where it must not hold; one about speed is not.
         stage: the stage of the recipe that it is about, "" for the last.
         note: what to know of the measured figures, "" for nothing.
 
@@ -42,6 +56,7 @@ class Claim:
     statement: str
     metric: str
     direction: Literal["up", "down"]
+    _: KW_ONLY
     baseline: str = ""
     same: str = ""
     within: float = 0.05
@@ -50,6 +65,8 @@ class Claim:
     axis: Axis = "steps"
     where: tuple[str, Any] | tuple[()] = ()
     vice: float | None = None
+    budget: tuple[Axis, ...] = ()
+    learned: bool = True
     stage: str = ""
     note: str = ""
 
@@ -62,3 +79,174 @@ class Claim:
             raise InputError("a claim about when a level is first reached has over='first' and level=, both or neither")
         if self.within <= 0:
             raise InputError(f"within is {self.within}; a margin is more than 0")
+
+    @property
+    def alone(self) -> bool:
+        """Whether the recipe's own runs decide it, without a baseline's."""
+        return self.baseline in (START, ZERO)
+
+
+class Paired(NamedTuple):
+    """One figure of S pairs of runs.
+
+    ours, theirs    [S] of the recipe and of the baseline
+    difference      mean of ours - theirs, with its 95 % interval (Student's t over the pairs)
+    """
+
+    ours: tuple[float, ...]
+    theirs: tuple[float, ...]
+    difference: float
+    low: float
+    high: float
+
+
+class Decision(NamedTuple):
+    """What came of a claim.
+
+    verdict   holds, does not hold, undecided, or not testable here;  why   one sentence
+    paired    the figure claimed;  same   the one that stays, None where none is named
+    seeds     pairs in all that would decide it at the spread seen, where it is undecided; 0 where that cannot be told
+    """
+
+    verdict: Verdict
+    why: str
+    paired: Paired
+    same: Paired | None = None
+    seeds: int = 0
+
+
+def decide(
+    claim: Claim, result: Sequence[RunFigures], baseline: Sequence[RunFigures], *, control: float | None = None
+) -> Decision:
+    """Decide a claim by pairs of runs.
+
+        d_s = figure(result_s) - figure(baseline_s)        of the pairs s = 1..S, each with a seed of its own
+        holds           the 95 % interval of mean(d) lies on the claimed side of 0, and what must stay stays
+        does not hold   it lies on the other side, or what must stay fell by more than the margin
+        undecided       it holds 0
+
+    Args:
+        claim: what is to be decided.
+        result: runs of the recipe, one a seed.
+        baseline: runs of the baseline with the same seeds; none where the claim is about the start or about 0.
+        control: the difference that a run with scores dealt out anew shows, of `control_difference`. Where it goes as
+            far as the near end of the interval, the reward is not what moved the figure, and nothing is decided.
+
+    Raises:
+        InputError: fewer than two pairs, runs that do not pair up, or a figure that is not there.
+
+    Example:
+        direction down, d = -1, -2, -3: the mean is -2 -+ 2.4841, the interval [-4.4841, 0.4841]: undecided
+        d = -2, -2.1, -1.9: -2 -+ 0.2484: holds
+    """
+    others = () if claim.alone else baseline
+    if len(result) < 2 or (not claim.alone and len(others) != len(result)):
+        raise InputError(f"{len(result)} runs and {len(others)} of the baseline: a claim needs two pairs or more")
+    paired = paired_of(claim, result, others)
+    kept = paired_of(_stays(claim), result, others) if claim.same else None
+    if no := _missing_vice(claim, paired) or _uneven(claim, result, others):
+        return Decision("not testable here", no, paired, kept)
+    side = 1 if claim.direction == "up" else -1
+    if not (isfinite(paired.low) and isfinite(paired.high)):
+        return Decision("undecided", "a run has no such figure", paired, kept)
+    if side * paired.difference < 0 and (paired.high if side > 0 else -paired.low) < 0:
+        return Decision("does not hold", f"{claim.metric} goes the other way", paired, kept)
+    if kept is not None and kept.high < -claim.within:
+        return Decision("does not hold", f"{claim.same} falls by more than {claim.within:g}", paired, kept)
+    if (paired.low if side > 0 else -paired.high) <= 0:
+        seeds = _seeds(paired, 0.0)
+        return Decision("undecided", f"the interval of {claim.metric} holds 0{_more(seeds)}", paired, kept, seeds)
+    if kept is not None and kept.low <= -claim.within:
+        seeds = _seeds(kept, -claim.within)
+        why = f"{claim.same} may have fallen by more than {claim.within:g}{_more(seeds)}"
+        return Decision("undecided", why, paired, kept, seeds)
+    if control is not None and side * control >= (paired.low if side > 0 else -paired.high):
+        why = f"with scores dealt out anew {claim.metric} moves by {control:+.3g} too"
+        return Decision("not testable here", why, paired, kept)
+    return Decision("holds", f"{claim.metric} goes {claim.direction}", paired, kept)
+
+
+def control_difference(claim: Claim, control: RunFigures, baseline: RunFigures | None) -> float:
+    """By how much the claim's figure of a run with scores dealt out anew differs from the baseline's with its seed."""
+    return paired_of(claim, [control], [] if baseline is None else [baseline]).difference
+
+
+def figure(claim: Claim, run: RunFigures, *, favour: bool = True) -> float:
+    """What is made of the claim's figure along one run, by `claim.over`.
+
+    A level that is never reached counts as reached at the axis' end, or at twice that, whichever the claim likes less:
+    `favour` True, for the recipe's run, where the claim is that it is reached earlier.
+    """
+    return _over(claim, run.series(claim.metric, where=claim.where, axis=claim.axis), favour)
+
+
+def _over(claim: Claim, found: Series, favour: bool) -> float:
+    axis, values = found
+    up = claim.direction == "up"
+    if claim.over == "end":
+        return float(values[-1])
+    if claim.over in ("best", "worst"):
+        return float(values.max() if up == (claim.over == "best") else values.min())
+    if claim.over == "spread":
+        return float(values.std())
+    if claim.over == "area":
+        return float(np.trapezoid(values, axis) / (axis[-1] - axis[0])) if len(axis) > 1 else float(values[-1])
+    assert claim.level is not None
+    reached = values >= claim.level if values[0] < claim.level else values <= claim.level
+    if reached.any():
+        return float(axis[int(np.argmax(reached))])
+    return float(axis[-1] * (2 if favour != up else 1))
+
+
+def paired_of(claim: Claim, result: Sequence[RunFigures], baseline: Sequence[RunFigures]) -> Paired:
+    """The claim's figure of pairs of runs, with the interval of their mean difference."""
+    ours = [figure(claim, run) for run in result]
+    if claim.baseline == START:
+        theirs = [float(run.series(claim.metric, where=claim.where, axis=claim.axis).values[0]) for run in result]
+    elif claim.baseline == ZERO:
+        theirs = [0.0] * len(ours)
+    else:
+        theirs = [figure(claim, run, favour=False) for run in baseline]
+    apart = np.array(ours) - np.array(theirs)
+    interval = mean_interval(apart) if np.isfinite(apart).all() else Interval(float("nan"), float("nan"))
+    return Paired(tuple(ours), tuple(theirs), float(apart.mean()), interval.low, interval.high)
+
+
+def _stays(claim: Claim) -> Claim:
+    """The end of the figure that must stay, of the same tasks."""
+    return Claim(
+        statement=claim.statement, metric=claim.same, direction="up", baseline=claim.baseline, where=claim.where
+    )
+
+
+def _missing_vice(claim: Claim, paired: Paired) -> str:
+    if claim.vice is None:
+        return ""
+    shown = float(np.mean(paired.theirs))
+    enough = shown >= claim.vice if claim.direction == "down" else shown <= claim.vice
+    wanted = "at least" if claim.direction == "down" else "at most"
+    if enough:
+        return ""
+    return f"{claim.metric} of the baseline is {shown:.3g}; the claim needs {wanted} {claim.vice:g}"
+
+
+def _uneven(claim: Claim, result: Sequence[RunFigures], baseline: Sequence[RunFigures]) -> str:
+    for axis in claim.budget if baseline else ():
+        ours, theirs = (float(np.mean([run.spent(axis)[-1] for run in runs])) for runs in (result, baseline))
+        if abs(ours - theirs) > BUDGET * theirs:
+            return f"the recipe used {ours:.4g} {axis} and the baseline {theirs:.4g}; a budget differs by 2 % at most"
+    return ""
+
+
+def _seeds(paired: Paired, bound: float) -> int:
+    """The least number of pairs whose interval would lie off `bound` with the mean and spread seen; 0 for too many."""
+    apart = np.array(paired.ours) - np.array(paired.theirs)
+    spread, distance = float(apart.std(ddof=1)), abs(float(apart.mean()) - bound)
+    for count in range(len(apart) + 1, MOST_SEEDS if distance else 0):
+        if stats.t.ppf(0.975, count - 1) * spread / np.sqrt(count) < distance:
+            return count
+    return 0
+
+
+def _more(seeds: int) -> str:
+    return f"; at this spread about {seeds} pairs would decide" if seeds else ""

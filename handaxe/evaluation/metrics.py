@@ -5,19 +5,34 @@ comparison a paired bootstrap of two such ratios. Every task weighs the same, ho
 """
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from math import nan
+from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
 
 from handaxe.errors import InputError
-from handaxe.gauges import TaskResult
+from handaxe.gauges import Gauge, Measure, Statistic, TaskResult
+from handaxe.ops.seeds import generator
 from handaxe.ops.stats import Interval, pass_at_k, pass_hat_k, ratio, ratio_interval, wilson_interval
 from handaxe.records import Group, Scores, Trajectory
-from handaxe.rewards.scoring import NEVER_SCORED
+from handaxe.rewards.parts.scoring import NEVER_SCORED
 
-__all__ = ["Column", "Estimate", "columns", "ending_shares", "estimate", "estimates", "task_result"]
+__all__ = [
+    "Column",
+    "Estimate",
+    "NO_GAUGES",
+    "NO_STATISTICS",
+    "columns",
+    "ending_shares",
+    "estimate",
+    "estimates",
+    "task_result",
+]
+
+NO_GAUGES: Mapping[str, Gauge] = MappingProxyType({})
+NO_STATISTICS: Mapping[str, Statistic] = MappingProxyType({})
 
 
 class Estimate(NamedTuple):
@@ -37,13 +52,16 @@ class Column(NamedTuple):
     usable_T: np.ndarray
 
 
-def task_result(group: Group, scores: Scores, *, correct_above: float = 0.5) -> TaskResult:
+def task_result(
+    group: Group, scores: Scores, *, correct_above: float = 0.5, gauges: Mapping[str, Gauge] = NO_GAUGES
+) -> TaskResult:
     """Summarise one group.
 
     Args:
         group: the attempts. The outcome of those that ended as infra_error or verifier_error is not looked at.
         scores: one outcome for each attempt.
         correct_above: an attempt is correct when its outcome is strictly above this.
+        gauges: further ratios to measure.
 
     Raises:
         InputError: as many outcomes as attempts are needed.
@@ -55,6 +73,9 @@ def task_result(group: Group, scores: Scores, *, correct_above: float = 0.5) -> 
 
     def mean(measure: Callable[[Trajectory], float]) -> float:
         return float(np.mean([measure(group[i]) for i in counted])) if counted else 0.0
+
+    def summed(measure: Measure) -> float:
+        return float(np.mean([measure(group[i], outcomes[k]) for k, i in enumerate(counted)])) if counted else 0.0
 
     return TaskResult(
         id=group.task.id,
@@ -68,6 +89,7 @@ def task_result(group: Group, scores: Scores, *, correct_above: float = 0.5) -> 
         cost=mean(lambda one: one.cost),
         endings=dict(Counter(_ending_name(one) for one in group)),
         metadata=dict(group.task.metadata),
+        gauges={name: (summed(gauge.top), summed(gauge.bottom)) for name, gauge in gauges.items()},
     )
 
 
@@ -78,7 +100,8 @@ def columns(tasks: Sequence[TaskResult], *, ks: Sequence[int]) -> dict[str, Colu
         reward, calls, tokens, seconds, cost     means per attempt
         calls_per_correct  calls / correct attempts;  tool_productivity  correct attempts / calls (OTC's TP)
 
-    A task counts towards a metric with k only when at least k of its attempts were scored.
+    and the gauges that the tasks have. A task counts towards a metric with k only when at least k of its attempts were
+    scored.
     """
     out: dict[str, Column] = {}
     for k in ks:
@@ -95,6 +118,11 @@ def columns(tasks: Sequence[TaskResult], *, ks: Sequence[int]) -> dict[str, Colu
     out |= {name: Column(values, usable.astype(float), usable) for name, values in means.items()}
     out["calls_per_correct"] = Column(means["calls"], correct, usable)
     out["tool_productivity"] = Column(correct, means["calls"], usable)
+    for name in dict.fromkeys(name for one in tasks for name in one.gauges):
+        if name in out:
+            raise InputError(f"a gauge cannot be called {name!r}: a figure of every evaluation is; rename it")
+        top, bottom = np.array([one.gauges.get(name, (0.0, 0.0)) for one in tasks]).T
+        out[name] = Column(top, bottom, usable)
     return out
 
 
@@ -128,13 +156,40 @@ def estimate(column: Column, *, share: bool, level: float = 0.95, resamples: int
 
 
 def estimates(
-    tasks: Sequence[TaskResult], *, ks: Sequence[int], level: float = 0.95, resamples: int = 2000, seed: int = 0
+    tasks: Sequence[TaskResult],
+    *,
+    ks: Sequence[int],
+    statistics: Mapping[str, Statistic] = NO_STATISTICS,
+    level: float = 0.95,
+    resamples: int = 2000,
+    seed: int = 0,
 ) -> dict[str, Estimate]:
-    """An estimate of every metric of `columns`."""
-    return {
+    """An estimate of every metric of `columns`, and of every statistic.
+
+    Raises:
+        InputError: a statistic has the name of a metric.
+    """
+    found = {
         name: estimate(column, share=name.startswith("pass"), level=level, resamples=resamples, seed=seed)
         for name, column in columns(tasks, ks=ks).items()
     }
+    if twice := sorted(found.keys() & statistics.keys()):
+        raise InputError(f"a statistic cannot be called {twice[0]!r}: another figure is; rename it")
+    scored = [one for one in tasks if one.scored]
+    return found | {
+        name: _whole(statistic, scored, level=level, resamples=resamples, seed=seed)
+        for name, statistic in statistics.items()
+    }
+
+
+def _whole(statistic: Statistic, tasks: Sequence[TaskResult], *, level: float, resamples: int, seed: int) -> Estimate:
+    """A figure of the whole evaluation, with its percentile bootstrap interval over tasks."""
+    if not tasks:
+        return Estimate(nan, -np.inf, np.inf, 0)
+    rng = generator("statistic", seed)
+    drawn = [statistic([tasks[i] for i in rng.integers(len(tasks), size=len(tasks))]) for _ in range(resamples)]
+    low, high = np.quantile(drawn, [(1 - level) / 2, (1 + level) / 2])
+    return Estimate(float(statistic(tasks)), float(low), float(high), len(tasks))
 
 
 def _ending_name(trajectory: Trajectory) -> str:

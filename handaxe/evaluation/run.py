@@ -5,14 +5,16 @@ from dataclasses import asdict
 from typing import Any
 
 from handaxe.errors import InputError, VerifierError
-from handaxe.evaluation.metrics import ending_shares, estimate, estimates, task_result
+from handaxe.evaluation.metrics import NO_GAUGES, NO_STATISTICS, ending_shares, estimate, estimates, task_result
 from handaxe.evaluation.result import Evaluation
+from handaxe.exchange import Attempt
+from handaxe.gauges import Gauge, Statistic
 from handaxe.ops.seeds import derive_seed
 from handaxe.records import Group, Sampling, Scores, Task, Trajectory
-from handaxe.rewards.scoring import score_group
+from handaxe.rewards.parts.scoring import score_group
 from handaxe.rollouts import driver
-from handaxe.rollouts.workers import Executor
-from handaxe.slots import Attempt, ChatFormat, Engine, EnvFactory, Reward, Rollout
+from handaxe.rollouts.driver.executor import Executor
+from handaxe.slots import ChatFormat, Engine, EnvFactory, Reward, Rollout
 
 __all__ = ["evaluate", "summarise"]
 
@@ -33,6 +35,8 @@ def evaluate(
     lockstep: bool = False,
     ks: Sequence[int] = (),
     by: Sequence[str] = (),
+    gauges: Mapping[str, Gauge] = NO_GAUGES,
+    statistics: Mapping[str, Statistic] = NO_STATISTICS,
     correct_above: float = 0.5,
     level: float = 0.95,
     progress: Callable[[int], None] | None = None,
@@ -56,6 +60,7 @@ def evaluate(
             another one's tool; the tokens are the same unless rounding tips a draw, log-probs within rounding.
         ks: pass@k and pass^k are estimated for these k; default 1 and `samples`.
         by: metadata keys to break the metrics down by, such as ("difficulty",).
+        gauges, statistics: further figures, by name; see handaxe.gauges.
         correct_above: an attempt is correct when its outcome is strictly above this.
         level: of the intervals.
         progress: called with the number of attempts that are over.
@@ -83,6 +88,8 @@ def evaluate(
             sample=sample,
             seed=derive_seed("evaluate", seed, task.id, sample),
             context=engine.max_length if context is None else context,
+            sibling=sample,
+            siblings=samples,
         )
         for task in tasks
         for sample in range(samples)
@@ -95,7 +102,16 @@ def evaluate(
     _check_scored([group for group, _ in scored])
     settings = {"samples": samples, "seed": seed, "sampling": asdict(sampling), "version": engine.version}
     chosen = tuple(ks) or tuple(sorted({1, samples}))
-    return summarise(scored, ks=chosen, by=by, correct_above=correct_above, level=level, settings=settings)
+    return summarise(
+        scored,
+        ks=chosen,
+        by=by,
+        gauges=gauges,
+        statistics=statistics,
+        correct_above=correct_above,
+        level=level,
+        settings=settings,
+    )
 
 
 def summarise(
@@ -103,6 +119,8 @@ def summarise(
     *,
     ks: Sequence[int] = (1,),
     by: Sequence[str] = (),
+    gauges: Mapping[str, Gauge] = NO_GAUGES,
+    statistics: Mapping[str, Statistic] = NO_STATISTICS,
     correct_above: float = 0.5,
     level: float = 0.95,
     resamples: int = 2000,
@@ -116,6 +134,7 @@ def summarise(
             infra_error or verifier_error are not looked at.
         ks: pass@k and pass^k are estimated for these k.
         by: metadata keys to break down by; a task without the key is left out of that breakdown.
+        gauges, statistics: further figures, by name; see handaxe.gauges.
         correct_above: an attempt is correct when its outcome is strictly above this.
         level: of the intervals.
         resamples: of the bootstrap over tasks.
@@ -125,19 +144,20 @@ def summarise(
     Raises:
         InputError: two groups of one task, or a number of outcomes that does not fit.
     """
-    tasks = tuple(task_result(group, scores, correct_above=correct_above) for group, scores in scored)
+    tasks = tuple(task_result(group, scores, correct_above=correct_above, gauges=gauges) for group, scores in scored)
     if len({one.id for one in tasks}) != len(tasks):
         raise InputError("two groups are of the same task; an evaluation takes all attempts at a task as one group")
     knobs: dict[str, Any] = {"level": level, "resamples": resamples, "seed": seed}
+    figures: dict[str, Any] = {**knobs, "ks": ks, "statistics": statistics}
     breakdown = {}
     for key in by:
         values = sorted({str(one.metadata[key]) for one in tasks if key in one.metadata})
         chosen = {v: [one for one in tasks if key in one.metadata and str(one.metadata[key]) == v] for v in values}
-        breakdown[key] = {value: estimates(part, ks=ks, **knobs) for value, part in chosen.items()}
+        breakdown[key] = {value: estimates(part, **figures) for value, part in chosen.items()}
     counts = {kind: sum(one.endings.get(kind, 0) for one in tasks) for kind in ("infra_error", "verifier_error")}
     return Evaluation(
         tasks=tasks,
-        metrics=estimates(tasks, ks=ks, **knobs),
+        metrics=estimates(tasks, **figures),
         endings={name: estimate(column, share=True, **knobs) for name, column in ending_shares(tasks).items()},
         breakdown=breakdown,
         excluded=counts,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from handaxe.losses.metrics import floats
-from handaxe.losses.pieces import Reduction
+from handaxe.losses.parts.metrics import floats
+from handaxe.losses.parts.pieces import Reduction
 from handaxe.losses.reductions.token_mean import token_mean
 from handaxe.slots import Loss
 from handaxe.tensors import Batch, LossOut, PolicyOut

@@ -6,8 +6,8 @@ import torch
 from torch.nn.functional import logsigmoid
 
 from handaxe.errors import InputError
-from handaxe.losses.metrics import floats
-from handaxe.losses.pieces import extra, sum_over_rollout
+from handaxe.losses.parts.metrics import floats
+from handaxe.losses.parts.pieces import extra, sum_over_rollout
 from handaxe.ops.masked import masked, sum_by
 from handaxe.slots import Loss
 from handaxe.tensors import Batch, LossOut, PolicyOut

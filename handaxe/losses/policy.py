@@ -8,8 +8,8 @@ import torch
 from torch import Tensor
 
 from handaxe.errors import InputError
-from handaxe.losses.metrics import floats, token_mean_of
-from handaxe.losses.pieces import Adjustment, Correction, Ratio, Reduction, Surrogate, Term
+from handaxe.losses.parts.metrics import floats, token_mean_of
+from handaxe.losses.parts.pieces import Adjustment, Correction, Ratio, Reduction, Surrogate, Term
 from handaxe.ops.kl import k3
 from handaxe.ops.masked import masked
 from handaxe.ops.shapes import check_shapes

@@ -15,8 +15,8 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from handaxe.exchange import Rendered
 from handaxe.records import Author, Message, ParsedTurn, ToolCall, ToolSchema
-from handaxe.slots import Rendered
 
 __all__ = ["ASSISTANT", "CALL", "CALL_END", "Compact", "END", "PAD", "SYSTEM", "TOOL", "USER", "VOCAB_SIZE"]
 

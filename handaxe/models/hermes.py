@@ -25,10 +25,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from handaxe.errors import InputError
+from handaxe.exchange import Rendered
 from handaxe.models.calls import CallSyntax, TaggedCalls
 from handaxe.models.untrusted import Part, SafeEncoder
 from handaxe.records import Author, Message, ParsedTurn, ToolSchema
-from handaxe.slots import Rendered
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase

@@ -48,7 +48,7 @@ class PaddedCache(NamedTuple):
 
 
 class HuggingFaceModel(Trunk):
-    """A transformers model as an engine needs it; implements `slots.Model`. Made by `load_pretrained`.
+    """A transformers model as an engine needs it; implements `networks.Model`. Made by `load_pretrained`.
 
     Args:
         module: a causal language model of transformers, or a peft model around one.
@@ -123,7 +123,7 @@ class HuggingFaceModel(Trunk):
 
 
 class AdaptedModel(HuggingFaceModel):
-    """A model of which only a LoRA adapter trains; also implements `slots.AdapterModel`."""
+    """A model of which only a LoRA adapter trains; also implements `networks.AdapterModel`."""
 
     @contextmanager
     def without_adapter(self) -> Iterator[None]:

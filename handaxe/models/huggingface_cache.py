@@ -106,8 +106,6 @@ class PretrainedSlots:
         decoder: the model's layers, called directly; None to go through transformers.
     """
 
-    multiple = 1
-
     def __init__(self, model: Trunk, max_length: int, decoder: Decoder | None = None):
         from transformers import Cache
 

@@ -8,7 +8,8 @@ from handaxe.models.chat_template import ChatTemplate
 from handaxe.models.compact import Compact
 from handaxe.models.huggingface import load_pretrained, load_tokenizer, smollm2, smollm2_file
 from handaxe.models.tiny import TinyConfig, TinyModel
-from handaxe.slots import ChatFormat, Model
+from handaxe.networks import Model
+from handaxe.slots import ChatFormat
 
 __all__ = ["Policy", "load", "stand_in"]
 

@@ -14,17 +14,17 @@ __all__ = ["overriding", "recomputing"]
 
 
 @contextmanager
-def overriding(module: nn.Module, forward: Callable[..., Any]) -> Iterator[None]:
-    """Let `forward(original, *args, **kwargs)` stand in for the module's own forward while it lasts."""
-    before = module.__dict__.get("forward")
-    original = module.forward
-    module.__dict__["forward"] = partial(forward, original)
+def overriding(layer: nn.Module, run: Callable[..., Any]) -> Iterator[None]:
+    """Let `run(original, *args, **kwargs)` stand in for the layer's own forward while it lasts. Calling the layer still
+    goes through its hooks, as what gathers a sharded layer's weights needs."""
+    before = layer.__dict__.get("forward")
+    layer.__dict__["forward"] = partial(run, layer.forward)
     try:
         yield
     finally:
-        del module.__dict__["forward"]
+        del layer.__dict__["forward"]
         if before is not None:
-            module.__dict__["forward"] = before
+            layer.__dict__["forward"] = before
 
 
 @contextmanager

@@ -4,7 +4,7 @@ Each position is embedded with its own id and the id before it. Copying a number
 what a call is, then takes one attention layer instead of two.
 
 Nothing in here knows of reinforcement learning or of tools; ids in, logits out. `TinyModel` puts the module behind
-`slots.Model`, so that an engine can sample from it with a key-value cache and train it.
+`networks.Model`, so that an engine can sample from it with a key-value cache and train it.
 
 Legend: B rows, T tokens, H heads, K width of a head, D width, V vocabulary, L layers.
 """
@@ -71,12 +71,15 @@ class Block(nn.Module):
         self.gate_up = nn.Linear(width, 2 * hidden, bias=False)
         self.down = nn.Linear(hidden, width, bias=False)
 
+    def forward(self, x_BTD: Tensor, turn_BTK: Tensor, attend: _Attend) -> Tensor:
+        """The stream after the block."""
+        return self.mix(x_BTD, attend(*self.heads_of(x_BTD, turn_BTK)))
+
     def heads_of(self, x_BTD: Tensor, turn_BTK: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Queries, keys (both turned to their positions) and values, each [B, H, T, K]."""
-        B, T, _ = x_BTD.shape
-        qkv = self.qkv(self.norm_1(x_BTD)).view(B, T, 3, self.heads, -1).permute(2, 0, 3, 1, 4)
-        turn = turn_BTK[:, None]
-        return _rotate(qkv[0], turn), _rotate(qkv[1], turn), qkv[2]
+        qkv = self.qkv(self.norm_1(x_BTD)).view(*x_BTD.shape[:2], 3, self.heads, -1)
+        turned, value = _rotate(qkv[:, :, :2], turn_BTK[:, :, None, None]), qkv[:, :, 2]
+        return turned[:, :, 0].transpose(1, 2), turned[:, :, 1].transpose(1, 2), value.transpose(1, 2)
 
     def mix(self, x_BTD: Tensor, attended_BHTK: Tensor) -> Tensor:
         """The rest of the block, after attention."""
@@ -120,14 +123,11 @@ class TinyNet(nn.Module):
         return self._through(x_1ND, self.turn(pack.depth_N[None]), attend, checkpointing)[0]
 
     def _through(self, x_BTD: Tensor, turn_BTK: Tensor, attend: _Attend, checkpointing: bool) -> Tensor:
-        def run(block: Block, x_BTD: Tensor) -> Tensor:
-            return block.mix(x_BTD, attend(*block.heads_of(x_BTD, turn_BTK)))
-
         for block in self.stack:
             if checkpointing and torch.is_grad_enabled():
-                x_BTD = checkpoint(run, block, x_BTD, use_reentrant=False, preserve_rng_state=False)
+                x_BTD = checkpoint(block, x_BTD, turn_BTK, attend, use_reentrant=False, preserve_rng_state=False)
             else:
-                x_BTD = run(block, x_BTD)
+                x_BTD = block(x_BTD, turn_BTK, attend)
         return self.norm(x_BTD)
 
     def read(self, ids_BT: Tensor) -> Tensor:
@@ -145,11 +145,12 @@ class TinyNet(nn.Module):
         return [block for block in self.blocks if isinstance(block, Block)]
 
     def turn(self, position_BT: Tensor) -> Tensor:
-        """Rotary angles [B, T, K / 2] of positions, as complex numbers of length 1."""
+        """What turns a head to its position [B, T, 2K]: factors of it, then of it with its halves exchanged."""
         half = self.config.width // self.config.heads // 2
         rate_K = 10000.0 ** (-torch.arange(half, device=position_BT.device, dtype=torch.float64) / half)
         angle = position_BT[..., None].double() * rate_K
-        return torch.stack([angle.cos(), angle.sin()], -1).to(self.embed.weight.dtype)
+        cos, sin = angle.cos(), angle.sin()
+        return torch.cat([cos, cos, -sin, sin], -1).to(self.embed.weight.dtype)
 
 
 def _causal(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
@@ -157,23 +158,19 @@ def _causal(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
 
 
 def _rotate(x: Tensor, turn: Tensor) -> Tensor:
-    a, b = x.chunk(2, -1)
-    cos, sin = turn[..., 0], turn[..., 1]
-    return torch.cat([a * cos - b * sin, a * sin + b * cos], -1)
+    straight, across = turn.chunk(2, -1)
+    return torch.addcmul(x * straight, x.roll(x.shape[-1] // 2, -1), across)
 
 
 class TinyModel:
-    """A TinyNet as an engine needs it; implements `slots.Model`.
+    """A TinyNet as an engine needs it; implements `networks.Model`.
 
     Attributes:
         checkpointing: compute the blocks again for the gradient instead of keeping what they computed.
-        exact: read each token of a history in a product of its own. False reads long histories faster; what is sampled
-            is the same up to float rounding.
     """
 
     def __init__(self, module: TinyNet, *, pad_id: int = 256):
         self.checkpointing = False
-        self.exact = True
         self.module = module
         self.pad_id = pad_id
         self.vocab_size = module.config.vocab_size
@@ -226,4 +223,4 @@ class TinyModel:
 
     def slots(self) -> TinySlots:
         """An empty cache of keys and values."""
-        return TinySlots(self.module, exact=self.exact)
+        return TinySlots(self.module)

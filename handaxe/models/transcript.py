@@ -20,8 +20,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from handaxe.errors import InputError
+from handaxe.exchange import Rendered
 from handaxe.records import Author, Message, ParsedTurn, ToolCall, ToolSchema
-from handaxe.slots import Rendered
 
 __all__ = ["Transcript"]
 

@@ -20,8 +20,8 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from handaxe.errors import InputError
+from handaxe.exchange import Rendered
 from handaxe.records import Author
-from handaxe.slots import Rendered
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase

@@ -83,7 +83,7 @@ def feature(trajectory: Trajectory, name: str) -> np.ndarray:
         if name != "logp" and name not in sequence.features and sequence.mask.any():
             raise InputError(
                 f"trajectory {trajectory.id!r} has no feature {name!r}: pass annotate=({name!r},) to train, "
-                f"or put it into Sequence.features (there: {', '.join(sorted(sequence.features)) or 'nothing'})"
+                f"or put it into TokenSequence.features (there: {', '.join(sorted(sequence.features)) or 'nothing'})"
             )
         arrays.append(sequence.logp if name == "logp" else sequence.features.get(name, sequence.logp))
     return gather(trajectory, arrays)

@@ -1,3 +1,3 @@
-"""Recipes: one file a paper, one choice a role. `handaxe recipes` lists them, `handaxe train NAME` runs one."""
+"""Recipes: one file a paper, in a folder for its theme, each a change to a base. `handaxe recipes` lists them."""
 
 __all__: list[str] = []

@@ -1,15 +1,12 @@
-"""Rewards: Group -> Scores. Here the lifts and the combinators; each mechanism is a file of this folder.
+"""Rewards: Group -> Scores. What lifts, what combines, and the mechanisms, one a file.
 
     from handaxe import rewards
-    from handaxe.rewards.exact_match import exact_match
-    from handaxe.rewards.well_formed import well_formed
 
-    reward = rewards.weighted({"answer": (1.0, exact_match()), "format": (0.2, well_formed())})
+    reward = rewards.weighted({"answer": (1.0, rewards.exact_match()), "format": (0.2, rewards.well_formed())})
 
 The whole reward of a trajectory is its outcome plus the sum of its per-turn rewards, and nothing is in both.
 """
 
-from handaxe.rewards.combine import gate, product, total, weighted
-from handaxe.rewards.lift import outcome, per_turn
+from handaxe.rooms import open_room
 
-__all__ = ["gate", "outcome", "per_turn", "product", "total", "weighted"]
+open_room(__name__)

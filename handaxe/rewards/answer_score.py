@@ -3,8 +3,8 @@
 from collections.abc import Callable
 
 from handaxe.records import Task, Trajectory
-from handaxe.rewards.extract import final_text
-from handaxe.rewards.lift import outcome
+from handaxe.rewards.outcome import outcome
+from handaxe.rewards.parts.extract import final_text
 from handaxe.slots import Reward
 
 __all__ = ["answer_score"]

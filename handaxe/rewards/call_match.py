@@ -4,8 +4,8 @@ from collections.abc import Callable, Sequence
 
 from handaxe.errors import TaskError
 from handaxe.records import Task, ToolCall, Trajectory
-from handaxe.rewards.lift import outcome
-from handaxe.rewards.reference import gold_calls
+from handaxe.rewards.outcome import outcome
+from handaxe.rewards.parts.reference import gold_calls
 from handaxe.slots import Reward
 
 __all__ = ["call_match"]

@@ -3,9 +3,9 @@
 from collections.abc import Callable
 
 from handaxe.records import Trajectory
-from handaxe.rewards.extract import final_text
-from handaxe.rewards.lift import outcome
-from handaxe.rewards.reference import gold_answers, normalise
+from handaxe.rewards.outcome import outcome
+from handaxe.rewards.parts.extract import final_text
+from handaxe.rewards.parts.reference import gold_answers, normalise
 from handaxe.slots import Reward
 
 __all__ = ["exact_match"]
@@ -19,7 +19,7 @@ def exact_match(
         R_i = 1 if normalise(extract(trajectory_i)) is in {normalise(g) : g in task.answer} and is not empty, else 0
 
     Args:
-        extract: what the answer text is; see rewards/extract.py.
+        extract: what the answer text is; see rewards/parts/extract.py.
         normalise: applied to both sides before comparing. Default: SQuAD's (case, punctuation, articles, spaces).
             It drops points and minus signs, so numbers belong to numeric_match; `str.strip` compares letter for letter.
 

@@ -1,7 +1,7 @@
 """Makes a failure that used its tools a little less bad than one that did not."""
 
-from handaxe.rewards.combine import gate
-from handaxe.rewards.lift import outcome
+from handaxe.rewards.gate import gate
+from handaxe.rewards.outcome import outcome
 from handaxe.slots import Reward
 
 __all__ = ["failure_shaping"]

@@ -7,7 +7,7 @@ import numpy as np
 
 from handaxe.errors import InputError
 from handaxe.records import Group, Scores
-from handaxe.rewards.lift import checked, outcome_only
+from handaxe.rewards.parts.checks import checked, outcome_only
 from handaxe.slots import Reward, Stateful
 
 __all__ = ["FewerCalls", "fewer_calls"]
@@ -18,7 +18,8 @@ def fewer_calls(
 ) -> "FewerCalls":
     """Multiply a reward by an efficiency that peaks at the fewest calls with which the task was ever solved.
 
-        R_i = alpha * tool_i * base_i          m_i = calls made by trajectory i,  c = smooth
+        R_i = alpha * tool_i * base_i where base_i > 0, else alpha * base_i: a penalty does not shrink by waste
+        m_i = calls made by trajectory i,  c = smooth
         n   = least m_j over siblings j with base_j > correct_above, and over all earlier groups of this task
         f   = 0 if m_i = n = 0;   m_i if n = 0;   2 * n * m_i / (m_i + n) otherwise
         tool_i = 1                                 if f = n = 0
@@ -28,7 +29,7 @@ def fewer_calls(
         tool_i = cos(m_i * pi / (2 * m_i + c)),    1 at m_i = 0
 
     Args:
-        base: >= 0, what a correct answer earns.
+        base: what a correct answer earns, 0 or less for a wrong one.
         smooth: c > 0; the larger, the slower the decay. The paper sets it to the most calls the environment allows.
         alpha: scale of the whole, 1 in the paper.
         hindsight: True is OTC-GRPO, False is OTC-PPO.
@@ -39,7 +40,7 @@ def fewer_calls(
         remembers n for each task id; n only falls. A task never yet solved has no n: its efficiency is 0.
 
     Raises:
-        InputError: a base reward below 0 (scaling would reward its waste) or with per-turn values; smooth <= 0.
+        InputError: a base reward with per-turn values; smooth <= 0.
 
     Example:
         c = 4, all correct. n = 2: m = 2 -> 1, m = 4 -> sin(2 pi / 3) = 0.8660. n = 0: m = 0 -> 1,
@@ -48,7 +49,7 @@ def fewer_calls(
 
     Paper: arXiv:2504.14870 (OTC), the tool reward of OTC-GRPO and OTC-PPO.
     Unconfirmed: alpha = 1 and c = the most calls allowed.
-    Differs: nothing known; the authors' code is not public.
+    Differs: the paper's base is 0 or 1; here one below 0 stays as it is. The authors' code is not public.
     """
     if not smooth > 0:
         raise InputError(f"fewer_calls has smooth={smooth}; give a positive number, such as the most calls allowed")
@@ -68,8 +69,6 @@ class FewerCalls:
 
     def __call__(self, group: Group) -> Scores:
         base = outcome_only(checked(self._base(group), group, "base"), "base")
-        if np.any(base.outcome < 0):
-            raise InputError("fewer_calls scales its base reward, so that must not be negative; shift it to start at 0")
         calls = [len(trajectory.calls) for trajectory in group]
         if self._hindsight:
             solved = [m for m, value in zip(calls, base.outcome) if value > self._correct_above]
@@ -83,7 +82,8 @@ class FewerCalls:
         tool = np.array(efficiency, dtype=np.float64)
         inner = {f"base/{name}": value for name, value in base.channels.items()}
         channels = {"base": base.outcome, "efficiency": tool} | inner
-        return Scores(self._alpha * tool * base.outcome, channels=channels, eligible=base.eligible)
+        earned = np.where(base.outcome > 0, tool * base.outcome, base.outcome)
+        return Scores(self._alpha * earned, channels=channels, eligible=base.eligible)
 
     def state_dict(self) -> dict[str, Any]:
         state: dict[str, Any] = {"least": dict(self.least)}

@@ -5,9 +5,9 @@ from typing import Any
 
 from handaxe.errors import InputError, TaskError, VerifierError
 from handaxe.records import Trajectory
-from handaxe.rewards.extract import final_text
-from handaxe.rewards.lift import outcome
-from handaxe.rewards.reference import gold_answers
+from handaxe.rewards.outcome import outcome
+from handaxe.rewards.parts.extract import final_text
+from handaxe.rewards.parts.reference import gold_answers
 from handaxe.slots import Reward
 
 __all__ = ["math_match"]
@@ -23,7 +23,7 @@ def math_match(*, extract: Callable[[Trajectory], str] = final_text, seconds: in
     Args:
         extract: what the answer text is. From the whole final text math-verify picks the boxed or last expression.
         seconds: limit for one parsing and one comparison. It works by a signal, so only in the main thread; None
-            sets no limit and works anywhere, as `train(reward_beside=True)` needs it.
+            sets no limit and works anywhere, as `Pace(reward_beside=True)` needs it.
 
     Returns:
         A reward with outcome [G] of 0 and 1. What cannot be parsed scores 0.

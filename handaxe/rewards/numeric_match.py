@@ -6,9 +6,9 @@ from fractions import Fraction
 
 from handaxe.errors import TaskError
 from handaxe.records import Trajectory
-from handaxe.rewards.extract import last_number
-from handaxe.rewards.lift import outcome
-from handaxe.rewards.reference import gold_answers
+from handaxe.rewards.outcome import outcome
+from handaxe.rewards.parts.extract import last_number
+from handaxe.rewards.parts.reference import gold_answers
 from handaxe.slots import Reward
 
 __all__ = ["numeric_match"]

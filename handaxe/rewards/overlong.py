@@ -2,7 +2,7 @@
 
 from handaxe.errors import InputError
 from handaxe.records import Trajectory
-from handaxe.rewards.lift import outcome
+from handaxe.rewards.outcome import outcome
 from handaxe.slots import Reward
 
 __all__ = ["overlong"]

@@ -5,8 +5,8 @@ from typing import Any
 
 from handaxe.errors import TaskError
 from handaxe.records import Task, Trajectory
-from handaxe.rewards.lift import outcome
-from handaxe.rewards.reference import gold_state
+from handaxe.rewards.outcome import outcome
+from handaxe.rewards.parts.reference import gold_state
 from handaxe.slots import Reward
 
 __all__ = ["state_match"]

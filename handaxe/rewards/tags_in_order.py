@@ -4,8 +4,8 @@ import re
 from collections.abc import Callable, Sequence
 
 from handaxe.records import Task, Trajectory
-from handaxe.rewards.extract import written_text
-from handaxe.rewards.lift import outcome
+from handaxe.rewards.outcome import outcome
+from handaxe.rewards.parts.extract import written_text
 from handaxe.slots import Reward
 
 __all__ = ["tags_in_order"]

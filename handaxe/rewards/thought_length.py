@@ -6,8 +6,8 @@ import numpy as np
 
 from handaxe.errors import InputError
 from handaxe.records import Group, Scores, Trajectory
-from handaxe.rewards.extract import tagged
-from handaxe.rewards.lift import checked
+from handaxe.rewards.parts.checks import checked
+from handaxe.rewards.parts.extract import tagged
 from handaxe.slots import Reward
 
 __all__ = ["thought_length"]
@@ -22,7 +22,7 @@ def thought_length(
 
     Args:
         target: words that earn 1; a number, or a function of the training step. The paper's dynamic variant is
-            schedule.ramp(384, 640, steps=105).
+            schedules.ramp(384, 640, steps=105).
         thought: which text counts; default the inside of the last <think>..</think> that the policy wrote.
 
     Returns:

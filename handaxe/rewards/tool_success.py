@@ -1,7 +1,7 @@
 """Rewards calls that ran without error."""
 
 from handaxe.records import Trajectory
-from handaxe.rewards.lift import outcome
+from handaxe.rewards.outcome import outcome
 from handaxe.slots import Reward
 
 __all__ = ["tool_success"]

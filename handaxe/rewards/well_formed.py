@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from handaxe.records import Group, Scores, Trajectory, Turn
-from handaxe.rewards.lift import outcome
+from handaxe.rewards.outcome import outcome
 from handaxe.slots import Reward
 
 __all__ = ["well_formed"]

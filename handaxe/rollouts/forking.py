@@ -2,12 +2,13 @@
 
 from collections.abc import Callable, Sequence
 
+from handaxe.exchange import Attempt, Spawn, Stopped
 from handaxe.ops.seeds import derive_seed
 from handaxe.records import Branch, Trajectory
 from handaxe.rollouts.budget import Budget, Tell
-from handaxe.rollouts.fork import fork
 from handaxe.rollouts.play import Play, Rules
-from handaxe.slots import Attempt, Rollout, RolloutPlan, Spawn, Stopped
+from handaxe.rollouts.play.fork import fork
+from handaxe.slots import Rollout, RolloutPlan
 
 __all__ = ["Choose", "forking"]
 
@@ -28,7 +29,7 @@ def forking(
                   a0 a1 x2 | r0'| y0 ...                   a0 a1 are the trunk's, x2 and all after it are its own
 
     Branch n is the n-th place chosen. What each shares, and with which state of the environment it goes on, is said in
-    `rollouts.fork`; tokens that several trajectories share train once for each of them. A budget counts, for every
+    `rollouts.play.fork`; tokens that several trajectories share train once for each of them. A budget counts, for every
     trajectory, all of its own tokens, calls, seconds and cost, the shared ones included.
 
     Args:

@@ -1,8 +1,9 @@
 """The plain rollout: the policy speaks, the environment answers, until one of them is done."""
 
+from handaxe.exchange import Attempt
 from handaxe.rollouts.budget import Budget, Tell
 from handaxe.rollouts.play import Play, Rules
-from handaxe.slots import Attempt, Rollout, RolloutPlan
+from handaxe.slots import Rollout, RolloutPlan
 
 __all__ = ["linear"]
 
@@ -13,7 +14,7 @@ def linear(*, max_turns: int = 4, budget: Budget | None = None, tell_budget: boo
         ids = opening + sampled_0 + reply_0 + sampled_1 + ...        only sampled ids train
 
     The policy's turn ends at a stop id (finish "stop"), at the length limit ("length": whatever call it holds is not
-    executed and the attempt ends truncated), or where it began somebody else's turn ("header": a policy_error).
+    executed and the attempt ends truncated), or where it began another speaker's turn ("header": a policy_error).
     Every turn has its own seed, derived from the attempt's. When the chat format rewrites history, a new sequence
     begins and holds the rewritten history as context. A reply that does not fit into what is left of the context ends
     the attempt truncated for "length"; it is kept among the messages, and not a token of it in the sequence.

@@ -23,7 +23,8 @@ def drop_equal_groups(*, tolerance: float = 0.0, channel: str | None = None, std
 
     Args:
         tolerance: in units of reward; 0 in DAPO, 1e-3 in SimpleTIR. Rewards equal up to rounding are always equal.
-        channel: look at this channel of the scores instead, such as the accuracy within a shaped reward.
+        channel: look at this channel of the scores instead, such as the accuracy within a shaped reward; where there is
+            none of that name, at the only one that a reward around it calls ".../NAME".
         std: "sample" (n - 1) or "population" (n); matters for tolerances above 0 only.
 
     Returns:
@@ -42,10 +43,18 @@ def drop_equal_groups(*, tolerance: float = 0.0, channel: str | None = None, std
         raise InputError(f"drop_equal_groups takes a tolerance of at least 0, not {tolerance}")
 
     def differs(one: Rated) -> bool:
-        reward_G = rewards_of(one.group, one.scores, channel=channel)
+        reward_G = rewards_of(one.group, one.scores, channel=_inside(one, channel))
         return deviation(reward_G[~np.isnan(reward_G)], std) > tolerance
 
     def select(rated: Sequence[Rated]) -> list[Rated]:
         return [one for one in rated if differs(one)]
 
     return select
+
+
+def _inside(one: Rated, channel: str | None) -> str | None:
+    """The name under which the scores have the channel, its own where they do not."""
+    if channel is None or channel in one.scores.channels:
+        return channel
+    inside = [name for name in one.scores.channels if name.endswith(f"/{channel}")]
+    return inside[0] if len(inside) == 1 else channel

@@ -14,8 +14,7 @@ def pipe(*selectors: Selector) -> Selector:
 
         pipe(f, g)(rated) = g(f(rated))
 
-    Order is part of the choice: a selector sees what those before it left. Batch statistics, such as those of
-    `batch_whiten`, usually come last.
+    Order is part of the choice: a selector sees what those before it left.
 
     Returns:
         A selector. It is Stateful, and its state is that of its stateful parts by their place. Without parts it keeps

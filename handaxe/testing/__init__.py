@@ -11,13 +11,15 @@ from handaxe.testing.engine import check_engine
 from handaxe.testing.faults import FaultLog, faulty, faulty_env
 from handaxe.testing.formats import check_format
 from handaxe.testing.losses import check_loss
+from handaxe.testing.pairs import check_pairs
 from handaxe.testing.ragged import random_group, random_scores
 from handaxe.testing.records import make_group, make_rated, make_scores, make_task, make_trajectory
 from handaxe.testing.rewards import check_reward
 from handaxe.testing.scripted import ScriptedEngine
-from handaxe.testing.selection import check_selector
+from handaxe.testing.selection import check_selector, check_shape
 from handaxe.testing.tasks import check_tasks
 from handaxe.testing.tools import check_env, check_no_leak, check_tool
+from handaxe.testing.worlds import check_world
 
 __all__ = [
     "FaultLog",
@@ -28,10 +30,13 @@ __all__ = [
     "check_format",
     "check_loss",
     "check_no_leak",
+    "check_pairs",
     "check_reward",
     "check_selector",
+    "check_shape",
     "check_tasks",
     "check_tool",
+    "check_world",
     "faulty",
     "faulty_env",
     "make_group",

@@ -69,8 +69,9 @@ def small_batch(
         group_B=torch.tensor([0] * shape[0] if group is None else list(group)),
         rollout_B=torch.arange(shape[0]) if rollout is None else torch.tensor(list(rollout)),
         rollout_tokens_B=torch.zeros(shape[0], dtype=dtype),
+        rollout_turns_B=torch.zeros(shape[0], dtype=dtype),
         temperature_B=torch.ones(shape[0], dtype=dtype),
-        denominators=Denominators(0.0, 0.0, 0.0, 0.0),
+        denominators=Denominators(0.0, 0.0, 0.0, 0.0, 0.0),
         extras={name: floats(rows) for name, rows in (extras or {}).items()},
     )
     return _counted(batch)
@@ -96,6 +97,7 @@ def random_batch(
     turns: tuple[int, int] = (1, 3),
     tokens: tuple[int, int] = (1, 4),
     untrained: float = 0.15,
+    left_out: float = 0.0,
     under_mask: float = 0.0,
     dtype: torch.dtype = torch.float64,
 ) -> Batch:
@@ -108,6 +110,7 @@ def random_batch(
         turns: turns in a row.
         tokens: tokens in a prompt, a turn and a tool reply.
         untrained: probability that a rollout has no trained token.
+        left_out: probability that a token of the policy does not train, as `Advantages.trains` may say.
         under_mask: what floating tensors hold off the mask; give NaN to see whether a loss looks there.
         dtype: of the floating tensors.
 
@@ -120,11 +123,11 @@ def random_batch(
     def between(bounds: tuple[int, int]) -> int:
         return int(rng.integers(bounds[0], bounds[1] + 1))
 
-    built: list[tuple[list[int], int, int, bool]] = []
+    built: list[tuple[list[int], int, int, float]] = []
     rollout = 0
     for group in range(groups):
         for _ in range(between(siblings)):
-            trained, turn = bool(rng.random() >= untrained), 0
+            trained, turn = (1.0 - left_out if rng.random() >= untrained else 0.0), 0
             for _ in range(between(rows)):
                 spans = [-1] * between(tokens)
                 for _ in range(between(turns)):
@@ -159,15 +162,17 @@ def random_policy(batch: Batch, seed: int, *, drift: float = 0.3, under_mask: fl
 
 
 def _padded(
-    built: list[tuple[list[int], int, int, bool]], rng: np.random.Generator, under_mask: float, dtype: torch.dtype
+    built: list[tuple[list[int], int, int, float]], rng: np.random.Generator, under_mask: float, dtype: torch.dtype
 ) -> Batch:
     shape = len(built), max(len(spans) for spans, *_ in built)
     turn, mask, attend = np.full(shape, -1), np.zeros(shape, bool), np.zeros(shape, bool)
     for row, (spans, _, _, trained) in enumerate(built):
         written = np.array(spans)
         turn[row, : len(spans)] = np.where(written < -1, -2 - written, written)
-        mask[row, : len(spans)] = trained & (written >= 0)
+        mask[row, : len(spans)] = (trained > 0) & (written >= 0)
         attend[row, : len(spans)] = True
+        if 0 < trained < 1:
+            mask[row] &= rng.random(shape[1]) < trained
 
     def floats(values: np.ndarray) -> Tensor:
         return torch.tensor(np.where(mask, values, under_mask)).to(dtype)
@@ -187,8 +192,9 @@ def _padded(
         group_B=torch.tensor([group for _, group, _, _ in built]),
         rollout_B=rollout_B,
         rollout_tokens_B=torch.zeros(shape[0], dtype=dtype),
+        rollout_turns_B=torch.zeros(shape[0], dtype=dtype),
         temperature_B=torch.ones(shape[0], dtype=dtype),
-        denominators=Denominators(0.0, 0.0, 0.0, 0.0),
+        denominators=Denominators(0.0, 0.0, 0.0, 0.0, 0.0),
         extras={
             "ref_logp": floats(old + 0.4 * rng.standard_normal(shape)),
             "value": floats(returns + rng.standard_normal(shape)),
@@ -200,18 +206,28 @@ def _padded(
 def _counted(batch: Batch) -> Batch:
     """The batch with its denominators, counted the slow way."""
     tokens: dict[int, int] = {}
-    turns: set[tuple[int, int]] = set()
+    turns: dict[int, set[int]] = {}
     groups: set[int] = set()
+    positive = 0
     for row, (rollout, group) in enumerate(zip(batch.rollout_B.tolist(), batch.group_B.tolist())):
         trained = batch.mask_BT[row].nonzero()[:, 0].tolist()
         tokens[rollout] = tokens.get(rollout, 0) + len(trained)
-        turns |= {(rollout, int(batch.turn_BT[row, t])) for t in trained}
+        turns.setdefault(rollout, set()).update(int(batch.turn_BT[row, t]) for t in trained)
         groups |= {group} if trained else set()
+        positive += sum(float(batch.adv_BT[row, t]) > 0 for t in trained)
     counts = Denominators(
-        float(sum(tokens.values())), float(sum(n > 0 for n in tokens.values())), float(len(turns)), float(len(groups))
+        tokens=float(sum(tokens.values())),
+        rollouts=float(sum(n > 0 for n in tokens.values())),
+        turns=float(sum(map(len, turns.values()))),
+        groups=float(len(groups)),
+        positive=float(positive),
     )
-    shared = torch.tensor([tokens[rollout] for rollout in batch.rollout_B.tolist()]).to(batch.rollout_tokens_B)
-    return replace(batch, denominators=counts, rollout_tokens_B=shared)
+    return replace(
+        batch,
+        denominators=counts,
+        rollout_tokens_B=torch.tensor([tokens[r] for r in batch.rollout_B.tolist()]).to(batch.rollout_tokens_B),
+        rollout_turns_B=torch.tensor([len(turns[r]) for r in batch.rollout_B.tolist()]).to(batch.rollout_turns_B),
+    )
 
 
 def _spread(rows: Rows, shape: tuple[int, ...]) -> np.ndarray:

@@ -62,7 +62,7 @@ def check_credit(
 
 
 def check_advantages(advantages: Advantages, group: Group) -> None:
-    """Check shapes, type, finiteness, and zeros wherever the policy did not write.
+    """Check shapes, types, finiteness, and zeros wherever the policy did not write.
 
     Raises:
         AssertionError: naming the trajectory.
@@ -78,6 +78,14 @@ def check_advantages(advantages: Advantages, group: Group) -> None:
                 assert array.dtype == np.float64, f"{name} of {one.id!r} is {array.dtype}, not float64"
                 assert np.all(np.isfinite(array)), f"{name} of {one.id!r} is not finite"
                 assert not np.any(array[~sequence.mask]), f"{name} of {one.id!r} is not 0 off the mask"
+    if advantages.trains is None:
+        return
+    assert len(advantages.trains) == len(group), (
+        f"trains has {len(advantages.trains)} entries for {len(group)} siblings"
+    )
+    for one, arrays in zip(group, advantages.trains, strict=True):
+        found = [(np.shape(array), np.asarray(array).dtype) for array in arrays]
+        assert found == [((len(s),), bool) for s in one.sequences], f"trains of {one.id!r} is {found}, not [T] bool"
 
 
 def _pure(credit: Credit, group: Group, scores: Scores) -> Advantages:
@@ -93,7 +101,9 @@ def _pure(credit: Credit, group: Group, scores: Scores) -> Advantages:
 
 def _check_same(left: Advantages, right: Advantages, message: str, *, exact: bool = False) -> None:
     assert (left.returns is None) == (right.returns is None), message
-    for a, b in ((left.tokens, right.tokens), (left.returns or (), right.returns or ())):
+    assert (left.trains is None) == (right.trains is None), message
+    parts = [(one.tokens, one.returns or (), one.trains or ()) for one in (left, right)]
+    for a, b in zip(*parts):
         assert len(a) == len(b), message
         for x, y in zip(_flat(a), _flat(b), strict=True):
             assert np.array_equal(x, y) if exact else np.allclose(x, y, rtol=1e-9, atol=1e-9), message
@@ -116,10 +126,11 @@ def _take(group: Group, scores: Scores, index: Sequence[int]) -> tuple[Group, Sc
 
 
 def _pick(advantages: Advantages, index: Sequence[int]) -> Advantages:
-    returns = advantages.returns
-    return Advantages(
-        tuple(advantages.tokens[i] for i in index), None if returns is None else tuple(returns[i] for i in index)
-    )
+    parts = [
+        None if ragged is None else tuple(ragged[i] for i in index)
+        for ragged in (advantages.tokens, advantages.returns, advantages.trains)
+    ]
+    return Advantages(*parts)  # type: ignore[arg-type]
 
 
 def _check_order(credit: Credit, group: Group, scores: Scores, first: Advantages) -> None:

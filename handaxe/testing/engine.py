@@ -16,8 +16,10 @@ import torch
 from torch import Tensor
 
 from handaxe.errors import InputError
+from handaxe.exchange import Sample
+from handaxe.networks import Model
 from handaxe.records import Sampling
-from handaxe.slots import Engine, Model, Sample, Streams
+from handaxe.slots import Engine, Streams
 from handaxe.testing import engine_streams, engine_training
 from handaxe.testing.engine_case import (
     EngineCase,

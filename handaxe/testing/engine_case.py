@@ -15,8 +15,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from handaxe.exchange import Completion, Sample
+from handaxe.networks import Model
 from handaxe.records import Sampling
-from handaxe.slots import Completion, Engine, Model, Sample
+from handaxe.slots import Engine
 from handaxe.tensors import Batch, Denominators, LossOut, PolicyOut
 
 __all__ = [
@@ -71,7 +73,8 @@ def example_batch(model: Model, *, rows: int = 5, padding: int = 0, seed: int = 
     mask_BT[:, 4:6] = False  # what a tool replied between the turns
     adv_BT, logp_BT = np.where(mask_BT, adv_BT, 0), np.where(mask_BT, logp_BT, 0)
     tokens_B = mask_BT.sum(1)
-    turns = sum(len(set(turn[mask].tolist())) for turn, mask in zip(turn_BT, mask_BT))
+    turns_B = np.array([len(set(turn[mask].tolist())) for turn, mask in zip(turn_BT, mask_BT)])
+    positive = float((mask_BT & (adv_BT > 0)).sum())
     return Batch(
         ids_BT=torch.from_numpy(ids_BT),
         attend_BT=torch.from_numpy(np.arange(shape[1]) < length_B[:, None]),
@@ -83,8 +86,9 @@ def example_batch(model: Model, *, rows: int = 5, padding: int = 0, seed: int = 
         group_B=torch.zeros(rows, dtype=torch.int64),
         rollout_B=torch.arange(rows),
         rollout_tokens_B=torch.from_numpy(tokens_B).float(),
+        rollout_turns_B=torch.from_numpy(turns_B).float(),
         temperature_B=torch.tensor([1.0, 0.7, 0.0] * rows)[:rows],
-        denominators=Denominators(float(tokens_B.sum()), float(rows), float(turns), 1.0),
+        denominators=Denominators(float(tokens_B.sum()), float(rows), float(turns_B.sum()), 1.0, positive),
     )
 
 
@@ -154,8 +158,9 @@ def completed_batch(requests: Sequence[Sample], completions: Sequence[Completion
         group_B=torch.zeros(len(rows), dtype=torch.int64),
         rollout_B=torch.arange(len(rows)),
         rollout_tokens_B=torch.ones(len(rows)),
+        rollout_turns_B=torch.ones(len(rows)),
         temperature_B=torch.tensor([request.sampling.temperature for request in requests]),
-        denominators=Denominators(1.0, 1.0, 1.0, 1.0),
+        denominators=Denominators(1.0, 1.0, 1.0, 1.0, 0.0),
     )
 
 

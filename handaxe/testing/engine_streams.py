@@ -8,8 +8,9 @@ from dataclasses import replace
 import torch
 
 from handaxe.errors import InputError
+from handaxe.exchange import Completion, Partial
 from handaxe.records import Sampling
-from handaxe.slots import Completion, Engine, Partial, Stream, Streams
+from handaxe.slots import Engine, Stream, Streams
 from handaxe.testing.engine_case import (
     EngineCase,
     close,

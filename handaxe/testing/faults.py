@@ -12,9 +12,10 @@ from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
 from handaxe.errors import InputError
+from handaxe.exchange import EnvReply
 from handaxe.ops.seeds import generator
 from handaxe.records import Message, ParsedTurn, Task, ToolCall, ToolReply, ToolSchema
-from handaxe.slots import AsyncEnv, Env, EnvFactory, EnvReply
+from handaxe.slots import AsyncEnv, Env, EnvFactory
 from handaxe.tools.deadline import Threads
 from handaxe.tools.decorator import Tool
 from handaxe.tools.state import tools_of

@@ -4,8 +4,9 @@ import random
 from collections import Counter
 from collections.abc import Sequence
 
+from handaxe.exchange import Rendered
 from handaxe.records import Author, Message, ToolCall, ToolSchema
-from handaxe.slots import ChatFormat, Rendered
+from handaxe.slots import ChatFormat
 
 __all__ = ["check_format"]
 
@@ -61,7 +62,8 @@ def _well_formed(part: Rendered, vocab_size: int) -> None:
     assert part.ids, "nothing was rendered"
     assert len(part.ids) == len(part.authors), f"{len(part.ids)} ids but {len(part.authors)} authors"
     assert all(0 <= i < vocab_size for i in part.ids), "an id outside the vocabulary"
-    assert Author.POLICY not in part.authors, "a format may not claim that the policy wrote its ids"
+    given = {Author.TEMPLATE, Author.USER, Author.TOOL}
+    assert given.issuperset(part.authors), "a format may not claim that the policy wrote its ids"
 
 
 def _turns(format: ChatFormat, vocab_size: int) -> None:

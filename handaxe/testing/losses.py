@@ -58,12 +58,12 @@ def check_loss(loss: Loss, *, together: Callable[[Batch], Tensor] | None = None,
         loss: (PolicyOut, Batch) -> LossOut.
         together: Batch -> [B] int64; rows of equal number are never put into different micro-batches. None: any row
             may go anywhere. `lambda batch: batch.rollout_B` keeps rollouts whole.
-        batch: float64, to check on; None for two random ones.
+        batch: float64, to check on; None for two random ones, in one of which some tokens of the policy do not train.
 
     Raises:
         AssertionError: naming the promise that is broken, with the numbers.
     """
-    for seed, one in enumerate([random_batch(seed) for seed in (1, 2)] if batch is None else [batch]):
+    for seed, one in enumerate([random_batch(1), random_batch(2, left_out=0.2)] if batch is None else [batch]):
         out = random_policy(one, seed)
         whole = _check_alone(loss, out, one)
         _check_mask(loss, out, one, whole)
@@ -102,8 +102,9 @@ def _check_mask(loss: Loss, out: PolicyOut, batch: Batch, whole: Evaluated) -> N
         batch,
         mask_BT=torch.zeros_like(batch.mask_BT),
         rollout_tokens_B=torch.zeros_like(batch.rollout_tokens_B),
+        rollout_turns_B=torch.zeros_like(batch.rollout_turns_B),
     )
-    for counts in (batch.denominators, Denominators(0.0, 0.0, 0.0, 0.0)):
+    for counts in (batch.denominators, Denominators(0.0, 0.0, 0.0, 0.0, 0.0)):
         empty = differentiate(loss, out, replace(nothing, denominators=counts))
         assert empty.value == 0, f"with nothing to train the loss is {empty.value}, not 0"
         assert all(np.isfinite(number) for number in empty.metrics.values()), "with nothing to train a metric is NaN"
@@ -124,11 +125,13 @@ def _check_padding(loss: Loss, out: PolicyOut, batch: Batch, whole: Evaluated) -
         return torch.cat([tensor, tensor[:2]])
 
     more = batch.map(taller)
-    mask_BT, tokens_B, rollout_B = more.mask_BT.clone(), more.rollout_tokens_B.clone(), more.rollout_B.clone()
-    mask_BT[len(batch) :], tokens_B[len(batch) :] = False, 0
+    mask_BT, rollout_B = more.mask_BT.clone(), more.rollout_B.clone()
+    tokens_B, turns_B = more.rollout_tokens_B.clone(), more.rollout_turns_B.clone()
+    for part_B in (mask_BT, tokens_B, turns_B):
+        part_B[len(batch) :] = 0
     fresh = int(batch.rollout_B.max()) // 2 * 2 + 2
     rollout_B[len(batch) :] = torch.arange(fresh, fresh + len(more) - len(batch))
-    more = replace(more, mask_BT=mask_BT, rollout_tokens_B=tokens_B, rollout_B=rollout_B)
+    more = replace(more, mask_BT=mask_BT, rollout_tokens_B=tokens_B, rollout_turns_B=turns_B, rollout_B=rollout_B)
     added = differentiate(loss, _mapped(out, taller), more)
     cut = added._replace(gradients={name: gradient[: len(batch)] for name, gradient in added.gradients.items()})
     _same(cut, whole, "rows without a trained token matter")

@@ -1,7 +1,7 @@
 """Small valid records from token tables, for tests: trajectories, groups, scores, rated groups.
 
-A layout is a sequence drawn with one letter a token, `U` user, `t` template, `T` tool, `p` policy; blanks are
-ignored. Every maximal run of `p` is one turn. The two-turn drawing of `handaxe.records` is
+A layout is a sequence drawn with one letter a token, `U` user, `t` template, `T` tool, `p` policy, `f` forced, `x`
+expert; blanks are ignored. Every maximal run of `p` and `f` is one turn. The two-turn drawing of `handaxe.records` is
 
     make_trajectory(layouts=["UUt pp tTt p"])
 
@@ -13,8 +13,9 @@ Tests that do not care about tokens say what happened in each turn and get a lay
 
     make_trajectory(texts=["", "408"], calls=[["calculator"], []], replies=[["408"], []])
 
-Per-token numbers (`logp`, `features`) are given for the policy's tokens only, in order, over all sequences; a
-single number is for all of them. What stands off the mask in a feature is `off_mask`: pass NaN to see who looks.
+Per-token numbers (`logp`, `features`) are given for the policy's tokens only (`p` and `f`), in order, over all
+sequences; a single number is for all of them. At forced tokens `logp` gives the behaviour_logp alone. What stands off
+the mask in a feature is `off_mask`: pass NaN to see who looks.
 Everything made here passes `records.check`.
 """
 
@@ -48,7 +49,14 @@ from handaxe.records import (
 
 __all__ = ["make_group", "make_rated", "make_scores", "make_task", "make_trajectory"]
 
-LETTERS = {"t": Author.TEMPLATE, "U": Author.USER, "T": Author.TOOL, "p": Author.POLICY}
+LETTERS = {
+    "t": Author.TEMPLATE,
+    "U": Author.USER,
+    "T": Author.TOOL,
+    "p": Author.POLICY,
+    "f": Author.FORCED,
+    "x": Author.EXPERT,
+}
 Numbers = float | Sequence[float] | np.ndarray
 TurnSpan = tuple[int, int, int]
 
@@ -216,15 +224,18 @@ def _sequences(
     drawn = [layout.replace(" ", "") for layout in layouts]
     strange = sorted({letter for row in drawn for letter in row} - LETTERS.keys())
     if strange:
-        raise InputError(f"a layout holds {strange}; its letters are U user, t template, T tool, p policy")
-    count = sum(row.count("p") for row in drawn)
+        raise InputError(
+            f"a layout holds {strange}; its letters are U user, t template, T tool, p policy, f forced, x expert"
+        )
+    count = sum(row.count("p") + row.count("f") for row in drawn)
     flat = {name: _spread(name, values, count) for name, values in {**features, "logp": logp}.items()}
     rng, used = generator("testing.ids", id), 0
     sequences: list[TokenSequence] = []
     spans: list[TurnSpan] = []
     for index, row in enumerate(drawn):
         author = np.asarray([LETTERS[letter] for letter in row], np.int8)
-        mask = author == Author.POLICY
+        forced = author == Author.FORCED
+        mask = (author == Author.POLICY) | forced
         turn = np.full(len(row), -1, np.int64)
         edges = np.flatnonzero(np.diff(np.concatenate([[0], mask.astype(np.int8), [0]])))
         for start, stop in edges.reshape(-1, 2).tolist():
@@ -232,12 +243,11 @@ def _sequences(
             spans.append((index, start, stop))
         here = slice(used, used + int(mask.sum()))
         used = here.stop
-        own_logp = _place(flat["logp"][here], mask, 0.0).astype(np.float32)
+        behaviour_logp = _place(flat["logp"][here], mask, 0.0).astype(np.float32)
+        own_logp, own_version = np.where(forced, np.float32(0), behaviour_logp), np.where(mask & ~forced, version, -1)
         ids = rng.integers(0, 256, len(row))
         named = {name: _place(flat[name][here], mask, off_mask) for name in features}
-        sequences.append(
-            TokenSequence(ids, author, turn, own_logp, own_logp.copy(), np.where(mask, version, -1), named)
-        )
+        sequences.append(TokenSequence(ids, author, turn, own_logp, behaviour_logp, own_version, named))
     return tuple(sequences), spans
 
 

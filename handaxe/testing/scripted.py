@@ -6,8 +6,9 @@ from pathlib import Path
 import torch
 
 from handaxe.errors import InputError
+from handaxe.exchange import Completion, Partial, Sample
 from handaxe.records import Finish, Message, ToolCall
-from handaxe.slots import ChatFormat, Completion, Loss, Partial, Sample
+from handaxe.slots import ChatFormat, Loss
 from handaxe.tensors import Batch, LossOut
 
 __all__ = ["ScriptedEngine", "say"]

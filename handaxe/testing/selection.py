@@ -1,18 +1,18 @@
-"""The contract that every selector keeps, as one function: give it yours."""
+"""The contracts that every selector and every shape keeps, as one function each: give it yours."""
 
 import pickle
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
 
-from handaxe.records import Rated
-from handaxe.slots import Selector
+from handaxe.records import Group, Rated
+from handaxe.slots import Selector, Shape
 from handaxe.testing.credit import check_advantages
 from handaxe.testing.ragged import random_group, random_scores
 from handaxe.testing.records import make_group, make_rated, make_scores
 
-__all__ = ["check_selector"]
+__all__ = ["check_selector", "check_shape"]
 
 
 def check_selector(select: Selector, *, filters: bool = True, seeds: int = 6) -> None:
@@ -27,7 +27,8 @@ def check_selector(select: Selector, *, filters: bool = True, seeds: int = 6) ->
         order        (filters) groups in another order fare the same, and what is kept keeps its order
 
     and of a filter, that it invents nothing: each group it returns is one it was given, nobody trains who did not
-    before, and groups that the filter does not change are not copied with other scores.
+    before, groups that the filter does not change are not copied with other scores, and value targets (`returns`), the
+    choice of tokens (`trains`) and `part` stay as they are.
 
     Args:
         select: what to check. It must not remember anything from one batch to the next.
@@ -37,22 +38,52 @@ def check_selector(select: Selector, *, filters: bool = True, seeds: int = 6) ->
     Raises:
         AssertionError: saying which promise is broken.
     """
-    assert list(select([])) == [], "from no group the selector makes some"
-    for seed in range(seeds):
-        batch = _batch(seed)
-        before = pickle.dumps(batch)
-        kept = list(select(batch))
-        assert pickle.dumps(batch) == before, "the selector changed what it was given"
-        for one in kept:
-            _check_rated(one)
-        _check_same(kept, list(select(batch)), "asked twice, the selector says two things")
-        _check_same(kept, list(select(_batch(seed, off_mask=float("nan")))), "features off the mask matter")
+    for batch, kept in _asked(select, "selector", seeds):
         if filters:
             _check_filter(select, batch, kept)
 
 
+def check_shape(shape: Shape, *, seeds: int = 6) -> None:
+    """Check that a shape keeps its contract, on random batches of ragged groups: that of a selector, and that it gives
+    back every group with its scores, its choice of what trains (`trained`, `trains`, `part`) and its value targets
+    (`returns`), so that only `advantages.tokens` may differ.
+
+    Args:
+        shape: what to check. It must not remember anything from one batch to the next.
+        seeds: how many random batches.
+
+    Raises:
+        AssertionError: saying which promise is broken.
+    """
+    for batch, shaped in _asked(shape, "shape", seeds):
+        assert len(shaped) == len(batch), f"the shape gives back {len(shaped)} of {len(batch)} groups"
+        for one, old in zip(shaped, batch, strict=True):
+            assert one.group is old.group, "the shape gives back other groups, or in another order"
+            assert one.scores is old.scores, "the shape changes scores"
+            assert np.array_equal(one.trained, old.trained), "the shape changes which siblings train"
+            _check_kept(one, old, "the shape")
+        other = list(shape(batch[::-1]))[::-1]
+        _check_same(other, shaped, "with groups in another order, they are shaped differently")
+
+
+def _asked(part: Selector, name: str, seeds: int) -> Iterator[tuple[list[Rated], list[Rated]]]:
+    """Random batches with what the part made of them; checks what selectors and shapes have in common."""
+    assert list(part([])) == [], f"from no group the {name} makes some"
+    for seed in range(seeds):
+        batch = _batch(seed)
+        before = pickle.dumps(batch)
+        found = list(part(batch))
+        assert pickle.dumps(batch) == before, f"the {name} changed what it was given"
+        for one in found:
+            _check_rated(one)
+        _check_same(found, list(part(batch)), f"asked twice, the {name} says two things")
+        _check_same(found, list(part(_batch(seed, off_mask=float("nan")))), "features off the mask matter")
+        yield batch, found
+
+
 def _batch(seed: int, off_mask: float = 0.0) -> list[Rated]:
-    """Random groups, one of equal outcomes, one lone sibling, one that trains nobody; each with a task of its own."""
+    """Random groups, one of equal outcomes, one lone sibling, one of which no sibling trains; each with a task of its
+    own, and some with value targets, a choice of tokens, or a part of their own."""
     rng, out = np.random.default_rng(seed), []
     for k in range(5):
         group = random_group(10 * seed + k, size=1 if k == 4 else None, features=("value",), off_mask=off_mask)
@@ -60,8 +91,34 @@ def _batch(seed: int, off_mask: float = 0.0) -> list[Rated]:
         group = make_group(trajectories=group.trajectories, task=task)
         scores = make_scores([1.0] * len(group)) if k == 1 else random_scores(group, seed)
         trained = [False] * len(group) if k == 2 else (rng.random(len(group)) < 0.8).tolist()
-        out.append(make_rated(group=group, scores=scores, trained=trained))
+        one = make_rated(group=group, scores=scores, trained=trained)
+        advantages = replace(
+            one.advantages,
+            returns=_random(rng, group, np.float64) if seed % 2 else None,
+            trains=_random(rng, group, np.bool_) if k % 2 else None,
+        )
+        out.append(replace(one, advantages=advantages, part=k % 3))
     return out
+
+
+def _random(rng: np.random.Generator, group: Group, kind: type) -> tuple[tuple[np.ndarray, ...], ...]:
+    """[T] a sequence, 0 wherever the policy did not write."""
+    return tuple(
+        tuple((np.where(s.mask, rng.random(len(s)), 0.0) + 0.4).round().astype(kind) * s.mask for s in one.sequences)
+        for one in group
+    )
+
+
+def _check_kept(one: Rated, old: Rated, who: str) -> None:
+    assert one.part == old.part, f"{who} changes or loses `part`: use dataclasses.replace"
+    for name, now, before in (
+        ("returns", one.advantages.returns, old.advantages.returns),
+        ("trains", one.advantages.trains, old.advantages.trains),
+    ):
+        assert (now is None) == (before is None), f"{who} loses or invents advantages.{name}: use dataclasses.replace"
+        if now is not None and before is not None:
+            same = [np.array_equal(x, y) for a, b in zip(now, before, strict=True) for x, y in zip(a, b, strict=True)]
+            assert all(same), f"{who} changes advantages.{name}"
 
 
 def _check_rated(one: Rated) -> None:
@@ -88,6 +145,7 @@ def _check_filter(select: Selector, batch: list[Rated], kept: list[Rated]) -> No
         assert one.group is old.group, "a filter returns another group than it was given"
         assert one.scores is old.scores, "a filter changes scores"
         assert not np.any(one.trained & ~old.trained), "a sibling trains that did not before"
+        _check_kept(one, old, "the selector")
     other = {one.group.task.id: one for one in select(batch[::-1])}
     assert sorted(other) == sorted(ids), "with groups in another order, others are kept"
     _check_same([other[name] for name in ids], kept, "with groups in another order, they fare differently")

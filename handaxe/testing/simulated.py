@@ -17,7 +17,7 @@ import torch
 
 from handaxe.errors import InputError
 from handaxe.exchange import Act, Completion, Partial, Sample, Work
-from handaxe.rollouts.workers import Answer
+from handaxe.rollouts.driver.executor import Answer
 from handaxe.slots import Engine, Loss, Stream, Streams
 from handaxe.tensors import Batch, LossOut
 

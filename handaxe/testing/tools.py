@@ -4,8 +4,9 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from handaxe.exchange import EnvReply
 from handaxe.records import Message, ParsedTurn, Task, ToolCall, ToolReply, ToolSchema
-from handaxe.slots import Env, EnvFactory, EnvReply
+from handaxe.slots import Env, EnvFactory
 from handaxe.tools.decorator import Tool
 
 __all__ = ["check_env", "check_no_leak", "check_tool"]

@@ -1,6 +1,9 @@
 """Tools: typed functions with a docstring that a policy can call. One tool per file."""
 
+from handaxe.rooms import open_room
 from handaxe.tools.decorator import Tool, tool
 from handaxe.tools.schema import ToolContext
 
 __all__ = ["Tool", "ToolContext", "tool"]
+
+open_room(__name__)

@@ -13,7 +13,8 @@ from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from handaxe.errors import InputError, ToolDefinitionError
 from handaxe.records import ToolSchema
-from handaxe.tools.decorator import TimeoutIs, Tool, tool
+from handaxe.tools.decorator import Tool, tool
+from handaxe.tools.fault import TimeoutIs
 from handaxe.tools.schema import NAME, Definition, ToolContext
 from handaxe.tools.threads import Limit
 

@@ -8,23 +8,22 @@ import copy
 import functools
 import inspect
 import time
-import traceback
 from collections.abc import Callable, Generator
-from typing import Any, Literal, overload
+from typing import Any, overload
 
 from pydantic import ValidationError
 
-from handaxe.errors import Failed, InputError, Retry, ToolDefinitionError
-from handaxe.records import Status, ToolCall, ToolReply, ToolSchema
-from handaxe.tools.deadline import DeadlineError, Threads, within, within_async
+from handaxe.errors import InputError, ToolDefinitionError
+from handaxe.records import ToolCall, ToolReply, ToolSchema
+from handaxe.tools import fault
+from handaxe.tools.deadline import Threads, within, within_async
+from handaxe.tools.fault import CallOutcome, TimeoutIs
 from handaxe.tools.schema import Definition, ToolContext, define
-from handaxe.tools.text import as_text, explain
+from handaxe.tools.text import as_text
 from handaxe.tools.threads import Limit
 from handaxe.tools.truncate import Drop, truncate
 
 __all__ = ["Tool", "tool"]
-
-TimeoutIs = Literal["infra_error", "policy"]
 
 
 class Tool:
@@ -91,13 +90,9 @@ class Tool:
     def run(self, call: ToolCall, *, seed: int = 0) -> ToolReply:
         """Carry out one call of a policy. Raises nothing: whatever happens is a reply.
 
-        Arguments are validated before the body runs, and defaults filled in. The reply's status is
-
-            ok           content is what the function returned: a string as it is, anything else as JSON
-            retry        it raised Retry, failed: it raised Failed; content is the message
-            invalid      the arguments do not fit; content says which and why; the body did not run
-            timeout      it gave no reply in time
-            infra_error  it raised anything else, or returned what JSON cannot say; content is for the record only
+        Arguments are validated before the body runs, and defaults filled in; the body does not run when they do not
+        fit. The reply's status is what `fault` says; content of "ok" is what the function returned, a string as it is
+        and anything else as JSON, and what JSON cannot say is an infra_error.
 
         Args:
             call: its id is passed on, to the reply and to a parameter of type ToolContext.
@@ -108,7 +103,7 @@ class Tool:
             tries, without cost if invalid.
         """
         tries = self._tries(call, seed)
-        said: tuple[Status, str] | None = None
+        said: CallOutcome | None = None
         while True:
             try:
                 work = tries.send(said)
@@ -116,9 +111,9 @@ class Tool:
                 return over.value
             try:
                 with self.limit or contextlib.nullcontext():
-                    said = "ok", self._carry_out(work)
+                    said = CallOutcome("ok", self._carry_out(work))
             except BaseException as error:
-                said = self._excuse(error)
+                said = fault.of_error(error, name=self.schema.name, timeout=self.timeout)
 
     async def arun(self, call: ToolCall, *, seed: int = 0, threads: Threads) -> ToolReply:
         """Carry out one call as `run` does, from an event loop and without blocking it: a coroutine function on that
@@ -129,7 +124,7 @@ class Tool:
                 given up.
         """
         tries = self._tries(call, seed)
-        said: tuple[Status, str] | None = None
+        said: CallOutcome | None = None
         while True:
             try:
                 work = tries.send(said)
@@ -137,14 +132,15 @@ class Tool:
                 return over.value
             try:
                 if self._async:
-                    said = "ok", as_text(await threads.wait(work, seconds=self.timeout, limit=self.limit))
+                    text = as_text(await threads.wait(work, seconds=self.timeout, limit=self.limit))
                 else:
-                    said = "ok", await threads.run(lambda: as_text(work()), seconds=self.timeout, limit=self.limit)  # noqa: B023
+                    text = await threads.run(lambda: as_text(work()), seconds=self.timeout, limit=self.limit)  # noqa: B023
+                said = CallOutcome("ok", text)
             except BaseException as error:
                 task = asyncio.current_task()
                 if isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling():
                     raise
-                said = self._excuse(error)
+                said = fault.of_error(error, name=self.schema.name, timeout=self.timeout)
 
     def _tries(self, call: ToolCall, seed: int) -> Generator[Callable[[], Any], Any, ToolReply]:
         """Yields every try, receives what came of it and returns the reply."""
@@ -155,12 +151,11 @@ class Tool:
             try:
                 work = self.prepare(call, seed=seed, tried=tried)
             except ValidationError as error:
-                content = f"invalid arguments for {self.schema.name}: {explain(error)}"
-                return self._reply(call, "invalid", content, begin, tried)
-            (status, content), tried = (yield work), tried + 1
-            died = status == "infra_error" or (status == "timeout" and self.timeout_is == "infra_error")
-            if not died or tried > self.retries:
-                return self._reply(call, status, content, begin, tried)
+                return self._reply(call, fault.misfit(error, name=self.schema.name), begin, tried)
+            outcome = yield work
+            tried += 1
+            if tried > self.retries or not fault.machinery(outcome.status, timeout_is=self.timeout_is):
+                return self._reply(call, outcome, begin, tried)
 
     def prepare(self, call: ToolCall, *, seed: int, tried: int = 0) -> Callable[[], Any]:
         """The function with the arguments of a call. Raises pydantic's ValidationError when they do not fit.
@@ -182,24 +177,10 @@ class Tool:
             return as_text(within_async(work, seconds=self.timeout))
         return as_text(work() if self.timeout is None else within(work, seconds=self.timeout))
 
-    def _excuse(self, error: BaseException) -> tuple[Status, str]:
-        """What a call that raised says; raises again what is not the tool's."""
-        if isinstance(error, Retry):
-            return "retry", str(error)
-        if isinstance(error, Failed):
-            return "failed", str(error)
-        if isinstance(error, DeadlineError):
-            time_given = "in time" if self.timeout is None else f"within {self.timeout:g} seconds"
-            return "timeout", f"{self.schema.name} gave no reply {time_given}"
-        # A tool that calls sys.exit, or whose task is cancelled from inside, must not take the run along.
-        if isinstance(error, Exception | SystemExit | asyncio.CancelledError):
-            return "infra_error", "".join(traceback.format_exception_only(error)).strip()
-        raise error
-
-    def _reply(self, call: ToolCall, status: Status, content: str, begin: float, tried: int) -> ToolReply:
-        text = truncate(content, limit=self.max_chars, drop=self.drop)
+    def _reply(self, call: ToolCall, outcome: CallOutcome, begin: float, tried: int) -> ToolReply:
+        text = truncate(outcome.content, limit=self.max_chars, drop=self.drop)
         text = text.encode(errors="replace").decode()
-        return ToolReply(call.id, call.name, text, status, time.perf_counter() - begin, self.cost * tried)
+        return ToolReply(call.id, call.name, text, outcome.status, time.perf_counter() - begin, self.cost * tried)
 
 
 @overload

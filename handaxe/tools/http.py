@@ -7,8 +7,9 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Literal, NamedTuple
 
-from handaxe.errors import InfrastructureError, InputError, Retry
+from handaxe.errors import InputError, Retry
 from handaxe.tools.decorator import Tool, tool
+from handaxe.tools.fault import TimeoutIs, trouble
 from handaxe.tools.web.fetch import ExchangeError, ForbiddenAddressError, Response, exchange
 from handaxe.tools.web.keys import Keys
 from handaxe.tools.web.origin import Address, Allowed
@@ -32,7 +33,7 @@ def http(
     seconds: float = 10.0,
     max_bytes: int = 500_000,
     max_chars: int = 4_000,
-    trouble_is: Literal["infra_error", "policy"] = "infra_error",
+    trouble_is: TimeoutIs = "infra_error",
     cost: float = 0.0,
     prefix: str = "",
 ) -> list[Tool]:
@@ -91,7 +92,7 @@ def http(
             raise Retry(f"{error}") from None
         except ExchangeError as error:
             what = rules.keys.hide(f"{error}")
-            raise (Retry if trouble_is == "policy" else InfrastructureError)(what) from None
+            raise trouble(what, whose=trouble_is) from None
         return _show(rules.keys, address, answer)
 
     @tool(name=f"{prefix}http_get", timeout=None, max_chars=max_chars, drop="tail", cost=cost)

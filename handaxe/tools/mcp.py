@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 from handaxe.errors import InfrastructureError, InputError, ToolDefinitionError
 from handaxe.records import ToolSchema
 from handaxe.tools.declared import declared
-from handaxe.tools.decorator import TimeoutIs, Tool
+from handaxe.tools.decorator import Tool
+from handaxe.tools.fault import TimeoutIs
 from handaxe.tools.mcp_session import McpSession, Server
 from handaxe.tools.schema import ToolContext
 from handaxe.tools.threads import Limit

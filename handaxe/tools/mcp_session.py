@@ -188,6 +188,10 @@ class McpSession:
         await asyncio.shield(asyncio.wrap_future(self._ready))
         if self._broken or self._client is None:
             raise InfrastructureError(f"{self.server!r} is gone: {await self._obituary()}")
+        try:
+            json.dumps(arguments, ensure_ascii=False).encode()
+        except UnicodeEncodeError:  # sent, it would end the session
+            raise Retry("the arguments hold half a character (a lone surrogate), which cannot be sent") from None
         meta: Any = {"handaxe/call_id": call_id}
         request = types.CallToolRequest(params=types.CallToolRequestParams(name=name, arguments=arguments, _meta=meta))
         try:

@@ -13,6 +13,7 @@ from handaxe.ops.seeds import derive_seed
 from handaxe.records import ToolCall, ToolReply, ToolSchema
 from handaxe.tools.bearer import Bearer, is_this_machine
 from handaxe.tools.decorator import Tool
+from handaxe.tools.fault import machinery
 from handaxe.tools.schema import check_names
 from handaxe.tools.state import Closes, Offered, address_of, entries_of, tools_of
 
@@ -228,7 +229,7 @@ def _made(entry: Offered) -> Any:
 
 
 def _result(tool: Tool, reply: ToolReply) -> types.CallToolResult:
-    if reply.status == "infra_error" or (reply.status == "timeout" and tool.timeout_is == "infra_error"):
+    if machinery(reply.status, timeout_is=tool.timeout_is):
         sys.stderr.write(f"tool {reply.name}: {reply.status}: {reply.content!r}\n")
         raise MCPError(types.INTERNAL_ERROR, f"tool {reply.name!r} failed for no fault of the caller")
     text = types.TextContent(type="text", text=reply.content)

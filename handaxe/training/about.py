@@ -8,15 +8,15 @@ from typing import Any
 __all__ = ["describe"]
 
 
-def describe(arguments: Mapping[str, Any]) -> dict[str, Any]:
+def describe(arguments: Mapping[str, Any], recipe: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """Arguments of a stage as JSON facts: numbers and strings as they are, everything else by its qualified name.
 
     Example:
-        {"steps": 30, "credit": <function group_norm.<locals>.credit>} ->
-        {"arguments": {"steps": 30, "credit": "handaxe.credit.group_norm.group_norm.<locals>.credit"}, "recipe": None}
+        {"steps": 30, "credit": <function group_norm.<locals>.credit>}, {"name": "grpo"} ->
+        {"recipe": {"name": "grpo"},
+         "arguments": {"steps": 30, "credit": "handaxe.credit.group_norm.group_norm.<locals>.credit"}}
     """
-    own = {name: _plain(value) for name, value in arguments.items() if name != "recipe"}
-    return {"recipe": arguments.get("recipe"), "arguments": own}
+    return {"recipe": recipe, "arguments": {name: _plain(value) for name, value in arguments.items()}}
 
 
 def _plain(value: Any) -> Any:

@@ -1,22 +1,23 @@
-"""From rated groups to padded tensors: the only place that pads, and the only one that counts denominators."""
+"""From rated groups to padded tensors: the only place that pads."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from handaxe.errors import TrainingError
+from handaxe.errors import InputError, TrainingError
 from handaxe.records import Rated, TokenSequence, Trajectory
 from handaxe.tensors import Batch, Denominators
+from handaxe.training.denominators import with_denominators
 
-__all__ = ["Row", "count", "make_batch", "microbatches", "minibatches", "pad", "temperature"]
+__all__ = ["Row", "make_batch", "microbatches", "minibatches", "pad", "temperature"]
 
 
 class Row(NamedTuple):
-    """One sequence on its way into a batch. adv [T]; returns [T] or None; temperature divides the logits."""
+    """One sequence on its way into a batch. adv [T]; returns [T] or None; temperature divides the logits; mask [T] bool
+    is what trains, or None: all of the sequence's own."""
 
     sequence: TokenSequence
     adv: np.ndarray
@@ -24,35 +25,53 @@ class Row(NamedTuple):
     rollout: int
     temperature: float = 1.0
     returns: np.ndarray | None = None
+    mask: np.ndarray | None = None
 
 
-def make_batch(rated: Sequence[Rated], *, pad_id: int, dtype: torch.dtype = torch.float32) -> Batch:
-    """Make one batch of every sequence of every trained trajectory; a row is a sequence.
+def make_batch(
+    rated: Sequence[Rated], *, pad_id: int, dtype: torch.dtype = torch.float32, compares: bool = True
+) -> Batch:
+    """Make one batch of every sequence that holds a token to train; a row is a sequence.
 
     Args:
-        rated: groups with their advantages; trajectories whose `trained` is False are left out, also of denominators.
+        rated: groups with their advantages. What does not train, be it a trajectory (`trained`) or a token
+            (`Advantages.trains`), is left out, also of denominators.
         pad_id: fills rows up to the longest.
         dtype: of the floating tensors.
+        compares: whether the loss compares with old log-probs. False for one that does not, such as cross-entropy,
+            takes FORCED tokens without them.
 
     Raises:
         TrainingError: when nothing at all is left to train on.
+        InputError: FORCED tokens are to train, but nothing says how probable the policy found them.
     """
     rows = []
     rollout = 0
     for g, one in enumerate(rated):
+        returns = one.advantages.returns
         for i, trajectory in enumerate(one.group):
             if not one.trained[i]:
                 continue
-            returns = one.advantages.returns
+            masks = one.training_mask(i)
             for s, sequence in enumerate(trajectory.sequences):
-                if sequence.mask.any():
+                if masks[s].any():
+                    if compares:
+                        _check_forced(trajectory, sequence, masks[s])
                     target = None if returns is None else returns[i][s]
-                    adv = one.advantages.tokens[i][s]
-                    rows.append(Row(sequence, adv, g, rollout, temperature(trajectory), target))
+                    adv = np.where(masks[s], one.advantages.tokens[i][s], 0.0)
+                    rows.append(Row(sequence, adv, g, rollout, temperature(trajectory), target, masks[s]))
             rollout += 1
     if not rows:
         raise TrainingError("there is nothing to train on: every trajectory was left out by selection or has no token")
     return pad(rows, pad_id=pad_id, dtype=dtype)
+
+
+def _check_forced(trajectory: Trajectory, sequence: TokenSequence, mask: np.ndarray) -> None:
+    if "old_logp" not in sequence.features and (mask & sequence.forced).any():
+        raise InputError(
+            f"trajectory {trajectory.id!r} holds FORCED tokens that are to train, and no old_logp: their own log-prob "
+            'is unknown, since the policy did not draw them. Pass annotate=("old_logp",) to train'
+        )
 
 
 def temperature(trajectory: Trajectory) -> float:
@@ -71,7 +90,7 @@ def pad(rows: Sequence[Row], *, pad_id: int, dtype: torch.dtype = torch.float32)
         return torch.tensor(np.stack([_fill(a, length, fill, np.int64) for a in arrays]))
 
     sequences = [row.sequence for row in rows]
-    mask_BT = integers([s.mask for s in sequences], 0).bool()
+    mask_BT = integers([row.sequence.mask if row.mask is None else row.mask for row in rows], 0).bool()
     names = set.intersection(*[set(s.features) for s in sequences])
     extras = {name: floats([s.features[name] for s in sequences]) for name in sorted(names)}
     if all(row.returns is not None for row in rows):
@@ -87,28 +106,12 @@ def pad(rows: Sequence[Row], *, pad_id: int, dtype: torch.dtype = torch.float32)
         group_B=torch.tensor([row.group for row in rows]),
         rollout_B=torch.tensor([row.rollout for row in rows]),
         rollout_tokens_B=torch.zeros(len(rows), dtype=dtype),
+        rollout_turns_B=torch.zeros(len(rows), dtype=dtype),
         temperature_B=torch.tensor([row.temperature for row in rows], dtype=dtype),
-        denominators=Denominators(0, 0, 0, 0),
+        denominators=Denominators(0, 0, 0, 0, 0),
         extras=extras,
     )
-    return count(batch)
-
-
-def count(batch: Batch) -> Batch:
-    """The batch with its denominators, and the tokens of each row's rollout, counted over all of its rows."""
-    tokens_B = batch.mask_BT.sum(1)
-    rollouts, index_B = batch.rollout_B.unique(return_inverse=True)
-    per_rollout = torch.zeros(len(rollouts), dtype=torch.long).index_add(0, index_B.cpu(), tokens_B.cpu())
-    turns = torch.stack([batch.rollout_B[:, None].expand_as(batch.turn_BT), batch.turn_BT], -1)[batch.mask_BT]
-    live = tokens_B > 0
-    denominators = Denominators(
-        tokens=float(tokens_B.sum()),
-        rollouts=float(len(batch.rollout_B[live].unique())),
-        turns=float(len(turns.unique(dim=0))),
-        groups=float(len(batch.group_B[live].unique())),
-    )
-    shared = per_rollout[index_B.cpu()].to(batch.rollout_tokens_B)
-    return replace(batch, denominators=denominators, rollout_tokens_B=shared)
+    return with_denominators(batch)
 
 
 def minibatches(batch: Batch, parts: int, rng: np.random.Generator) -> list[Batch]:
@@ -120,7 +123,7 @@ def minibatches(batch: Batch, parts: int, rng: np.random.Generator) -> list[Batc
     if parts <= 1:
         return [batch]
     chosen = np.array_split(rng.permutation(rollouts), min(parts, len(rollouts)))
-    return [count(batch.rows(torch.isin(batch.rollout_B, torch.tensor(part)))) for part in chosen]
+    return [with_denominators(batch.rows(torch.isin(batch.rollout_B, torch.tensor(part)))) for part in chosen]
 
 
 def microbatches(batch: Batch, rows: int) -> list[Batch]:

@@ -5,7 +5,7 @@ from typing import Literal, get_args
 
 from handaxe.errors import InputError
 from handaxe.records import EndingKind
-from handaxe.rewards.scoring import NEVER_SCORED
+from handaxe.rewards.parts.scoring import NEVER_SCORED
 
 __all__ = ["DEFAULT", "Treatment", "treatments"]
 

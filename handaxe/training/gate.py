@@ -59,17 +59,16 @@ def token_ages(trained: Sequence[Rated], begun: Sequence[int]) -> dict[str, floa
         begun: the engine's version at the beginning of every step, this one the last.
 
     Returns:
-        staleness/mean over trained tokens, and staleness/max; nothing when there is none.
+        staleness/mean over trained tokens that a policy drew, and staleness/max; nothing when there is none.
 
     Example:
         versions at the start of steps 0, 1, 2: 0, 2, 4. In step 2 tokens of version 4, 4, 2 -> mean 1/3, max 1
     """
     versions = [
-        sequence.version[sequence.mask]
+        sequence.version[mask & ~sequence.forced]
         for one in trained
-        for trajectory, kept in zip(one.group, one.trained, strict=True)
-        if kept
-        for sequence in trajectory.sequences
+        for i, trajectory in enumerate(one.group)
+        for sequence, mask in zip(trajectory.sequences, one.training_mask(i))
     ]
     found, counts = np.unique(np.concatenate(versions) if versions else np.zeros(0, int), return_counts=True)
     if not len(found):

@@ -2,23 +2,24 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import TracebackType
 from typing import Any, NamedTuple
 
 from handaxe.errors import HandaxeError, InputError, TaskError
+from handaxe.exchange import Attempt, Work
 from handaxe.ops.seeds import derive_seed
 from handaxe.records import EndingKind, Sampling, Task
 from handaxe.rollouts.driver import Driver, Finished
-from handaxe.rollouts.stopping.rule import StopRule
-from handaxe.rollouts.workers import Executor
-from handaxe.slots import Attempt, ChatFormat, Curriculum, Engine, EnvFactory, Rollout, RolloutPlan, Work
-from handaxe.training.codec import dump_task, load_task
+from handaxe.rollouts.driver.executor import Executor
+from handaxe.slots import ChatFormat, Curriculum, Engine, EnvFactory, Rollout, RolloutPlan
 from handaxe.training.endings import Treatment
 from handaxe.training.gate import may_launch
 from handaxe.training.group_play import GroupPlay, Tried
+from handaxe.training.pace import Pace
+from handaxe.training.record.codec import dump_record, load_record
 
-__all__ = ["Pace", "Placed", "Player", "carried_out", "draws"]
+__all__ = ["Placed", "Player", "carried_out", "draws"]
 
 
 class Placed(NamedTuple):
@@ -26,58 +27,6 @@ class Placed(NamedTuple):
 
     place: int
     tried: Tried
-
-
-@dataclass(frozen=True)
-class Pace:
-    """How many groups there are, how far ahead they are launched, and when their attempts are cut short.
-
-    See `training.loop.train` for each. `steps`: nothing is launched for a step beyond them.
-    """
-
-    steps: int
-    groups: int
-    group_size: int
-    rounds: int = 1
-    spare: int = 0
-    stop_when: StopRule | None = None
-    segment_tokens: int | None = None
-    segment_calls: int | None = None
-    staleness: int = 0
-    lockstep: bool = False
-
-    def __post_init__(self) -> None:
-        if self.group_size < 1:
-            raise InputError(f"group_size is {self.group_size}; give 1 or more attempts a task")
-        if self.groups < 1 or self.rounds < 1:
-            raise InputError(f"groups is {self.groups} and rounds {self.rounds}; give 1 or more of each")
-        if self.spare < 0 or self.staleness < 0:
-            raise InputError(f"spare is {self.spare} and staleness {self.staleness}; give 0 or more of each")
-        if any(limit is not None and limit < 1 for limit in (self.segment_tokens, self.segment_calls)):
-            raise InputError(
-                f"segment_tokens is {self.segment_tokens} and segment_calls {self.segment_calls}; a segment of nothing "
-                "never ends an attempt: give 1 or more, or None for no limit"
-            )
-        if self.rounds > 1 and (self.staleness or self.segments):
-            raise InputError(
-                "rounds > 1 fills a step up with groups drawn after others were seen, which cannot be launched ahead "
-                "of it: use rounds=1 with staleness or segments, and more groups a step instead"
-            )
-        if self.staleness and self.segments:
-            raise InputError(
-                "segments already carry attempts over from step to step, with no bound on their age: give staleness=0 "
-                "with segment_tokens or segment_calls, or staleness without them"
-            )
-
-    @property
-    def segments(self) -> bool:
-        """Whether attempts are played in segments."""
-        return self.segment_tokens is not None or self.segment_calls is not None
-
-    @property
-    def carries(self) -> bool:
-        """Whether groups are under way between two steps, so that a checkpoint must hold them."""
-        return self.staleness > 0 or self.segments
 
 
 def draws(tasks: Curriculum, step: int, *, groups: int, rounds: int) -> Iterator[list[Task]]:
@@ -110,9 +59,11 @@ class Player:
     """Plays groups; a context manager, and Stateful: on resume, what was in flight is launched again from its tasks.
 
     Args:
-        engine, format, env, rollout, sampling: the roles.
+        engine, format, env, rollout, sampling: the roles; `sampling` may be a function of the step played for.
         treatment: by ending; "retry" tries an attempt again, `retries` times at most.
         pace: see `Pace`.
+        steps: nothing is launched for a step beyond them.
+        groups, group_size: groups a step, attempts a group.
         workers: how many environments act at the same time, or who carries out their requests.
         seed: of the run.
     """
@@ -123,20 +74,27 @@ class Player:
         format: ChatFormat,
         env: EnvFactory,
         rollout: Rollout,
-        sampling: Sampling,
+        sampling: Sampling | Callable[[int], Sampling],
         *,
         treatment: Mapping[EndingKind, Treatment],
         pace: Pace,
+        steps: int,
+        groups: int,
+        group_size: int,
         retries: int,
         workers: int | Executor,
         seed: int,
     ):
+        if groups < 1 or group_size < 1:
+            raise InputError(f"groups is {groups} and group_size {group_size}; give 1 or more of each")
         self.engine, self.pace, self.begun = engine, pace, list[int]()
+        self.steps, self.groups, self.group_size = steps, groups, group_size
         self._rollout, self._workers, self._seed = rollout, workers, seed
-        self._roles: dict[str, Any] = {"env": env, "format": format, "sampling": sampling}
+        self._sampling = sampling
+        self._roles: dict[str, Any] = {"env": env, "format": format}
         self._treatment, self._retries = treatment, retries
         self._playing: list[GroupPlay] = []
-        self._groups: dict[str, GroupPlay] = {}
+        self._group_of: dict[str, GroupPlay] = {}
         self._beside, self._plans = set[str](), 0
         self._launched = 0  # steps whose groups were launched
         self._again: list[dict[str, Any]] = []
@@ -166,24 +124,24 @@ class Player:
         del self.begun[step:]
         self.begun.append(self.engine.version)
         for one in self._again:
-            self._launch(one["step"], [load_task(one["task"])], Counter({one["id"]: one["nth"]}))
+            self._launch(one["step"], [load_record(Task, one["task"])], Counter({one["id"]: one["nth"]}))
         self._again = []
         if self.pace.segments:
             self._driver.segment(tokens=self.pace.segment_tokens, calls=self.pace.segment_calls)
-            room = self.pace.groups - len(self._playing)
+            room = self.groups - len(self._playing)
             for drawn in draws(tasks, step, groups=room, rounds=1) if room > 0 else ():
                 self._launch(step, drawn, Counter())
             self._launched = step + 1
             yield self._finishing(step, progress)
         elif self.pace.staleness:
-            while self._launched < self.pace.steps and self._may_launch(step):
-                for drawn in draws(tasks, self._launched, groups=self.pace.groups, rounds=1):
+            while self._launched < self.steps and self._may_launch(step):
+                for drawn in draws(tasks, self._launched, groups=self.groups, rounds=1):
                     self._launch(self._launched, drawn, Counter())
                 self._launched += 1
             yield self._finishing(step, progress)
         else:
             self._launched, seen = step + 1, Counter[str]()
-            for drawn in draws(tasks, step, groups=self.pace.groups, rounds=self.pace.rounds):
+            for drawn in draws(tasks, step, groups=self.groups, rounds=self.pace.rounds):
                 self._launch(step, drawn, seen)
                 yield self._finishing(step, progress)
 
@@ -203,30 +161,30 @@ class Player:
             self._take(self._driver.advance())
 
     def state_dict(self) -> dict[str, Any]:
-        flying = [{"step": g.step, "id": g.task.id, "nth": g.nth, "task": dump_task(g.task)} for g in self._playing]
+        flying = [{"step": g.step, "id": g.task.id, "nth": g.nth, "task": dump_record(g.task)} for g in self._playing]
         return {"flying": flying + self._again, "launched": self._launched, "begun": list(self.begun)}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         self._again, self._launched, self.begun = list(state["flying"]), state["launched"], list(state["begun"])
 
     def _may_launch(self, done: int) -> bool:
-        groups = self.pace.groups
+        groups = self.groups
         return may_launch(self._launched * groups + 1, groups=groups, done=done, staleness=self.pace.staleness)
 
     def _launch(self, step: int, tasks: list[Task], seen: Counter[str]) -> None:
         """Start a group a task. `seen` counts a step's groups of a task: its second group goes on with further samples
         instead of repeating the same ones."""
-        each = self.pace.group_size + self.pace.spare
+        each = self.group_size + self.pace.spare
         for task in tasks:
             nth = seen[task.id]
             seen[task.id] += 1
-            attempts = [self._attempt(step, task, nth * each + k) for k in range(each)]
+            attempts = [self._attempt(step, task, nth * each + k, sibling=k, siblings=each) for k in range(each)]
             group = GroupPlay(
                 task,
                 step,
                 nth,
                 attempts,
-                size=self.pace.group_size,
+                size=self.group_size,
                 treatment=self._treatment,
                 retries=self._retries,
                 again=self._retry,
@@ -237,7 +195,7 @@ class Player:
 
     def _start(self, group: GroupPlay, attempts: list[Attempt]) -> None:
         for attempt in attempts:
-            self._groups[attempt.id] = group
+            self._group_of[attempt.id] = group
             self._driver.add(attempt, self._rollout)
 
     def _finishing(self, step: int, progress: Callable[[int, int], None]) -> Iterator[Placed]:
@@ -265,25 +223,28 @@ class Player:
             if attempt.id in self._beside:
                 self._beside.remove(attempt.id)
                 continue
-            group = self._groups.pop(attempt.id)
+            group = self._group_of.pop(attempt.id)
             start, stop = group.ended(attempt, trajectories)
             self._start(group, start)
             if stop:
                 self._take(self._driver.stop([name for name in stop if name not in left]))
 
-    def _attempt(self, step: int, task: Task, sample: int) -> Attempt:
+    def _attempt(self, step: int, task: Task, sample: int, *, sibling: int = 0, siblings: int = 1) -> Attempt:
         parts = (self._seed, step, task.id, sample)
         return Attempt(
             task=task,
             id=f"{step}/{task.id}/{sample}",
             sample=sample,
+            step=step,
+            sibling=sibling,
+            siblings=siblings,
             seed=derive_seed(*parts),
             context=self.engine.max_length,
+            sampling=self._sampling(max(step, 0)) if callable(self._sampling) else self._sampling,
             **self._roles,
         )
 
     def _retry(self, attempt: Attempt, n: int) -> Attempt:
         name = f"{attempt.id.removesuffix(f'/retry-{n - 1}')}/retry-{n}"
-        step = int(attempt.id.split("/", 1)[0])
-        seed = derive_seed(self._seed, step, attempt.task.id, attempt.sample, "retry", n)
+        seed = derive_seed(self._seed, attempt.step, attempt.task.id, attempt.sample, "retry", n)
         return replace(attempt, id=name, seed=seed)

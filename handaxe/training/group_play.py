@@ -8,10 +8,10 @@ import numpy as np
 
 from handaxe.exchange import Attempt
 from handaxe.records import EndingKind, Group, Rated, Task, Trajectory
-from handaxe.rewards.scoring import NEVER_SCORED
+from handaxe.rewards.parts.scoring import NEVER_SCORED
 from handaxe.rollouts.stopping.rule import StopRule
 from handaxe.training.endings import Treatment
-from handaxe.training.record_rows import Fate
+from handaxe.training.record.groups import Fate
 
 __all__ = ["GroupPlay", "Next", "Tried"]
 

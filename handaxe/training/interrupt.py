@@ -11,7 +11,8 @@ __all__ = ["Interrupt"]
 class Interrupt:
     """While entered, the first SIGINT sets `asked` and says so on stderr; the second raises KeyboardInterrupt.
 
-    In a thread other than the main one, where signals cannot be caught, it does nothing.
+    One inside another tells the outer one when it ends. In a thread other than the main one, where signals cannot be
+    caught, it does nothing.
     """
 
     def __init__(self) -> None:
@@ -29,6 +30,9 @@ class Interrupt:
         if self._armed:
             signal.signal(signal.SIGINT, self._before)  # type: ignore[arg-type]
             self._armed = False
+            outer = getattr(self._before, "__self__", None)
+            if isinstance(outer, Interrupt) and self.asked:
+                outer.asked = True
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
         del number, frame

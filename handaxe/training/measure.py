@@ -12,7 +12,7 @@ import numpy as np
 from handaxe.records import Advantages, Ending, Rated, Trajectory
 from handaxe.training.endings import DEFAULT
 from handaxe.training.group_play import Tried
-from handaxe.training.record_rows import Fate, GroupRecord
+from handaxe.training.record.groups import Fate, GroupRecord
 
 __all__ = ["Clock", "group_metrics", "settle"]
 
@@ -64,10 +64,10 @@ def _settle(one: Tried, through: set[str], final: dict[str, tuple[Rated, int]]) 
     rated = one.rated
     place = {trajectory.id: i for i, trajectory in enumerate(rated.group)}
     now = [final.get(trajectory.id, (rated, i)) for i, trajectory in enumerate(rated.group)]
-    returns = [(r.advantages.returns, i) for r, i in now]
     advantages = Advantages(
         tokens=tuple(r.advantages.tokens[i] for r, i in now),
-        returns=tuple(r[i] for r, i in returns if r is not None) if all(r is not None for r, _ in returns) else None,
+        returns=_each([(r.advantages.returns, i) for r, i in now]),
+        trains=tuple(_trains(r, i) for r, i in now) if any(r.advantages.trains is not None for r, _ in now) else None,
     )
     fate = one.fate
     if not any(t.id in final for t in rated.group):
@@ -79,7 +79,20 @@ def _settle(one: Tried, through: set[str], final: dict[str, tuple[Rated, int]]) 
         scores=rated.scores,
         advantages=advantages,
         fate=fate,
+        part=now[0][0].part if now else 0,
     )
+
+
+def _each(
+    found: list[tuple[tuple[tuple[np.ndarray, ...], ...] | None, int]],
+) -> tuple[tuple[np.ndarray, ...], ...] | None:
+    """Of each its i-th; None where one has none."""
+    return tuple(one[i] for one, i in found if one is not None) if all(one is not None for one, _ in found) else None
+
+
+def _trains(rated: Rated, i: int) -> tuple[np.ndarray, ...]:
+    trains = rated.advantages.trains
+    return tuple(sequence.mask for sequence in rated.group[i].sequences) if trains is None else trains[i]
 
 
 def _trained(rated: Rated, i: int) -> bool:
@@ -97,7 +110,8 @@ def group_metrics(groups: list[GroupRecord], seconds: dict[str, float]) -> dict[
     trained_share              of the generated trajectories
     seconds/PHASE              wall time, of rewards beside sampling only what was waited for at the end;
                                seconds/tools is the sum over calls, which run side by side
-    tokens/sampled, /trained   sums over everything generated and over the trained trajectories; a rate is a sum over
+    calls/made                 the sum over everything generated
+    tokens/sampled, /trained   sums over everything generated and over the tokens that train; a rate is a sum over
                                steps by the seconds of all phases, since groups may be played steps before
     stopped, stopped/share     attempts stopped since they were no longer needed, and their share of the generated ones
     stopped/tokens, /turns     means over those, up to the stop: where they exceed tokens and turns, what is kept is
@@ -120,12 +134,24 @@ def group_metrics(groups: list[GroupRecord], seconds: dict[str, float]) -> dict[
     out |= _counts(groups)
     out["trajectories"], out["trajectories/trained"] = float(len(everything)), float(len(trained))
     out["trained_share"] = len(trained) / len(everything) if everything else 0.0
+    out["calls/made"] = float(sum(len(t.calls) for t in everything))
     out["tokens/sampled"] = float(sum(t.num_tokens for t in everything))
-    out["tokens/trained"] = float(sum(t.num_tokens for t in trained))
+    out["tokens/trained"] = float(sum(_tokens_trained(one) for one in groups))
     out |= _stopped(everything)
     out |= {f"seconds/{phase}": value for phase, value in seconds.items()}
     out["seconds/tools"] = float(sum(reply.seconds for reply in replies))
     return out
+
+
+def _tokens_trained(one: GroupRecord) -> int:
+    place, trains = np.cumsum(one.scored) - 1, None if one.advantages is None else one.advantages.trains
+    if trains is None:
+        return sum(trajectory.num_tokens for trajectory, kept in zip(one.group, one.trained) if kept)
+    return sum(
+        int((sequence.mask & trains_T).sum())
+        for i in np.flatnonzero(one.trained)
+        for sequence, trains_T in zip(one.group[int(i)].sequences, trains[place[i]], strict=True)
+    )
 
 
 def _stopped(everything: list[Trajectory]) -> dict[str, float]:

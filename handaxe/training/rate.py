@@ -10,13 +10,23 @@ import torch
 
 from handaxe.errors import InputError
 from handaxe.records import EndingKind, Group, Rated, Scores, TokenSequence, Trajectory
-from handaxe.rewards.scoring import score_group
-from handaxe.slots import Credit, Engine, Reward, Selector, Stateful
+from handaxe.rewards.parts.scoring import score_group
+from handaxe.slots import Credit, Engine, Reward, Selector, Shape, Stateful
 from handaxe.training.batch import Row, pad, temperature
 from handaxe.training.endings import Treatment
 from handaxe.training.group_play import Tried
 
-__all__ = ["FEATURES", "Scored", "annotate", "check_features", "credit_all", "restarting", "reward_all", "rewinder"]
+__all__ = [
+    "FEATURES",
+    "Scored",
+    "annotate",
+    "check_features",
+    "credit_all",
+    "reshape",
+    "restarting",
+    "reward_all",
+    "rewinder",
+]
 
 FEATURES: Mapping[str, tuple[str, bool]] = {
     "old_logp": ("logp", False),
@@ -127,6 +137,34 @@ def credit_all(scored: Sequence[Scored], credit: Credit) -> list[Rated]:
         group = _siblings(one.group, one.scorable)
         one.rated = Rated(group, scores, credit(group, scores), one.trains[one.scorable])
     return [one.rated for one, _ in scored if one.rated is not None]
+
+
+def reshape(shape: Shape | None, selected: Sequence[Rated]) -> list[Rated]:
+    """What was selected, with the advantages that `shape` gives it; as it is without one, or where nothing is left.
+
+    Raises:
+        InputError: when other groups come back, or another choice of what trains.
+    """
+    if shape is None or not selected:
+        return list(selected)
+    shaped = list(shape(selected))
+    if len(shaped) != len(selected) or any(_choice_differs(a, b) for a, b in zip(shaped, selected, strict=True)):
+        raise InputError(
+            f"shape turned {len(selected)} groups into other ones, or trains other attempts or tokens of them. A shape "
+            "changes advantages and nothing else: use dataclasses.replace, and do what selects in `select`"
+        )
+    return shaped
+
+
+def _choice_differs(a: Rated, b: Rated) -> bool:
+    if a.group is not b.group or a.part != b.part or not np.array_equal(a.trained, b.trained):
+        return True
+    kept = [one.advantages.trains for one in (a, b)]
+    if kept[0] is None or kept[1] is None:
+        return kept[0] is not kept[1]
+    return not all(
+        np.array_equal(x, y) for u, v in zip(kept[0], kept[1], strict=True) for x, y in zip(u, v, strict=True)
+    )
 
 
 def restarting(select: Selector) -> Selector:

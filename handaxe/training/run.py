@@ -1,22 +1,22 @@
 """The bookkeeping of a run, so that the loop need not speak of it: record, checkpoints, loggers, progress, Ctrl-C."""
 
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from handaxe.errors import CheckpointError, HandaxeError, InputError, TrainingError
 from handaxe.slots import Engine
 from handaxe.training.checkpoint import Checkpoints
 from handaxe.training.interrupt import Interrupt
-from handaxe.training.loggers import Logger
+from handaxe.training.pace import Keep
 from handaxe.training.progress import Bar
-from handaxe.training.record import RunRecord
-from handaxe.training.record_rows import GroupRecord
+from handaxe.training.record.groups import GroupRecord
+from handaxe.training.record.run_record import RunRecord
 
-__all__ = ["Evaluate", "EvaluateEvery", "Keep", "Run", "TrainResult"]
+__all__ = ["Evaluate", "Run", "TrainResult"]
 
 SHOWN = ("reward", "calls", "tokens", "loss", "nothing_to_train")
 Evaluate = Callable[[Engine, int], dict[str, Any]]
@@ -36,23 +36,6 @@ class TrainResult:
     stopped: str = ""
 
 
-class Keep(NamedTuple):
-    """What is kept and where: the run's folder or None, whether to go on with what is there, steps between
-    checkpoints, and how many of those stay."""
-
-    out: Path | None
-    resume: bool = False
-    every: int = 10
-    last: int = 2
-
-
-class EvaluateEvery(NamedTuple):
-    """Who evaluates, called with the engine and the number of steps done, and after how many steps (0: never)."""
-
-    call: Evaluate | None = None
-    every: int = 0
-
-
 class Run:
     """One run between its first and its last step; a context manager.
 
@@ -62,6 +45,12 @@ class Run:
         engine, parts: what checkpoints hold.
         steps: how many in all.
         about: written to recipe.json.
+        keep: what is kept, and where.
+        evaluate, eval_every: called with the engine and the number of steps done, every so many steps; 0 is never.
+        title: what the bar calls a step.
+
+    Raises:
+        InputError: a negative number of steps.
     """
 
     def __init__(
@@ -71,30 +60,31 @@ class Run:
         steps: int,
         about: Mapping[str, Any],
         keep: Keep,
-        evaluation: EvaluateEvery,
-        loggers: Sequence[Logger],
-        progress: bool,
+        evaluate: Evaluate | None = None,
+        eval_every: int = 0,
+        title: str = "step",
     ):
-        if keep.resume and keep.out is None:
-            raise InputError("resume=True needs out=, the folder of the run to go on with")
-        if steps < 0 or keep.every < 1 or evaluation.every < 0:
-            raise InputError("steps and eval_every must not be negative, checkpoint_every must be at least 1")
+        if steps < 0 or eval_every < 0:
+            raise InputError(f"steps is {steps} and eval_every {eval_every}; neither may be negative")
         self._engine, self._parts, self._steps, self._about = engine, parts, steps, about
-        self._keep, self._evaluation, self._loggers, self._progress = keep, evaluation, loggers, progress
+        self._keep, self._evaluator, self._eval_every = keep, evaluate, eval_every
+        self._title = title
         self._done = 0
         self._stopped = ""
         self._metrics: list[dict[str, float]] = []
 
     def __enter__(self) -> "Run":
         out = None if self._keep.out is None else Path(self._keep.out)
-        self._checkpoints = None if out is None else Checkpoints(out / "checkpoints", keep=self._keep.last)
+        self._checkpoints = None if out is None else Checkpoints(out / "checkpoints", keep=self._keep.checkpoints)
         with ExitStack() as stack:
             self._record = None
             if out is not None and self._checkpoints is not None:
                 self._record = self._open(out, self._checkpoints, stack)
-            for logger in self._loggers:
+            for logger in self._keep.loggers:
                 stack.callback(logger.close)
-            self._bar = stack.enter_context(Bar(self._steps, done=self._done, enabled=self._progress))
+            self._bar = stack.enter_context(
+                Bar(self._steps, done=self._done, enabled=self._keep.progress, title=self._title)
+            )
             self._interrupt = stack.enter_context(Interrupt())
             self._stack = stack.pop_all()
         return self
@@ -140,10 +130,10 @@ class Run:
         if self._record:
             self._record.write_step(step, groups, metrics, result)
         self._done = done
-        if self._checkpoints and done % self._keep.every == 0:
+        if self._checkpoints and done % self._keep.checkpoint_every == 0:
             self._checkpoints.save(done, self._engine, self._parts)
         self._metrics.append({"step": float(step), **metrics})
-        for logger in self._loggers:
+        for logger in self._keep.loggers:
             logger(step, metrics)
         self._bar.step(metrics, SHOWN)
 
@@ -165,7 +155,7 @@ class Run:
             raise TrainingError(f"step {self._done}: {error}. {how}") from error
 
     def _evaluate(self, done: int) -> dict[str, Any] | None:
-        call, every = self._evaluation
+        call, every = self._evaluator, self._eval_every
         if call is None or not every or (done % every and done != self._steps):
             return None
         return call(self._engine, done)
@@ -177,8 +167,8 @@ class Run:
 
     def _how_to_resume(self, change: str) -> str:
         if self._checkpoints is None:
-            return "Nothing was kept: pass out=FOLDER to be able to resume"
+            return "Nothing was kept: pass keep=Keep(out=FOLDER) to be able to resume"
         found = self._checkpoints.found()
         start = f"after step {found[-1].steps}" if found else "from the first step, there being no checkpoint yet"
         where = str(self._keep.out)
-        return f"Resume with the same arguments, out={where!r}, resume=True{change}: it goes on {start}"
+        return f"Resume with the same arguments and keep=Keep(out={where!r}, resume=True){change}: it goes on {start}"

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from handaxe.errors import InputError
+from handaxe.exchange import Completion
 from handaxe.records import (
     Ending,
     Message,
@@ -17,8 +18,8 @@ from handaxe.records import (
     Turn,
     check,
 )
-from handaxe.rollouts.track import Track
-from handaxe.slots import ChatFormat, Completion
+from handaxe.rollouts.play.sequence_builder import SequenceBuilder
+from handaxe.slots import ChatFormat
 
 __all__ = ["trajectory_from_messages"]
 
@@ -55,31 +56,31 @@ def trajectory_from_messages(
     if first is None or messages[-1].role != "assistant":
         raise InputError(f"conversation {id!r} must end with what the assistant says; end it there")
     opening = list(messages[:first])
-    tracks = [Track(format.start(opening, tools))]
+    sequences = [SequenceBuilder(format.start(opening, tools))]
     said, turns = list(opening), list[Turn]()
     for k, (message, answer) in enumerate(_exchanges(messages[first:], id)):
         asked, message = message.calls, replace(message, calls=_calls(message, k))
         answer = _answer(asked, message.calls, answer)
         ids = format.encode_turn(message, tools)
         zeros = [0.0] * len(ids)
-        start, stop = tracks[-1].sampled(Completion(ids, zeros, zeros, [0] * len(ids), "stop"), turn=k)
+        start, stop = sequences[-1].append_sampled(Completion(ids, zeros, zeros, [0] * len(ids), "stop"), turn=k)
         parsed = ParsedTurn(message.content, message.calls, (), format.decode(ids))
         replies = tuple(ToolReply(one.call_id, one.name, one.content) for one in answer if one.role == "tool")
-        turns.append(Turn(len(tracks) - 1, start, stop, parsed, "stop", sampling, 0, replies))
+        turns.append(Turn(len(sequences) - 1, start, stop, parsed, "stop", sampling, 0, replies))
         said.append(message)
         if answer:
             part = format.extend(said, answer, ids, tools)
             said += answer
             if part.fresh:
-                tracks.append(Track(part))
+                sequences.append(SequenceBuilder(part))
             else:
-                tracks[-1].rendered(part, turn=k)
+                sequences[-1].append_rendered(part, turn=k)
     trajectory = Trajectory(
         id=id,
         task=task or Task(id, tuple(opening)),
         sample=0,
         turns=tuple(turns),
-        sequences=tuple(track.sequence() for track in tracks),
+        sequences=tuple(builder.build() for builder in sequences),
         ending=Ending("completed"),
         messages=tuple(said),
         tools=tuple(tools),

@@ -5,8 +5,9 @@ from functools import partial
 from math import inf
 
 from handaxe.errors import HandaxeError
+from handaxe.exchange import Work
 from handaxe.records import EndingKind, Rated
-from handaxe.slots import Credit, Engine, Reward, RolloutPlan, Stateful, Work
+from handaxe.slots import Credit, Engine, Reward, RolloutPlan, Stateful
 from handaxe.training.endings import Treatment
 from handaxe.training.generate import Placed, Player
 from handaxe.training.group_play import Tried

@@ -38,20 +38,20 @@ class TransferQueue:
 
     def __init__(self, columns: Collection[str]):
         self._cells: dict[str, dict[int, Any]] = {name: {} for name in columns}
-        self._group: dict[int, int] = {}
+        self._rows: set[int] = set()
         self._given: dict[str, set[int]] = {}
         self._lock = Lock()
 
-    def add(self, rows: Collection[int], *, group: int = 0) -> None:
-        """Declare rows and the group they belong to.
+    def add(self, rows: Collection[int]) -> None:
+        """Declare rows.
 
         Raises:
             InputError: a row that is there already.
         """
         with self._lock:
-            if twice := sorted(set(rows) & self._group.keys()):
+            if twice := sorted(self._rows.intersection(rows)):
                 raise InputError(f"rows {twice} are in the queue already; a row is added once")
-            self._group.update(dict.fromkeys(rows, group))
+            self._rows.update(rows)
 
     def put(self, column: str, cells: Mapping[int, Any]) -> None:
         """Write cells of a column.
@@ -62,58 +62,41 @@ class TransferQueue:
         """
         with self._lock:
             self._check([column])
-            if unknown := sorted(cells.keys() - self._group.keys()):
+            if unknown := sorted(cells.keys() - self._rows):
                 raise InputError(f"rows {unknown} are not in the queue: add them first")
             if twice := sorted(cells.keys() & self._cells[column].keys()):
                 raise InputError(f"{column!r} of rows {twice} is written already; a cell is written once")
             self._cells[column].update(cells)
 
-    def get(
-        self, consumer: str, columns: Sequence[str], n: int, *, whole_groups: bool = False, in_order: bool = False
-    ) -> list[Fetched]:
+    def get(self, consumer: str, columns: Sequence[str], n: int, *, in_order: bool = False) -> list[Fetched]:
         """The next `n` rows whose columns are all written and which this consumer has not had; the lowest place first.
 
         Args:
             consumer: who asks; its account is opened at the first call.
             columns: what it needs.
-            n: rows, or groups with `whole_groups`; >= 1.
-            whole_groups: give only groups of which every declared row is ready, all rows of each.
+            n: rows, >= 1.
             in_order: give a row only after all declared rows below it were given; for stages that remember.
 
         Returns:
             Exactly `n` of them, or nothing as long as fewer are ready.
 
         Raises:
-            InputError: an undeclared column, n < 1, or both options at once.
+            InputError: an undeclared column, or n < 1.
         """
-        if n < 1 or (whole_groups and in_order):
-            raise InputError(f"get was asked for {n} rows, whole_groups {whole_groups}, in_order {in_order}")
+        if n < 1:
+            raise InputError(f"get was asked for {n} rows; ask for 1 or more")
         with self._lock:
             self._check(columns)
             given = self._given.setdefault(consumer, set())
-            ready = self._ready(columns, given, in_order)
-            if whole_groups:
-                ready = self._whole(ready, given, n)
-            elif len(ready) < n:
+            ready = self._ready(columns, given, in_order)[:n]
+            if len(ready) < n:
                 return []
-            else:
-                ready = ready[:n]
             given.update(ready)
             return [Fetched(row, {name: self._cells[name][row] for name in columns}) for row in ready]
 
-    def drop(self, rows: Collection[int]) -> None:
-        """Forget rows and all that is known of them."""
-        with self._lock:
-            for row in rows:
-                self._group.pop(row, None)
-                for store in self._cells.values():
-                    store.pop(row, None)
-                for given in self._given.values():
-                    given.discard(row)
-
     def __len__(self) -> int:
         """How many rows are declared."""
-        return len(self._group)
+        return len(self._rows)
 
     def _check(self, columns: Sequence[str]) -> None:
         if unknown := sorted(set(columns) - self._cells.keys()):
@@ -121,15 +104,9 @@ class TransferQueue:
 
     def _ready(self, columns: Sequence[str], given: set[int], in_order: bool) -> list[int]:
         out = []
-        for row in sorted(self._group.keys() - given):
+        for row in sorted(self._rows - given):
             if all(row in self._cells[name] for name in columns):
                 out.append(row)
             elif in_order:
                 break
         return out
-
-    def _whole(self, ready: list[int], given: set[int], n: int) -> list[int]:
-        here = set(ready)
-        open_groups = {group for row, group in self._group.items() if row not in here and row not in given}
-        groups = [g for g in dict.fromkeys(self._group[row] for row in ready) if g not in open_groups][:n]
-        return [row for row in ready if self._group[row] in groups] if len(groups) == n else []

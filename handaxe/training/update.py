@@ -2,12 +2,13 @@
 
 import numpy as np
 
+from handaxe.errors import InputError
 from handaxe.records import Rated
 from handaxe.slots import Engine, Loss
 from handaxe.tensors import Batch, combine_metrics
 from handaxe.training.batch import make_batch, microbatches, minibatches
 
-__all__ = ["mean_metrics", "optimiser_step", "update"]
+__all__ = ["check_passes", "mean_metrics", "optimiser_step", "update"]
 
 
 def update(
@@ -21,9 +22,12 @@ def update(
     learning_rate: float,
     rng: np.random.Generator,
 ) -> dict[str, float]:
-    """Take `epochs` times `parts` optimiser steps on what was selected.
+    """Take `epochs` times `parts` optimiser steps on what was selected, groups of a lower `part` first.
+
+    Groups of a lower `Rated.part` take all their steps before those of a higher one take any.
 
     Args:
+        epochs: 0 trains nothing and leaves the weights as they are.
         parts: minibatches an epoch; each is a random subset of the rollouts with denominators of its own.
         rows: most rows that forward and backward see at once; the result does not depend on it.
         rng: shuffles rollouts into minibatches.
@@ -32,15 +36,31 @@ def update(
         Metrics averaged over the optimiser steps, with optimiser_steps; where nothing trains, nothing_to_train is 1
         and the weights stay as they are.
     """
-    if not any(one.trained[i] and one.group[i].num_tokens for one in rated for i in range(len(one.group))):
+    groups = [one for one in rated if _trains(one)]
+    if not groups:
         return {"nothing_to_train": 1.0, "optimiser_steps": 0.0}
-    batch = make_batch(rated, pad_id=engine.pad_id)
+    in_turn = sorted({one.part for one in groups}) if epochs else []
+    batches = [make_batch([one for one in groups if one.part == part], pad_id=engine.pad_id) for part in in_turn]
     taken = [
-        optimiser_step(engine, loss, microbatches(part, rows), learning_rate)
+        optimiser_step(engine, loss, microbatches(piece, rows), learning_rate)
+        for batch in batches
         for _ in range(epochs)
-        for part in minibatches(batch, parts, rng)
+        for piece in minibatches(batch, parts, rng)
     ]
     return {**mean_metrics(taken), "nothing_to_train": 0.0, "optimiser_steps": float(len(taken))}
+
+
+def _trains(one: Rated) -> bool:
+    return any(mask_T.any() for i in range(len(one.group)) for mask_T in one.training_mask(i))
+
+
+def check_passes(*, epochs: int, minibatches: int, micro_batch_rows: int) -> None:
+    """Raise InputError for a number of passes, or a size of their parts, that cannot be."""
+    if epochs < 0 or minibatches < 1 or micro_batch_rows < 1:
+        raise InputError(
+            f"epochs is {epochs}, minibatches {minibatches} and micro_batch_rows {micro_batch_rows}; give 0 or more "
+            "epochs, where 0 trains nothing, and 1 or more of the others"
+        )
 
 
 def optimiser_step(engine: Engine, loss: Loss, pieces: list[Batch], learning_rate: float) -> dict[str, float]:

@@ -22,7 +22,14 @@ __all__ = ["Characters", "Decode", "pieces", "token_table", "trajectory_panel"]
 
 Decode = Callable[[Sequence[int]], str]
 
-STYLES = {Author.TEMPLATE: "bright_black", Author.USER: "cyan", Author.TOOL: "yellow", Author.POLICY: "bold"}
+STYLES = {
+    Author.TEMPLATE: "bright_black",
+    Author.USER: "cyan",
+    Author.TOOL: "yellow",
+    Author.POLICY: "bold",
+    Author.FORCED: "bold magenta",
+    Author.EXPERT: "blue",
+}
 LONGEST_CHARACTER = 4
 
 
@@ -55,7 +62,8 @@ def trajectory_panel(
 
     Returns:
         Something that a rich Console prints. Policy tokens are green where the advantage is positive and red where
-        it is negative, the stronger the larger it is; nothing is shaded when it is zero or unknown.
+        it is negative, the stronger the larger it is; nothing is shaded when it is zero or unknown. The log-prob is
+        the mean over the tokens that the policy drew.
     """
     table = Table(box=SIMPLE, show_header=True, header_style="bright_black", expand=True, pad_edge=False)
     table.add_column("turn", no_wrap=True)
@@ -72,7 +80,7 @@ def trajectory_panel(
     parts: list[RenderableType] = [table, _facts(trajectory, outcome, channels or {})]
     if env := {name: value for name, value in trajectory.env.items() if value}:
         parts.append(plain(f"environment {env}", style="bright_black", room=room))
-    return Panel(Stack(*parts, _legend()), title=_title(trajectory), border_style="bright_black")
+    return Panel(Stack(*parts, _legend(trajectory)), title=_title(trajectory), border_style="bright_black")
 
 
 def token_table(
@@ -88,7 +96,8 @@ def token_table(
         author, trained = Author(int(sequence.author[t])), bool(sequence.mask[t])
         if policy_only and not trained:
             continue
-        facts = [f"{sequence.logp[t]:.3f}", f"{sequence.behaviour_logp[t]:.3f}"] if trained else ["", ""]
+        facts = [f"{sequence.logp[t]:.3f}" if not sequence.forced[t] else "", f"{sequence.behaviour_logp[t]:.3f}"]
+        facts = facts if trained else ["", ""]
         facts.append(f"{advantages[t]:+.3f}" if trained and advantages is not None else "")
         text = plain(decode([int(sequence.ids[t])]), style=STYLES[author])
         numbers = [str(int(sequence.turn[t])), str(int(sequence.version[t]))] if trained else ["", ""]
@@ -97,11 +106,12 @@ def token_table(
     return table
 
 
-def _legend() -> Text:
-    """What the colours mean."""
-    line = Text("\n")
+def _legend(trajectory: Trajectory) -> Text:
+    """What the colours mean, of the authors that there are."""
+    line, there = Text("\n"), {int(author) for one in trajectory.sequences for author in np.unique(one.author)}
     for author, style in STYLES.items():
-        line.append(f" {author.name.lower()} ", style=style).append("  ")
+        if author in there:
+            line.append(f" {author.name.lower()} ", style=style).append("  ")
     line.append(" advantage > 0 ", style=_shade(1.0)).append("  ").append(" < 0 ", style=_shade(-1.0))
     return line.append("  ").append("\\x1b", style="reverse").append(" escaped", style="bright_black")
 
@@ -142,19 +152,22 @@ def _row(
     for note in _notes(trajectory, turn):
         text.append("\n").append_text(note)
     advantage = "" if advantage_T is None else _range(advantage_T[start:stop])
-    return Text(f"{turn}", style="bold"), text, advantage, f"{float(np.mean(sequence.logp[start:stop])):.3f}"
+    drawn = sequence.logp[start:stop][~sequence.forced[start:stop]]
+    return Text(f"{turn}", style="bold"), text, advantage, f"{float(np.mean(drawn)):.3f}" if len(drawn) else ""
 
 
 def _sampled(
     sequence: TokenSequence, start: int, stop: int, decode: Decode, advantage_T: np.ndarray | None, largest: float
 ) -> Text:
-    """Tokens the policy wrote, shaded by advantage; what is shaded alike is kept together."""
+    """Tokens of the policy's turn, shaded by advantage, else coloured by author; what looks alike is kept together."""
     styled: list[tuple[str, str]] = []
     for piece in pieces(sequence.ids[start:stop].tolist(), decode):
         share = 0.0
         if advantage_T is not None:
             share = float(advantage_T[start + piece.start : start + piece.stop].mean()) / largest
-        styled.append((_shade(share) or STYLES[Author.POLICY], piece.text))
+        author, shade = Author(int(sequence.author[start + piece.start])), _shade(share)
+        own = STYLES[author]
+        styled.append((f"{shade} {own}" if shade and author == Author.FORCED else shade or own, piece.text))
     text = Text()
     for style, same in groupby(styled, key=lambda one: one[0]):
         add_untrusted(text, "".join(one[1] for one in same), style=style)

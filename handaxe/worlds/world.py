@@ -15,8 +15,9 @@ __all__ = ["Expert", "Facts", "Habit", "Split", "Start", "World"]
 
 Split = Literal["train", "test"]
 Facts = Mapping[str, Any]
-"""The state of an attempt, as JSON: "turn" (turns taken), "replies" (texts of the last turn's tool replies), and what
-the environment said of it (EnvReply.facts)."""
+"""The state of an attempt, as JSON: "turn" (turns taken), "replies" and "statuses" (of the last turn's tool replies:
+their texts, and "ok" or what went wrong), "tools" (names of those offered), "sure" (False asks for a call wherever one
+helps, even where it is not needed), and what the environment said of it (EnvReply.facts)."""
 Expert = Callable[[Task, Facts], Message]
 """(task, facts) -> the assistant message that is right in this state."""
 
@@ -35,13 +36,19 @@ class Habit(NamedTuple):
 
 class Start(NamedTuple):
     """How the tiny policy that reinforcement learning begins from is made in a world: supervised steps on the expert's
-    conversations, first with every call right (`skill`), then with the habit that training is to change (`steps`)."""
+    conversations, first with every call right (`skill`), then with the habit that training is to change (`steps`).
+
+    lessons: (what is said, what is answered at once) that the policy is to know by heart, as a larger model would, in
+    words that no task has. They come first, for `drill` steps, and then in every other conversation.
+    """
 
     habit: Habit = Habit()
     skill: int = 300
     steps: int = 100
     batch_size: int = 32
-    learning_rate: float = 3e-3
+    learning_rate: float = 1e-3
+    lessons: tuple[tuple[str, str], ...] = ()
+    drill: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -20,7 +20,7 @@ def small_model(tmp_path_factory) -> Path:
 def finished(small_model, tmp_path_factory) -> Path:
     """A run of two steps with its result.json; do not change it."""
     folder = tmp_path_factory.mktemp("runs") / "first"
-    words = ["train", "otc", "--model", str(small_model), *SMALL, "--out", str(folder), "--quiet"]
+    words = ["train", "otc", "--smooth", "2", "--model", str(small_model), *SMALL, "--out", str(folder), "--quiet"]
     assert main([*words, "--json", str(folder.parent / "result.json")]) == 0
     return folder
 

@@ -1,4 +1,3 @@
-import shutil
 from pathlib import Path
 
 import pytest
@@ -8,21 +7,23 @@ from handaxe.cli import main
 from handaxe.commands.papers import page
 
 RECIPE = '''"""One."""
-from handaxe.recipes.paper import Claim, Paper
-PAPER = Paper(title="A title", short="ABC", arxiv="2101.00001", number=3)
-CLAIM = Claim(statement="It gets better.", metric="pass@1", direction="up", baseline="start")
-def first(*, steps: int = 1) -> dict:
+from handaxe.methods.method import Claim, Paper, Recipe
+RECIPE = Recipe(
+    paper=Paper(title="A title", short="ABC", arxiv="2101.00001", number=3),
+    claims=(Claim("It gets better.", "pass@1", "up", baseline="start"),),
+)
+def first(base, *, knob: int = 1):
     """Train it."""
-    return {}
+    return base
 '''
 
 
 @pytest.fixture
 def checkout(tmp_path):
-    for folder in ("handaxe/recipes", "handaxe/rewards", "tests/rewards"):
+    for folder in ("handaxe/recipes/base", "handaxe/rewards", "tests/rewards"):
         (tmp_path / folder).mkdir(parents=True)
     (tmp_path / "pyproject.toml").touch()
-    (tmp_path / "handaxe/recipes/first.py").write_text(RECIPE)
+    (tmp_path / "handaxe/recipes/base/first.py").write_text(RECIPE)
     (tmp_path / "handaxe/rewards/more.py").write_text('"""Paper: arXiv:2101.00001, equation 1."""\n')
     (tmp_path / "tests/rewards/test_more.py").touch()
     return tmp_path
@@ -42,17 +43,9 @@ def test_write_then_check_then_stale(checkout, capsys):
 
 
 def test_what_must_stay_comes_from_the_claim(checkout):
-    claim = RECIPE.replace('baseline="start"', 'baseline="grpo", same="calls"')
-    (checkout / "handaxe/recipes/first.py").write_text(claim)
-    assert "| pass@1 up and calls stays, against grpo |" in page(checkout)
-
-
-def test_a_measured_result_is_on_the_page(checkout, finished):
-    assert "not measured" in page(checkout)
-    (checkout / "results").mkdir()
-    shutil.copy(finished.parent / "result.json", checkout / "results" / "first.json")
-    text = page(checkout)
-    assert "handaxe train otc --model" in text and "(2 steps," in text and "pass@1 0.000" in text
+    claim = RECIPE.replace('baseline="start"', 'same="calls"')
+    (checkout / "handaxe/recipes/base/first.py").write_text(claim)
+    assert "| pass@1 up and calls stays, against plain |" in page(checkout)
 
 
 def test_somewhere_else_is_no_checkout(tmp_path, capsys):

@@ -3,7 +3,7 @@ import subprocess
 import sys
 
 from handaxe.cli import main
-from handaxe.recipes.catalogue import find_recipes
+from handaxe.methods.catalogue import find_recipes
 
 
 def test_every_recipe_is_listed(tmp_path, capsys):
@@ -14,7 +14,9 @@ def test_every_recipe_is_listed(tmp_path, capsys):
     assert names and all(name in shown for name in names)
     body = json.loads(file.read_text())["recipes"]
     assert [one["name"] for one in body] == names
-    assert next(one for one in body if one["name"] == "otc")["paper"]["arxiv"] == "2504.14870"
+    otc = next(one for one in body if one["name"] == "otc")
+    assert otc["paper"]["arxiv"] == "2504.14870" and otc["claims"][0]["same"] == "pass@1"
+    assert (otc["base"], otc["world"], otc["theme"]) == ("plain", "sums", "rewards")
 
 
 def test_listing_loads_nothing_heavy():

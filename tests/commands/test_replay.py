@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from handaxe.cli import main
-from handaxe.training.codec import pack, unpack
-from handaxe.training.record import RunRecord
+from handaxe.training.record.codec import pack, unpack
+from handaxe.training.record.run_record import RunRecord
 
 
 def replayed(capsys, *words):

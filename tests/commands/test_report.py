@@ -4,7 +4,7 @@ import pytest
 from rich.console import Console
 
 from handaxe.commands.report import evaluations, print_outcome, read_outcome, result_body
-from handaxe.training.record import RunRecord
+from handaxe.training.record.run_record import RunRecord
 
 
 def shown(found, width=80):

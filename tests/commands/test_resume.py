@@ -4,7 +4,7 @@ import subprocess
 import sys
 
 from handaxe.cli import main
-from handaxe.training.record import RunRecord
+from handaxe.training.record.run_record import RunRecord
 
 
 def test_a_finished_run_is_made_longer(run, capsys):

@@ -143,7 +143,7 @@ def test_tools_of_the_library_and_of_the_current_folder(tmp_path):
     [
         ([], "name at least one tool"),
         (["calculator"], "write MODULE:ATTRIBUTE"),
-        (["no_such_module:a"], "there is no 'no_such_module:a'"),
+        (["no_such_module:a"], "there is no tool 'no_such_module:a'"),
         (["handaxe.tools.calculator:nothing"], "there is no"),
         (["handaxe.tools.calculator:MAX_BITS"], "13000 is no tool"),
     ],

@@ -6,14 +6,15 @@ import pytest
 
 from handaxe.cli import main
 from handaxe.envs.tool_chat import tool_chat
+from handaxe.exchange import Attempt
 from handaxe.models.compact import Compact
 from handaxe.records import Advantages, Group, Message, Sampling, Scores, Task, ToolCall
 from handaxe.rollouts.driver import run
 from handaxe.rollouts.linear import linear
-from handaxe.slots import Attempt
 from handaxe.testing.scripted import ScriptedEngine
 from handaxe.tools import tool
-from handaxe.training.record import GroupRecord, RunRecord
+from handaxe.training.record.groups import GroupRecord
+from handaxe.training.record.run_record import RunRecord
 
 
 @tool

@@ -2,6 +2,7 @@ import json
 
 import pytest
 
+from handaxe.cli import main
 from handaxe.commands.started import facts, started
 from handaxe.errors import InputError, RecipeError
 
@@ -15,8 +16,26 @@ def rewrite(run, change):
 
 def test_recipe_and_arguments_come_back_with_their_types(run, small_model):
     found = started(run)
-    assert found.recipe.name == "otc" and found.command.startswith("handaxe train otc")
-    assert found.arguments["tools"] == ("calculator",) and found.arguments["model"] == str(small_model)
+    assert found.chosen.name == "otc" and found.command.startswith("handaxe train otc")
+    assert found.chosen.options[""] == {"smooth": 2.0} and found.chosen.setting.model == str(small_model)
+    assert started(run, changes={"steps": 9}).chosen.setting.steps == 9
+
+
+def test_the_base_comes_back_by_name(run):
+    rewrite(run, lambda about: about["recipe"]["arguments"].update(base="dapo"))
+    with pytest.raises(RecipeError, match="base dapo takes no argument eps_high, minibatches"):
+        started(run)
+
+
+def test_a_run_of_an_earlier_version_is_refused_in_one_line_and_still_shown(run, capsys):
+    old = {"model": "tiny", "names": ["sums"], "tools": ["calculator"], "steps": 2, "smooth": 3.0}
+    rewrite(run, lambda about: about["recipe"].update(arguments=old))
+    with pytest.raises(InputError, match="made by an earlier version of handaxe.*`handaxe train otc` starts a new one"):
+        started(run)
+    for command in ("eval", "resume", "replay"):
+        assert main([command, str(run)]) == 2
+        assert capsys.readouterr().err.count("\n") == 1
+    assert main(["show", str(run)]) == 0
 
 
 def test_no_recipe(run):

@@ -1,4 +1,6 @@
 import json
+import subprocess
+import sys
 
 import pytest
 
@@ -9,8 +11,9 @@ from handaxe.commands.train import make_loggers, new_folder
 def test_a_run_leaves_record_checkpoint_and_result(finished, small_model):
     about = json.loads((finished / "recipe.json").read_text())
     assert about["recipe"]["name"] == "otc"
-    assert about["recipe"]["arguments"]["steps"] == 2
-    assert about["recipe"]["command"].startswith("handaxe train otc --model")
+    chosen = about["recipe"]["arguments"]
+    assert (chosen["steps"], chosen["smooth"], chosen["base"], chosen["world.easy"]) == (2, 2.0, "plain", 0.5)
+    assert about["recipe"]["command"].startswith("handaxe train otc --smooth 2 --model")
     assert [path.name for path in (finished / "checkpoints").iterdir()] == ["step-000002"]
     body = json.loads((finished.parent / "result.json").read_text())
     assert (body["recipe"], body["steps"], body["stopped"]) == ("otc", 2, "")
@@ -39,6 +42,108 @@ def test_unknown_recipe_argument_and_model(tmp_path, capsys):
     assert "which recipe?" in capsys.readouterr().err
     assert main(["train", "otc", "--model", str(tmp_path), "--out", str(tmp_path / "run")]) in (1, 2)
     assert "error:" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--base", "dap"), "there is no recipe 'dap'; did you mean dapo?"),
+        (("--world", "jym"), "there is no world 'jym'; did you mean gym?"),
+        (("--engine", "locl"), "there is no engine 'locl'; did you mean local?"),
+        (("--tools", "calculater"), "there is no tool 'calculater'; did you mean calculator?"),
+    ],
+)
+def test_unknown_base_world_engine_and_tool(tmp_path, words, message, capsys):
+    assert main(["train", "otc", "--model", "tiny", *words, "--out", str(tmp_path / "run"), "--quiet"]) == 2
+    assert message in capsys.readouterr().err and not (tmp_path / "run").exists()
+
+
+OWN = """from dataclasses import replace
+
+from handaxe.methods.method import Method, Paper, Recipe, Setting
+from handaxe.recipes.base.dr_grpo import dr_grpo
+from handaxe.rewards.fewer_calls import fewer_calls
+from handaxe.tools import tool
+from handaxe.worlds.sums import sums
+from handaxe.worlds.world import World
+
+RECIPE = Recipe(paper=Paper("Mine", "Mine"), base=dr_grpo, setting=Setting(max_tokens=8, tools=("own:double",)))
+
+
+@tool
+def double(number: int) -> int:
+    'Double a number.'
+    return 2 * number
+
+
+def thrifty(base: Method, *, patience: float = 3.0) -> Method:
+    '''Train on fewer calls.
+
+    Args:
+        patience: how slowly.
+    '''
+    return replace(base, reward=fewer_calls(base=base.reward, smooth=patience))
+
+
+def mine(*, share: float = 0.5) -> World:
+    '''Sums.
+
+    Args:
+        share: of easy ones.
+    '''
+    return replace(sums(easy=share), name="mine")
+"""
+SMALL = ["--steps", "1", "--groups", "2", "--group-size", "2", "--held-out", "2", "--out", "run", "--quiet"]
+
+
+def handaxe_(folder, *words):
+    code = "import sys; from handaxe.cli import main; sys.exit(main())"
+    return subprocess.run([sys.executable, "-c", code, *map(str, words)], capture_output=True, text=True, cwd=folder)
+
+
+def saved(folder):
+    return json.loads((folder / "run" / "recipe.json").read_text())["recipe"]["arguments"]
+
+
+def test_a_recipe_a_world_and_a_tool_of_the_users_own(tmp_path, small_model):
+    (tmp_path / "own.py").write_text(OWN)
+    words = ["--patience", "2", "--world", "own:mine", "--world.share", "0.25", "--base.max-length", "9"]
+    done = handaxe_(tmp_path, "train", "own:thrifty", *words, *SMALL, "--model", small_model)
+    assert done.returncode == 0, done.stderr
+    chosen = saved(tmp_path)
+    assert (chosen["patience"], chosen["world.share"], chosen["base"]) == (2.0, 0.25, "dr_grpo")
+    assert (chosen["base.max_length"], chosen["tools"], chosen["max_tokens"]) == (9, ["own:double"], 8)
+    assert "double" in handaxe_(tmp_path, "show", "run").stdout
+    for command in (["eval", "run"], ["resume", "run", "--steps", "2", "--quiet"], ["replay", "run"]):
+        again = handaxe_(tmp_path, *command)
+        assert again.returncode == 0, again.stderr
+    shown = handaxe_(tmp_path, "train", "own:thrifty", "--help").stdout
+    assert "how slowly" in shown and "--base.max-length INT" in shown
+    wrong = handaxe_(tmp_path, "train", "own:thrify", *SMALL)
+    assert wrong.returncode == 2 and "did you mean thrifty?" in wrong.stderr and "Traceback" not in wrong.stderr
+
+
+CONVERT = """from handaxe.tools import tool
+
+
+@tool
+def convert(inches: float) -> float:
+    'Convert inches to cm.'
+    return 2.54 * inches
+"""
+
+
+def test_a_file_and_a_tool_of_the_users_own(tmp_path, small_model):
+    asked = [{"question": f"how many cm are {n} inches?", "answer": 2.54 * n} for n in range(1, 60)]
+    (tmp_path / "my.jsonl").write_text("\n".join(json.dumps(one) for one in asked))
+    (tmp_path / "mytools.py").write_text(CONVERT)
+    words = ["--base", "dapo", "--tools", "mytools:convert", "--max-tokens", "8", "--model", small_model, *SMALL]
+    world = ["--world", "jsonl", "--world.score", "numeric_match"]
+    done = handaxe_(tmp_path, "train", "otc", *words, *world, "--world.file", "my.jsonl")
+    assert done.returncode == 0, done.stderr
+    assert (saved(tmp_path)["world"], saved(tmp_path)["world.file"]) == ("jsonl", "my.jsonl")
+    missing = handaxe_(tmp_path, "train", "otc", *words, *world)
+    assert missing.returncode == 2 and "--world.file" in missing.stdout + missing.stderr
 
 
 def test_help_needs_no_recipe(capsys):

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -62,3 +64,39 @@ def test_equal_advantages():
     batch = [make_rated(group=make_group(layouts=["Utp", "Utpp"]), outcome=[0.1, 0.1 + 0.2 - 0.2])]
     assert not np.concatenate(flat(batch_whiten()(batch))).any()
     np.testing.assert_allclose(np.concatenate(flat(batch_whiten(centre=False)(batch))), 0.1)
+
+
+def test_tokens_that_do_not_train_are_neither_counted_nor_changed():
+    group = make_group(layouts=["Utpp", "Utp"])
+    one = make_rated(group=group, outcome=[1, 0])
+    tokens = ((np.array([0, 0, 1.0, 50.0]),), (np.array([0, 0, 0.0]),))
+    trains = ((np.array([False, False, True, False]),), (np.array([False, False, True]),))
+    advantages = replace(one.advantages, tokens=tokens, trains=trains)
+    (after,) = batch_whiten()([replace(one, advantages=advantages)])
+    np.testing.assert_allclose(after.advantages.tokens[0][0], [0, 0, 2**-0.5, 50], atol=1e-6)
+    np.testing.assert_allclose(after.advantages.tokens[1][0], [0, 0, -(2**-0.5)], atol=1e-6)
+    assert after.advantages.trains is trains
+
+
+def test_rows_of_an_attempt_and_attempts_that_do_not_train():
+    one = make_rated(
+        group=make_group(layouts=["Utpp", ["Utp", "Utp"], "Utp"]), outcome=[1, 0, 7], trained=[True, True, False]
+    )
+    left_out = np.array([True, True, True, False])
+    trains = ((left_out,), (np.ones(3, bool), np.ones(3, bool)), (np.ones(3, bool),))
+    one = replace(one, advantages=replace(one.advantages, trains=trains))
+    (after,) = batch_whiten(eps=0.0)([one])
+    a = 3**-0.5  # of 1, 0, 0
+    found = [array.tolist() for own in after.advantages.tokens for array in own]
+    wanted = [[0, 0, 2 * a, 1], [0, 0, -a], [0, 0, -a], [0, 0, 7]]
+    assert all(x == pytest.approx(y) for x, y in zip(found, wanted, strict=True))
+    assert after.advantages.trains is trains
+    everything = tuple(tuple(np.ones(len(s), bool) for s in t.sequences) for t in one.group)
+    for trains in (None, everything):
+        same = replace(one, advantages=replace(one.advantages, trains=trains))
+        (first,), (second,) = (
+            batch_whiten()([same]),
+            batch_whiten()([replace(one, advantages=Advantages(one.advantages.tokens))]),
+        )
+        for x, y in zip(first.advantages.tokens, second.advantages.tokens, strict=True):
+            assert all(np.array_equal(u, v) for u, v in zip(x, y, strict=True))

@@ -8,10 +8,10 @@ import pytest
 
 import handaxe.credit
 from handaxe.testing.credit import check_credit
-from handaxe.testing.selection import check_selector
+from handaxe.testing.selection import check_shape
 
 NAMES = sorted(p.stem for p in Path(handaxe.credit.__path__[0]).glob("*.py") if p.stem != "__init__")
-SELECTORS = ("batch_norm", "batch_whiten")  # they change advantages, but of a whole batch
+SHAPES = ("batch_norm", "batch_whiten")  # they change the advantages of a whole batch
 COMPARING = ("group_norm", "leave_one_out")
 VARIANTS = {
     "constant_baseline": [{}, {"baseline": 0.25}],
@@ -33,16 +33,16 @@ def factory(name):
     return getattr(importlib.import_module(f"handaxe.credit.{name}"), name)
 
 
-@pytest.mark.parametrize("name, arguments", [case for case in CASES if case[0] not in SELECTORS], ids=str)
+@pytest.mark.parametrize("name, arguments", [case for case in CASES if case[0] not in SHAPES], ids=str)
 def test_credit(name, arguments):
     compares = name in COMPARING
     check_credit(factory(name)(**arguments), compares=compares)
     check_credit(factory(name)(**arguments), compares=compares, turns=False, seeds=2)
 
 
-@pytest.mark.parametrize("name, arguments", [case for case in CASES if case[0] in SELECTORS], ids=str)
-def test_batch_credit(name, arguments):
-    check_selector(factory(name)(**arguments))
+@pytest.mark.parametrize("name, arguments", [case for case in CASES if case[0] in SHAPES], ids=str)
+def test_shape(name, arguments):
+    check_shape(factory(name)(**arguments))
 
 
 def test_credits_that_compare_when_asked_to():
@@ -56,4 +56,4 @@ def test_shaped():
 
 
 def test_tables_name_only_what_exists():
-    assert set(VARIANTS) | set(SELECTORS) | set(COMPARING) <= set(NAMES)
+    assert set(VARIANTS) | set(SHAPES) | set(COMPARING) <= set(NAMES)

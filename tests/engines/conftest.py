@@ -107,6 +107,7 @@ def make_batch(rows, *, mask=None, adv=None, temperature=None, pad=0, pad_id=0, 
     zeros = torch.zeros(mask_BT.shape, dtype=dtype)
     adv_BT = mask_BT.to(dtype) if adv is None else torch.tensor(padded(adv, 0.0), dtype=dtype)
     tokens_B = mask_BT.sum(1).to(dtype)
+    positive = float((mask_BT & (adv_BT > 0)).sum())
     return Batch(
         ids_BT=torch.tensor(padded(rows, pad_id)),
         attend_BT=torch.tensor(padded([[True] * len(row) for row in rows], False)),
@@ -118,8 +119,9 @@ def make_batch(rows, *, mask=None, adv=None, temperature=None, pad=0, pad_id=0, 
         group_B=torch.zeros(len(rows), dtype=torch.int64),
         rollout_B=torch.arange(len(rows)),
         rollout_tokens_B=tokens_B,
+        rollout_turns_B=(tokens_B > 0).to(dtype),
         temperature_B=torch.tensor(temperature or [1.0] * len(rows), dtype=dtype),
-        denominators=Denominators(float(tokens_B.sum()), float(len(rows)), float(len(rows)), 1.0),
+        denominators=Denominators(float(tokens_B.sum()), float(len(rows)), float(len(rows)), 1.0, positive),
     )
 
 

@@ -17,13 +17,13 @@ from handaxe.engines.openai_compatible import OpenAICompatible, Price
 from handaxe.envs.tool_chat import tool_chat
 from handaxe.errors import InputError
 from handaxe.evaluation.run import evaluate
+from handaxe.exchange import Attempt, Sample
 from handaxe.models.load import load
 from handaxe.models.transcript import Transcript
 from handaxe.records import Message, Sampling, Task, ToolCall, check
 from handaxe.rewards.exact_match import exact_match
 from handaxe.rollouts import driver
 from handaxe.rollouts.linear import linear
-from handaxe.slots import Attempt, Sample
 from handaxe.tools.calculator import calculator
 
 pytestmark = [pytest.mark.slow, pytest.mark.hf]

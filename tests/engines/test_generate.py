@@ -5,8 +5,8 @@ import torch
 
 from handaxe.engines.generate import generate
 from handaxe.errors import TrainingError
+from handaxe.exchange import Partial, Sample
 from handaxe.records import Sampling
-from handaxe.slots import Partial, Sample
 
 CPU = torch.device("cpu")
 

@@ -8,9 +8,9 @@ import torch
 
 from handaxe.engines.local import LocalEngine
 from handaxe.errors import CheckpointError, InputError, TrainingError
+from handaxe.exchange import Sample
 from handaxe.models.tiny import TinyConfig, TinyModel
 from handaxe.records import Sampling
-from handaxe.slots import Sample
 from handaxe.tensors import LossOut
 from handaxe.testing.engine import check_engine
 
@@ -290,6 +290,64 @@ def test_an_adapter_is_switched_off_for_the_reference(batch_of, likelihood, tmp_
     again = LocalEngine(Adapted(tiny()), reference=True)
     again.load(tmp_path / "x")
     assert torch.equal(again.forward(batch)["logp"], engine.forward(batch)["logp"])
+
+
+# --- beginning anew ----------------------------------------------------------------------------------------------
+
+
+def test_after_a_restart_it_trains_as_a_new_engine_of_the_same_weights(batch_of, likelihood):
+    used, batch = LocalEngine(tiny(), reference=True), batch_of(ROWS)
+    take_steps(used, [batch] * 3, likelihood)
+    assert not torch.equal(used.forward(batch)["logp"], used.forward(batch, reference=True)["logp"])
+    used.restart()
+    assert used.version == 3 and torch.equal(used.forward(batch)["logp"], used.forward(batch, reference=True)["logp"])
+    fresh = tiny()
+    fresh.module.load_state_dict(used.model.module.state_dict())
+    new = LocalEngine(fresh, reference=True)
+    for engine in (used, new):
+        take_steps(engine, [batch] * 3, likelihood)
+    assert all(torch.equal(a, b) for a, b in zip(weights(used).values(), weights(new).values(), strict=True))
+    engine = LocalEngine(tiny())
+    engine.forward_backward(batch, likelihood)
+    with pytest.raises(InputError, match="restart after optim_step"):
+        engine.restart()
+
+
+def test_the_reference_of_an_adapter_cannot_be_renewed(batch_of, likelihood):
+    engine = LocalEngine(Adapted(tiny()), reference=True)
+    engine.restart()
+    take_steps(engine, [batch_of(ROWS)], likelihood)
+    with pytest.raises(InputError, match="merge the adapter"):
+        engine.restart()
+
+
+def test_weights_are_taken_over_whatever_else_an_engine_keeps(batch_of, likelihood, tmp_path):
+    from_this, batch = LocalEngine(tiny(), critic=True), batch_of(ROWS)
+    take_steps(from_this, [batch] * 2, likelihood)
+    from_this.save(tmp_path / "kept")
+    for options in ({}, {"reference": True}, {"critic": True, "reference": True}):
+        engine = LocalEngine(tiny(), **options)
+        take_steps(engine, [batch], likelihood)
+        engine.load_weights(tmp_path / "kept")
+        assert engine.version == 2 and torch.equal(engine.forward(batch)["logp"], from_this.forward(batch)["logp"])
+        if "reference" in options:
+            assert torch.equal(engine.forward(batch, reference=True)["logp"], engine.forward(batch)["logp"])
+        if "critic" in options:
+            assert not engine.forward(batch, names=("value",))["value"].any()
+    (tmp_path / "kept" / "engine.safetensors").write_bytes(b"")
+    with pytest.raises(CheckpointError):
+        engine.load_weights(tmp_path / "kept")
+
+
+def test_the_digest_of_a_start(batch_of, likelihood):
+    plain = LocalEngine(tiny()).start_digest()
+    for options in ({}, {"critic": True}, {"reference": True}, {"max_rows": 3}):
+        assert LocalEngine(tiny(), **options).start_digest() == plain
+    for options in ({"clip_norm": 0.5}, {"weight_decay": 0.1}, {"betas": (0.9, 0.98)}):
+        assert LocalEngine(tiny(), **options).start_digest() != plain
+    engine = LocalEngine(tiny())
+    take_steps(engine, [batch_of(ROWS)], likelihood)
+    assert engine.start_digest() != plain
 
 
 def test_forward_says_what_it_lacks(batch_of):

@@ -7,11 +7,12 @@ import pytest
 from handaxe.engines.openai_compatible import OpenAICompatible, Price
 from handaxe.envs.tool_chat import tool_chat
 from handaxe.errors import InfrastructureError, InputError
+from handaxe.exchange import Attempt, Partial, Sample
 from handaxe.models.transcript import END, Transcript
 from handaxe.records import Message, Sampling, Task, ToolCall, ToolSchema, check
 from handaxe.rollouts import driver
 from handaxe.rollouts.linear import linear
-from handaxe.slots import Attempt, Partial, Sample, Streams
+from handaxe.slots import Streams
 from handaxe.tools.calculator import calculator
 
 _spec = importlib.util.spec_from_file_location("chat_server", Path(__file__).with_name("chat_server.py"))

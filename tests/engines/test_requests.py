@@ -5,8 +5,8 @@ import pytest
 from handaxe.engines.draw import uniforms
 from handaxe.engines.requests import begun, check_request, completed, finish, remaining_uniforms
 from handaxe.errors import InputError, TrainingError
+from handaxe.exchange import Partial, Sample
 from handaxe.records import Sampling
-from handaxe.slots import Partial, Sample
 
 
 def request(ids=(1, 2), seed=0, stop=(), header=(), before=None, **sampling):

@@ -4,8 +4,8 @@ from torch import nn
 from handaxe.engines.local import LocalEngine
 from handaxe.engines.rounds import RoundStream
 from handaxe.errors import InputError
+from handaxe.exchange import Partial, Sample
 from handaxe.records import Sampling
-from handaxe.slots import Partial, Sample
 
 
 def request(seed, ids=(1, 2), begun=None):

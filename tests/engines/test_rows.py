@@ -1,7 +1,7 @@
 from handaxe.engines.prefixes import Prefixes
 from handaxe.engines.rows import LiveRow, Slot, admit, asked
+from handaxe.exchange import Partial, Sample
 from handaxe.records import Sampling
-from handaxe.slots import Partial, Sample
 
 
 def row(ids, ticket=0, **options):

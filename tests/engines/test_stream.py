@@ -6,9 +6,9 @@ import torch
 from handaxe.engines.local import LocalEngine
 from handaxe.engines.stream import SlotStream
 from handaxe.errors import InputError, TrainingError
+from handaxe.exchange import Partial, Sample
 from handaxe.models.tiny import TinyConfig, TinyModel
 from handaxe.records import Sampling
-from handaxe.slots import Partial, Sample
 
 pytestmark = pytest.mark.exact
 

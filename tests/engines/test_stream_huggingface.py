@@ -7,9 +7,9 @@ import torch
 
 from handaxe.engines.drafts import Drafts
 from handaxe.engines.local import LocalEngine
+from handaxe.exchange import Partial, Sample
 from handaxe.models.huggingface import HuggingFaceModel
 from handaxe.records import Sampling
-from handaxe.slots import Partial, Sample
 
 pytestmark = pytest.mark.hf
 transformers = pytest.importorskip("transformers")

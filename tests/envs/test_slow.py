@@ -1,20 +1,22 @@
 import asyncio
+import importlib
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from handaxe.envs import slow as module
 from handaxe.envs.slow import slow
 from handaxe.envs.tool_chat import tool_chat
 from handaxe.errors import InputError
+from handaxe.exchange import Act
 from handaxe.records import Message, ParsedTurn, Task, ToolCall
-from handaxe.rollouts.workers import Workers
-from handaxe.slots import Act
+from handaxe.rollouts.driver.workers import Workers
 from handaxe.tools.calculator import calculator
 
 TASK = Task("t", (Message("user", "2*3=?"),))
 CALL = ParsedTurn("", (ToolCall("calculator", {"expression": "2*3"}, "c0"),))
+
+module = importlib.import_module("handaxe.envs.slow")
 
 
 @pytest.fixture

@@ -9,12 +9,13 @@ import pytest
 
 from handaxe.envs.tool_chat import tool_chat
 from handaxe.errors import InfrastructureError, InputError, Retry, TaskError, ToolDefinitionError
+from handaxe.exchange import Attempt, EnvReply
 from handaxe.models.compact import Compact
 from handaxe.ops.seeds import derive_seed
 from handaxe.records import Ending, Message, ParsedTurn, Sampling, Task, ToolCall
 from handaxe.rollouts import driver
 from handaxe.rollouts.linear import linear
-from handaxe.slots import AsyncEnv, Attempt
+from handaxe.slots import AsyncEnv
 from handaxe.testing.scripted import ScriptedEngine
 from handaxe.testing.tools import check_env, check_no_leak
 from handaxe.tools import ToolContext, tool
@@ -88,7 +89,7 @@ def test_a_conversation():
         Message("tool", "'1/0' divides by zero", call_id="c1", name="calculator"),
     )
     assert [(r.status, r.call_id) for r in reply.replies] == [("ok", "c0"), ("retry", "c1")]
-    assert env.step(turn(text="408"), seed=1) == ((), (), True, None)
+    assert env.step(turn(text="408"), seed=1) == EnvReply(done=True)
     assert env.report() == {"replies": {"ok": 1, "retry": 1}, "malformed": 0, "state": {}}
     env.close()
 

@@ -5,7 +5,9 @@ import pytest
 
 from handaxe.errors import InputError
 from handaxe.evaluation.metrics import Column, Estimate, columns, ending_shares, estimate, task_result
-from handaxe.gauges import TaskResult
+from handaxe.evaluation.result import Evaluation
+from handaxe.evaluation.run import summarise
+from handaxe.gauges import Gauge, TaskResult
 from handaxe.records import Ending
 from handaxe.testing.records import make_group, make_scores, make_task, make_trajectory
 
@@ -129,3 +131,33 @@ def test_interval_is_of_tasks_not_of_attempts():
 def test_nothing_usable():
     found = estimate(Column(np.zeros(2), np.zeros(2), np.zeros(2, dtype=bool)), share=True)
     assert isnan(found.value) and found[1:] == (-inf, inf, 0)
+
+
+def test_gauges_and_statistics():
+    """calls for each right answer, over two tasks: (2 / 2 + 1 / 2) / (1 / 2 + 1 / 2); by hand and by a slow loop"""
+    first = make_group(
+        task=make_task(id="a"),
+        trajectories=[
+            make_trajectory(texts=["", "4"], calls=[["f", "f"], []], replies=[["1", "1"], []]),
+            make_trajectory(),
+        ],
+    )
+    second = make_group(
+        task=make_task(id="b"),
+        trajectories=[
+            make_trajectory(texts=["", "4"], calls=[["f"], []], replies=[["1"], []]),
+            make_trajectory(),
+            make_trajectory(texts=["", "4"], calls=[["f"], []], replies=[["1"], []], ending="infra_error"),
+        ],
+    )
+    gauge = Gauge(lambda one, outcome: len(one.calls), lambda one, outcome: float(outcome > 0.5))
+    scored = [(first, make_scores([1, 0])), (second, make_scores([0, 1, float("nan")]))]
+    found = summarise(scored, gauges={"price": gauge}, statistics={"worst": lambda tasks: min(t.reward for t in tasks)})
+    assert found.tasks[0].gauges == {"price": (1.0, 0.5)} and found.tasks[1].gauges == {"price": (0.5, 0.5)}
+    assert found.metrics["price"].value == (1.0 + 0.5) / (0.5 + 0.5)
+    assert found.metrics["worst"].value == 0.5 and found.metrics["worst"].low <= 0.5 <= found.metrics["worst"].high
+    assert Evaluation.from_json(found.to_json()).metrics["price"] == found.metrics["price"]
+    with pytest.raises(InputError, match="'calls'"):
+        summarise(scored, gauges={"calls": gauge})
+    with pytest.raises(InputError, match="'reward'"):
+        summarise(scored, statistics={"reward": lambda tasks: 0.0})

@@ -7,11 +7,11 @@ from handaxe.errors import InputError, VerifierError
 from handaxe.evaluation.compare import compare
 from handaxe.evaluation.result import Evaluation
 from handaxe.evaluation.run import evaluate, summarise
+from handaxe.exchange import Completion, EnvReply
 from handaxe.models.compact import Compact
 from handaxe.records import Message, Sampling, Task, ToolCall, ToolReply, ToolSchema
 from handaxe.rewards.exact_match import exact_match
 from handaxe.rollouts.linear import linear
-from handaxe.slots import Completion, EnvReply
 from handaxe.testing.records import make_group, make_scores, make_task, make_trajectory
 from handaxe.testing.scripted import say
 
@@ -184,3 +184,14 @@ def test_summarise_groups_that_were_scored_already():
     assert found.metrics["pass^2"].value == 0.5
     with pytest.raises(InputError, match="same task"):
         summarise([scored[0], scored[0]])
+
+
+def test_an_attempt_of_an_evaluation_is_of_step_0_and_knows_its_siblings():
+    seen = []
+
+    def watching(attempt):
+        seen.append((attempt.task.id, attempt.step, attempt.sibling, attempt.siblings))
+        return linear()(attempt)
+
+    run(tasks=tasks_of(2, 3), rollout=watching, samples=3)
+    assert seen == [(id, 0, k, 3) for id in ("double-2", "double-3") for k in range(3)]

@@ -9,15 +9,16 @@ import torch
 
 from handaxe.credit.group_norm import group_norm
 from handaxe.engines.local import LocalEngine
+from handaxe.exchange import EnvReply, Rendered
 from handaxe.losses.policy import policy
 from handaxe.losses.ratios.token import token
 from handaxe.losses.reductions.rollout_mean import rollout_mean
 from handaxe.losses.surrogates.clip import clip
 from handaxe.records import Author, Message, ParsedTurn, Sampling, Task, ToolCall, ToolReply
-from handaxe.rewards.lift import outcome
+from handaxe.rewards.outcome import outcome
 from handaxe.rollouts.linear import linear
-from handaxe.slots import EnvReply, Rendered
 from handaxe.training.loop import train
+from handaxe.training.pace import Keep
 
 PATH = Path(__file__).parents[2] / "examples" / "from_scratch.py"
 spec = importlib.util.spec_from_file_location("from_scratch", PATH)
@@ -76,7 +77,7 @@ class LastDigit:
 
 
 class Plain:
-    """The page's decoder as `slots.Model`: no cache, the rows are read again for every token."""
+    """The page's decoder as `networks.Model`: no cache, the rows are read again for every token."""
 
     pad_id, vocab_size, max_length = 0, page.VOCABULARY, page.LENGTH + 1
 
@@ -153,8 +154,7 @@ def test_same_weights_seed_for_seed(tmp_path, double):
         group_size=6,
         learning_rate=3e-3,
         seed=0,
-        out=tmp_path / "run",
-        progress=False,
+        keep=Keep(out=tmp_path / "run", progress=False),
     )
     moved = max((a - b).abs().max().item() for a, b in zip(start.parameters(), ours.parameters()))
     apart = max((a - b).abs().max().item() for a, b in zip(theirs.parameters(), ours.parameters()))

@@ -14,7 +14,7 @@ import torch
 
 from handaxe.losses.corrections.mis import mis
 from handaxe.losses.corrections.tis import tis
-from handaxe.losses.metrics import effective_sample_size
+from handaxe.losses.parts.metrics import effective_sample_size
 from handaxe.losses.policy import policy
 from handaxe.losses.ratios.token import token
 from handaxe.losses.reductions.rollout_sum import rollout_sum

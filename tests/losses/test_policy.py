@@ -5,7 +5,7 @@ import torch
 
 from handaxe.errors import InputError
 from handaxe.losses.corrections.tis import tis
-from handaxe.losses.metrics import effective_sample_size
+from handaxe.losses.parts.metrics import effective_sample_size
 from handaxe.losses.policy import policy
 from handaxe.losses.ratios.sequence import sequence
 from handaxe.losses.ratios.token import token

@@ -6,7 +6,7 @@ import torch
 
 from handaxe.errors import InputError
 from handaxe.models.huggingface import AdaptedModel, HuggingFaceModel, load_pretrained, smollm2
-from handaxe.slots import AdapterModel
+from handaxe.networks import AdapterModel
 
 pytestmark = pytest.mark.hf
 transformers = pytest.importorskip("transformers")

@@ -6,13 +6,13 @@ import torch
 from handaxe.engines.local import LocalEngine
 from handaxe.engines.rounds import RoundStream
 from handaxe.engines.stream import SlotStream
+from handaxe.exchange import Sample
 from handaxe.models.decoder import find_decoder
 from handaxe.models.huggingface import HuggingFaceModel, load_pretrained
 from handaxe.models.huggingface_cache import PretrainedSlots, fits
 from handaxe.models.load import load
 from handaxe.networks import Copying, Reading
 from handaxe.records import Sampling
-from handaxe.slots import Sample
 
 pytestmark = pytest.mark.hf
 transformers = pytest.importorskip("transformers")

@@ -13,13 +13,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from handaxe import records
+from handaxe.exchange import Act, Attempt, Completion, EnvReply, Work
 from handaxe.models.chat_template import ChatTemplate
 from handaxe.models.hermes import Hermes
 from handaxe.models.huggingface import HuggingFaceModel
 from handaxe.records import Author, Ending, Message, Sampling, Task, ToolCall, ToolReply, ToolSchema
 from handaxe.rollouts.linear import linear
-from handaxe.rollouts.track import Track
-from handaxe.slots import Act, Attempt, Completion, EnvReply, Work
+from handaxe.rollouts.play.sequence_builder import SequenceBuilder
 from handaxe.training.batch import Row, pad
 
 pytestmark = pytest.mark.hf
@@ -267,9 +267,9 @@ def test_12_the_real_end_is_trained_though_padding_has_its_id(smollm2_tokenizer)
     assert smollm2_tokenizer.pad_token_id == smollm2_tokenizer.eos_token_id == 2
     format, rows = Hermes(smollm2_tokenizer), []
     for rollout, body in enumerate(([34], [34, 35, 36, 37])):
-        track = Track(format.start([USER], []))
-        track.sampled(completion([*body, 2]), turn=0)
-        sequence = track.sequence()
+        builder = SequenceBuilder(format.start([USER], []))
+        builder.append_sampled(completion([*body, 2]), turn=0)
+        sequence = builder.build()
         rows.append(Row(sequence, np.where(sequence.mask, 1.0, 0.0), 0, rollout))
     batch = pad(rows, pad_id=2)
     for row, ids_T in enumerate(batch.ids_BT):

@@ -1,36 +1,83 @@
-"""A recipe is tested by being there: each one builds, trains two steps, moves its weights and is evaluated."""
+"""A recipe is tested by being there: each one parses its options, is built, trains two steps and is evaluated."""
 
+import ast
+import inspect
 import math
 
 import pytest
 import torch
 
 from handaxe import records
+from handaxe.commands.configure import choose
+from handaxe.commands.train import RunOptions
 from handaxe.evaluation.result import Evaluation
-from handaxe.recipes.catalogue import find_recipes, load_recipe
+from handaxe.methods.build import build, make_method, make_world
+from handaxe.methods.catalogue import find_recipes
+from handaxe.methods.chosen import choice, of_base, recipe_of
+from handaxe.methods.run import run
 from handaxe.training.loop import train
-from handaxe.training.record import RunRecord
+from handaxe.training.pace import Keep
+from handaxe.training.record.run_record import RunRecord
 
 pytest.importorskip("reasoning_gym")
-NAMES = [one.name for one in find_recipes()]
+LISTED = find_recipes()
+NAMES = [one.name for one in LISTED]
+SMALL = ["--steps", "2", "--groups", "3", "--group-size", "4", "--held-out", "4", "--seed", "1", "--wait", "0"]
+
+
+def chosen(name, *words):
+    return choose(name, [*SMALL, *words], prog="handaxe train", also={"run": RunOptions})[0]
 
 
 def test_the_recipes_of_the_first_chapter_are_there():
-    base = {"cispo", "dapo", "dr_grpo", "gspo", "grpo", "ppo", "reinforce_pp", "rloo"}
-    assert base | {"artist", "otc", "quickstart", "retool", "simpletir", "toolrl"} <= set(NAMES)
+    base = {"cispo", "dapo", "dr_grpo", "frozen", "gspo", "grpo", "plain", "ppo", "quickstart", "reinforce_pp", "rloo"}
+    papers = {"agentmath", "artist", "asearcher", "asyncflow", "otc", "retool", "simpletir", "toolrl", "verltool"}
+    assert base | papers <= set(NAMES)
+
+
+@pytest.mark.parametrize("one", LISTED, ids=NAMES)
+def test_what_was_read_is_what_an_import_gives(one):
+    made = choice(one.name)
+    assert (made.about.paper, made.about.claims) == (one.paper, one.claims)
+    assert (made.base.name if made.base else "") == one.base.partition(" ")[0]
+    assert made.world.name == one.world.partition(" ")[0]
+    assert inspect.getdoc(made.recipe.make).startswith(one.summary)
+
+
+@pytest.mark.parametrize("one", LISTED, ids=NAMES)
+def test_a_file_is_short_and_decides_nothing(one):
+    source = one.file.read_text()
+    assert source.count("\n") <= 40
+    deciding = (ast.If, ast.IfExp, ast.For, ast.While, ast.BinOp, ast.Compare, ast.comprehension)
+    body = next(node for node in ast.parse(source).body if isinstance(node, ast.FunctionDef)).body
+    assert not [node for part in body for node in ast.walk(part) if isinstance(node, deciding)]
 
 
 @pytest.mark.parametrize("name", NAMES)
+def test_the_command_line_is_built_and_shows_its_help(name, capsys):
+    with pytest.raises(SystemExit) as stop:
+        chosen(name, "--help")
+    assert stop.value.code == 0
+    shown = capsys.readouterr().out
+    assert "--held-out INT" in shown and "--engine.max-rows INT" in shown and "--world STR" in shown
+
+
+@pytest.mark.parametrize("name", [one.name for one in LISTED for claim in one.claims])
+def test_what_a_claim_is_measured_against_can_be_run(name):
+    for claim in choice(name).about.claims:
+        words = claim.baseline.split()
+        if not words:
+            assert of_base(chosen(name)).setting == chosen(name).setting
+        elif words[0] not in ("start", "zero"):
+            chosen(words[0], *words[1:])
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name != "plain"])
 def test_two_steps(name, tmp_path):
-    build = load_recipe(name).build
-    parts = build(steps=2, groups=3, group_size=4, held_out=4, seed=1)
-    before = [p.detach().clone() for p in parts["engine"].model.module.parameters()]
-    result = train(**parts, out=tmp_path / "run", progress=False)
+    made = chosen(name, "--model", "tiny")
+    result = run(made, Keep(out=tmp_path / "run", progress=False, recipe={"name": name, "arguments": made.arguments()}))
     assert len(result.metrics) == 2
-    pushed = any(row.get("grad_norm", 0.0) > 0 for row in result.metrics)
-    moved = any(not torch.equal(a, b) for a, b in zip(before, parts["engine"].model.module.parameters()))
-    assert moved == pushed
-    played = [row for row in result.metrics if row["trajectories"]]  # with partial rollouts a step may finish nobody
+    played = [row for row in result.metrics if row["trajectories"]]  # with partial rollouts a step may finish none
     assert played and all(math.isfinite(row["reward"]) for row in played)
     with RunRecord.open(tmp_path / "run") as record:
         evaluated = record.evaluations()
@@ -38,3 +85,33 @@ def test_two_steps(name, tmp_path):
         assert len(Evaluation.from_json(evaluated[2]["evaluation"]).tasks) == 4
         for trajectory in record.trajectories():
             records.check(trajectory)
+
+
+@pytest.mark.parametrize(("name", "moves"), [("plain", True), ("frozen", False)])
+def test_weights_move_unless_the_recipe_is_frozen(name, moves, tmp_path):
+    parts = build(chosen(name))
+    before = [p.detach().clone() for p in parts["engine"].model.module.parameters()]
+    result = train(**parts, keep=Keep(progress=False))
+    assert any(row.get("grad_norm", 0.0) > 0 for row in result.metrics) == moves
+    assert any(not torch.equal(a, b) for a, b in zip(before, parts["engine"].model.module.parameters())) == moves
+
+
+@pytest.mark.parametrize("base", ["grpo", "dapo", "gspo", "ppo"])
+def test_the_base_of_a_recipe_can_be_another(base, tmp_path):
+    result = run(chosen("otc", "--base", base, "--model", "tiny"), Keep(progress=False))
+    assert len(result.metrics) == 2
+
+
+def test_a_base_brings_what_the_recipe_does_not_change():
+    made = chosen("otc", "--base", "dapo", "--base.rounds", "7")
+    method = make_method(made, make_world(made))
+    assert method.pace.rounds == 7 and method.terms == ()
+    assert "fewer_calls" in type(method.reward).__module__
+    own = chosen("retool")
+    assert own.options["base"]["lam"] == 1.0 and recipe_of(own.choice.base.make).paper.short == "PPO"
+    assert make_method(own, make_world(own)).annotate == ("value",)
+
+
+def test_the_median_of_a_recipe_is_short():
+    lines = sorted(one.file.read_text().count("\n") for one in LISTED)
+    assert lines[len(lines) // 2] <= 28

@@ -2,7 +2,7 @@ import pytest
 
 from handaxe.errors import TaskError
 from handaxe.rewards.exact_match import exact_match
-from handaxe.rewards.extract import answer_line
+from handaxe.rewards.parts.extract import answer_line
 from handaxe.testing.records import make_group, make_task, make_trajectory
 
 

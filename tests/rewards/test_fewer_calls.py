@@ -91,9 +91,13 @@ def test_what_counts_as_correct():
     assert loose.least == {"task-0": 1}
 
 
+def test_a_penalty_does_not_shrink_by_waste():
+    reward = fewer_calls(base=lambda group: make_scores([1.0, -1.0, 0.5]), smooth=4)
+    outcome = reward(group_of((1, True), (4, False), (2, True))).outcome
+    assert outcome == pytest.approx([1.0, -1.0, 0.5 * sin(2 * pi / 3)])
+
+
 def test_what_cannot_be_scaled():
-    with pytest.raises(InputError, match="negative"):
-        fewer_calls(base=lambda group: make_scores([-1.0]), smooth=4)(group_of((1, True)))
     with pytest.raises(InputError, match="rewards.total"):
         fewer_calls(base=lambda group: make_scores([1.0], turns=[[1.0, 1.0]]), smooth=4)(group_of((1, True)))
     with pytest.raises(InputError, match="smooth"):

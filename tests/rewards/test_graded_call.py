@@ -7,7 +7,7 @@ from handaxe import rewards
 from handaxe.errors import TaskError
 from handaxe.records import ToolCall
 from handaxe.rewards.graded_call import graded_call
-from handaxe.rewards.schedule import ramp, two_stage
+from handaxe.rewards.parts.schedules import ramp, two_stage
 from handaxe.rewards.tags_in_order import tags_in_order
 from handaxe.rewards.thought_length import thought_length
 from handaxe.testing.records import make_group, make_task, make_trajectory

@@ -3,8 +3,8 @@ import threading
 import pytest
 
 from handaxe.errors import TaskError, VerifierError
-from handaxe.rewards.extract import boxed
 from handaxe.rewards.math_match import math_match
+from handaxe.rewards.parts.extract import boxed
 from handaxe.testing.records import make_group, make_task, make_trajectory
 
 math_verify = pytest.importorskip("math_verify")

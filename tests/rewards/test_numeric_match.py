@@ -1,8 +1,8 @@
 import pytest
 
 from handaxe.errors import TaskError
-from handaxe.rewards.extract import final_text
 from handaxe.rewards.numeric_match import numeric_match
+from handaxe.rewards.parts.extract import final_text
 from handaxe.testing.records import make_group, make_task, make_trajectory
 
 

@@ -1,8 +1,8 @@
 import pytest
 
 from handaxe.errors import InputError
-from handaxe.rewards.extract import final_text
-from handaxe.rewards.schedule import ramp
+from handaxe.rewards.parts.extract import final_text
+from handaxe.rewards.parts.schedules import ramp
 from handaxe.rewards.thought_length import thought_length
 from handaxe.testing.records import make_group, make_trajectory
 

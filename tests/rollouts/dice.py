@@ -3,9 +3,9 @@
 import math
 
 from handaxe.engines.draw import uniforms
+from handaxe.exchange import Attempt, Completion, EnvReply, Partial, Rendered
 from handaxe.models.compact import CALL, CALL_END, END, Compact
 from handaxe.records import Message, Sampling, Task, ToolReply, ToolSchema
-from handaxe.slots import Attempt, Completion, EnvReply, Partial, Rendered
 
 ADD = ToolSchema("add", "Adds.", {"type": "object", "properties": {"x": {"type": "string"}}})
 

@@ -3,12 +3,12 @@ import pytest
 
 from handaxe import records
 from handaxe.errors import InputError
+from handaxe.exchange import Spawn, Stopped
 from handaxe.records import Branch, Ending
-from handaxe.rollouts.alone import alone
 from handaxe.rollouts.budget import Budget
+from handaxe.rollouts.driver.run_plan import run_plan
 from handaxe.rollouts.forking import forking
 from handaxe.rollouts.linear import linear
-from handaxe.slots import Spawn, Stopped
 
 
 def middle(trunk):
@@ -18,7 +18,7 @@ def middle(trunk):
 
 def long_seed(dice):
     for seed in range(50):
-        (one,) = alone(linear()(dice.attempt(seed)), speak=dice.roll)
+        (one,) = run_plan(linear()(dice.attempt(seed)), sample=dice.roll)
         if len(one.turns) >= 3:
             return seed
     raise AssertionError
@@ -26,8 +26,8 @@ def long_seed(dice):
 
 def test_a_trunk_and_its_branches_in_order(dice):
     seed = long_seed(dice)
-    trunk, *branches = alone(forking(at=middle)(dice.attempt(seed)), speak=dice.roll)
-    (plain,) = alone(linear()(dice.attempt(seed)), speak=dice.roll)
+    trunk, *branches = run_plan(forking(at=middle)(dice.attempt(seed)), sample=dice.roll)
+    (plain,) = run_plan(linear()(dice.attempt(seed)), sample=dice.roll)
     np.testing.assert_array_equal(trunk.sequences[0].ids, plain.sequences[0].ids)
     assert trunk.branch_of is None and len(branches) == len(trunk.turns)
     assert [b.id for b in branches] == [f"t/0/branch-{n}" for n in range(len(branches))]
@@ -59,12 +59,12 @@ def test_all_branches_are_asked_for_at_once(dice):
 
 def test_the_same_place_twice_gives_two_different_branches(dice):
     rollout = forking(at=lambda trunk: middle(trunk)[:1] * 4)
-    _, *branches = alone(rollout(dice.attempt(long_seed(dice))), speak=dice.roll)
+    _, *branches = run_plan(rollout(dice.attempt(long_seed(dice))), sample=dice.roll)
     assert len({tuple(b.sequences[0].ids) for b in branches}) > 1
 
 
 def test_no_place_is_the_trunk_alone(dice):
-    assert len(alone(forking(at=lambda trunk: [])(dice.attempt(1)), speak=dice.roll)) == 1
+    assert len(run_plan(forking(at=lambda trunk: [])(dice.attempt(1)), sample=dice.roll)) == 1
 
 
 def test_a_trunk_that_died_or_was_stopped_is_not_forked(dice):
@@ -78,13 +78,13 @@ def test_a_trunk_that_died_or_was_stopped_is_not_forked(dice):
     def never(trunk):
         raise AssertionError("it is not asked")
 
-    (one,) = alone(forking(at=never)(dice.attempt(1, env=Dying)), speak=dice.roll)
+    (one,) = run_plan(forking(at=never)(dice.attempt(1, env=Dying)), sample=dice.roll)
     assert one.ending == Ending("infra_error", "OSError: no sandbox")
 
     def stop(name, request):
         raise Stopped
 
-    (one,) = alone(forking(at=never)(dice.attempt(1)), speak=stop)
+    (one,) = run_plan(forking(at=never)(dice.attempt(1)), sample=stop)
     assert one.ending == Ending("truncated", "stopped")
 
 
@@ -94,7 +94,7 @@ def test_branches_that_are_stopped_are_kept_with_the_trunk(dice):
             raise Stopped
         return dice.roll(name, request)
 
-    trunk, *branches = alone(forking(at=middle)(dice.attempt(long_seed(dice))), speak=speak)
+    trunk, *branches = run_plan(forking(at=middle)(dice.attempt(long_seed(dice))), sample=speak)
     assert branches[1].ending == Ending("truncated", "stopped") and branches[0].ending != branches[1].ending
     assert len(branches) == len(trunk.turns)
 
@@ -102,12 +102,12 @@ def test_branches_that_are_stopped_are_kept_with_the_trunk(dice):
 def test_every_environment_is_closed_once(dice):
     attempt = dice.attempt(long_seed(dice))
     dice.Counter.made.clear()
-    found = alone(forking(at=middle, budget=Budget(tokens=30))(attempt), speak=dice.roll)
+    found = run_plan(forking(at=middle, budget=Budget(tokens=30))(attempt), sample=dice.roll)
     assert [env.closed for env in dice.Counter.made] == [1] * len(found) and len(found) > 1
 
 
 def test_a_place_that_is_none_is_told(dice):
     with pytest.raises(InputError, match="there is no such place"):
-        alone(forking(at=lambda trunk: [Branch(trunk.id, 3, 0)])(dice.attempt(1)), speak=dice.roll)
+        run_plan(forking(at=lambda trunk: [Branch(trunk.id, 3, 0)])(dice.attempt(1)), sample=dice.roll)
     with pytest.raises(InputError, match="max_turns is 0"):
         forking(at=middle, max_turns=0)

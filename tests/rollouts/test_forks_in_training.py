@@ -6,11 +6,12 @@ import pytest
 from handaxe.credit.group_norm import group_norm
 from handaxe.invariants import check_group
 from handaxe.records import Group, Rated, Scores
-from handaxe.rollouts.alone import alone
+from handaxe.rollouts.driver.run_plan import run_plan
 from handaxe.rollouts.forking import forking
 from handaxe.rollouts.turn_starts import turn_starts
 from handaxe.training.batch import make_batch
-from handaxe.training.record import GroupRecord, RunRecord
+from handaxe.training.record.groups import GroupRecord
+from handaxe.training.record.run_record import RunRecord
 
 
 @pytest.fixture
@@ -18,7 +19,7 @@ def group(dice):
     """A trunk of three turns or more and its three branches."""
     for seed in range(50):
         attempt = dice.attempt(seed)
-        made = alone(forking(at=turn_starts(count=3))(attempt), speak=dice.roll)
+        made = run_plan(forking(at=turn_starts(count=3))(attempt), sample=dice.roll)
         if len(made) == 4:
             return Group(attempt.task, tuple(made))
     raise AssertionError

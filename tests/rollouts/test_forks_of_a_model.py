@@ -6,14 +6,14 @@ import pytest
 from handaxe import records
 from handaxe.engines.local import LocalEngine
 from handaxe.envs.tool_chat import tool_chat
+from handaxe.exchange import Attempt, Spawn
 from handaxe.models.load import load
 from handaxe.records import Branch, Message, Sampling, Task
 from handaxe.rollouts.driver import run
-from handaxe.rollouts.fork import fork
 from handaxe.rollouts.forking import forking
 from handaxe.rollouts.play import Play, Rules
+from handaxe.rollouts.play.fork import fork
 from handaxe.rollouts.surprising_tokens import surprising_tokens
-from handaxe.slots import Attempt, Spawn
 from handaxe.tools import tool
 from handaxe.tools.python import python
 

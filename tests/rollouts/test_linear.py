@@ -5,12 +5,12 @@ import pytest
 
 from handaxe import records
 from handaxe.errors import InputError
+from handaxe.exchange import Act, Attempt, Completion, EnvReply, Rendered, Sample
 from handaxe.models.compact import ASSISTANT, END, USER, Compact
 from handaxe.records import Author, Ending, Message, ParsedTurn, Sampling, Task, ToolCall, ToolReply, ToolSchema
-from handaxe.rollouts.alone import alone
 from handaxe.rollouts.budget import Budget
+from handaxe.rollouts.driver.run_plan import run_plan
 from handaxe.rollouts.linear import linear
-from handaxe.slots import Act, Attempt, Completion, EnvReply, Rendered, Sample
 
 DOUBLE = ToolSchema("double", "Doubles.", {"type": "object", "properties": {"x": {"type": "string"}}})
 
@@ -66,7 +66,7 @@ def play(words, plan):
         requests.append(request)
         return request.env.step(request.turn, seed=request.seed)
 
-    (trajectory,) = alone(plan, speak=speak, act=act)
+    (trajectory,) = run_plan(plan, sample=speak, act=act)
     records.check(trajectory)
     return trajectory, requests
 

@@ -15,7 +15,7 @@ def speaks_at_length(turn):
     return turn.stop - turn.start > 2
 
 
-CURRICULA = ("in_order",)
+CURRICULA = ("in_order", "task_pool")
 COMBINATORS = ("pipe",)
 NAMES = sorted(p.stem for p in Path(handaxe.selection.__path__[0]).glob("*.py") if p.stem != "__init__")
 VARIANTS = {

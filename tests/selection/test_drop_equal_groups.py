@@ -47,6 +47,15 @@ def test_by_a_channel():
         drop_equal_groups(channel="right")([one])
 
 
+def test_by_a_channel_of_a_reward_inside_another():
+    scores = make_scores([0.9, 0.3], channels={"base/correct": [1, 1], "base": [0.5, 1]})
+    one = make_rated(group=make_group(size=2), scores=scores)
+    assert drop_equal_groups(channel="correct")([one]) == []
+    twice = make_scores([0.9, 0.3], channels={"a/correct": [1, 1], "b/correct": [0, 1]})
+    with pytest.raises(InputError, match="'correct'"):
+        drop_equal_groups(channel="correct")([make_rated(group=make_group(size=2), scores=twice)])
+
+
 def test_siblings_that_do_not_train_are_looked_at_too():
     one = make_rated(outcome=[1, 0], trained=[True, False])
     assert drop_equal_groups()([one]) == [one]

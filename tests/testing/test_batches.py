@@ -10,7 +10,8 @@ def test_small_batch_example():
     batch = small_batch([[1.0, None, 1.0], [-1.0]], turn=[[0, 0, 1], [0]])
     assert batch.mask_BT.tolist() == [[False, True, False, True], [False, True, False, False]]
     assert batch.attend_BT.tolist() == [[True] * 4, [True, True, False, False]]
-    assert batch.denominators == (3.0, 2.0, 3.0, 1.0)
+    assert batch.denominators == (3.0, 2.0, 3.0, 1.0, 2.0)
+    assert batch.rollout_turns_B.tolist() == [2.0, 1.0]
     assert batch.rollout_tokens_B.tolist() == [2.0, 1.0]
     assert batch.adv_BT[batch.mask_BT].tolist() == [1.0, 1.0, -1.0]
     assert batch.adv_BT[~batch.mask_BT].isnan().all()
@@ -19,7 +20,18 @@ def test_small_batch_example():
 def test_small_batch_counts_over_all_rows_of_a_rollout():
     batch = small_batch([[1.0], [1.0, 1.0], [1.0]], rollout=[0, 0, 1])
     assert batch.rollout_tokens_B.tolist() == [3.0, 3.0, 1.0]
-    assert batch.denominators == (4.0, 2.0, 2.0, 1.0)
+    assert batch.denominators == (4.0, 2.0, 2.0, 1.0, 4.0)
+    assert batch.rollout_turns_B.tolist() == [1.0, 1.0, 1.0]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_tokens_of_a_random_batch_may_be_left_out(seed):
+    """As many rollouts as without, each with fewer tokens; turns and positive advantages counted over what trains."""
+    batch = random_batch(seed, left_out=0.5, untrained=0.0)
+    whole = random_batch(seed, untrained=0.0)
+    assert 0 < batch.denominators.tokens < whole.denominators.tokens and len(batch) == len(whole)
+    assert batch.denominators.positive == (batch.adv_BT[batch.mask_BT] > 0).sum()
+    assert batch.denominators.turns <= whole.denominators.turns
 
 
 def test_small_policy_takes_gradients():

@@ -149,3 +149,12 @@ def test_returns_are_checked_too():
     check_advantages(Advantages(tokens, tokens), group)
     with pytest.raises(AssertionError, match="returns"):
         check_advantages(Advantages(tokens, ((np.ones(3),),)), group)
+
+
+def test_what_trains_is_checked_too():
+    group = make_group(layouts=["Utp"])
+    tokens = ((np.zeros(3),),)
+    check_advantages(Advantages(tokens, trains=((np.ones(3, bool),),)), group)
+    for wrong in ((np.ones(2, bool),), (np.ones(3),), ()):
+        with pytest.raises(AssertionError, match="trains"):
+            check_advantages(Advantages(tokens, trains=(wrong,)), group)

@@ -6,8 +6,8 @@ import torch
 from handaxe.engines.local import LocalEngine
 from handaxe.engines.stream import SlotStream
 from handaxe.errors import InputError
+from handaxe.exchange import Partial
 from handaxe.models.tiny import TinyConfig, TinyModel
-from handaxe.slots import Partial
 from handaxe.testing import engine_streams
 from handaxe.testing.engine_case import EngineCase
 

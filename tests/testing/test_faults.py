@@ -9,9 +9,9 @@ import pytest
 
 from handaxe.credit.group_norm import group_norm
 from handaxe.engines.local import LocalEngine
-from handaxe.envs import arithmetic
 from handaxe.envs.tool_chat import tool_chat
 from handaxe.errors import InfrastructureError, InputError
+from handaxe.exchange import Act, Attempt, Completion
 from handaxe.losses.policy import policy
 from handaxe.losses.ratios.token import token
 from handaxe.losses.reductions.token_mean import token_mean
@@ -23,17 +23,19 @@ from handaxe.ops.seeds import derive_seed
 from handaxe.records import Message, ParsedTurn, Sampling, Task, ToolCall
 from handaxe.rewards.exact_match import exact_match
 from handaxe.rollouts.driver import run
+from handaxe.rollouts.driver.workers import Workers
 from handaxe.rollouts.linear import linear
-from handaxe.rollouts.workers import Workers
 from handaxe.selection.in_order import in_order
-from handaxe.slots import Act, AsyncEnv, Attempt, Completion
+from handaxe.slots import AsyncEnv
 from handaxe.testing.faults import FaultLog, faulty, faulty_env
 from handaxe.testing.scripted import say
 from handaxe.testing.tools import check_tool
 from handaxe.tools import tool
 from handaxe.tools.calculator import calculator as real_calculator
 from handaxe.training.loop import train
-from handaxe.training.record import RunRecord
+from handaxe.training.pace import Keep
+from handaxe.training.record.run_record import RunRecord
+from handaxe.worlds import arithmetic
 
 NEVER = {"crash": 0.0, "hang": 0.0, "garbage": 0.0, "kill": 0.0}
 
@@ -280,10 +282,9 @@ def long_run(env, reward, workers, out):
         steps=2,
         groups=8,
         group_size=16,
-        progress=False,
         workers=workers,
         loss=policy(ratio=token(), surrogate=clip(), reduction=token_mean()),
-        out=out,
+        keep=Keep(out=out, progress=False),
     )
     assert len(result.metrics) == 2 and all(np.isfinite(m["loss"]) and m["grad_norm"] > 0 for m in result.metrics)
     with RunRecord.open(out) as record:

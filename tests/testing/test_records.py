@@ -64,7 +64,7 @@ def test_a_trajectory_without_turns():
 @pytest.mark.parametrize(
     "wrong, message",
     [
-        ({"layouts": ["Utx"]}, "letters"),
+        ({"layouts": ["Utz"]}, "letters"),
         ({"layouts": ["Utp"], "texts": ["a", "b"]}, "1 turns"),
         ({"layouts": ["Utpp"], "logp": [-1]}, "2 policy tokens"),
         ({"layouts": ["Utpp"], "features": {"value": [1, 2, 3]}}, "value"),
@@ -73,6 +73,15 @@ def test_a_trajectory_without_turns():
 def test_what_does_not_fit_is_refused(wrong, message):
     with pytest.raises(InputError, match=message):
         make_trajectory(**wrong)
+
+
+def test_forced_and_expert_tokens():
+    one = make_trajectory(layouts=["Ut pffp tx f"], logp=[-1, -2, -3, -4, -5], features={"value": [1, 2, 3, 4, 5]})
+    (row,) = one.sequences
+    assert [(turn.start, turn.stop) for turn in one.turns] == [(2, 6), (8, 9)]
+    assert row.logp[row.mask].tolist() == [-1, 0, 0, -4, 0] and row.version[row.mask].tolist() == [0, -1, -1, 0, -1]
+    assert row.behaviour_logp[row.mask].tolist() == [-1, -2, -3, -4, -5] and row.features["value"][5] == 4
+    assert row.behaviour_logp[7] == 0 and not row.mask[7]
 
 
 def test_groups_number_their_siblings():

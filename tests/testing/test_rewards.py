@@ -12,8 +12,9 @@ from handaxe.rewards.exact_match import exact_match
 from handaxe.testing.records import make_group, make_task, make_trajectory
 from handaxe.testing.rewards import check_reward, without_turns
 
-HELPERS = {"combine", "extract", "lift", "reference", "schedule", "scoring"}
-MECHANISMS = sorted({module.name for module in pkgutil.iter_modules(handaxe.rewards.__path__)} - HELPERS)
+LIFTS_AND_COMBINATORS = {"gate", "outcome", "per_turn", "product", "total", "weighted"}
+FILES = {module.name for module in pkgutil.iter_modules(handaxe.rewards.__path__) if not module.ispkg}
+MECHANISMS = sorted(FILES - LIFTS_AND_COMBINATORS)
 
 CALLS = {
     "state": {"balance": 5},

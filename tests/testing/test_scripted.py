@@ -1,9 +1,9 @@
 import pytest
 
 from handaxe.errors import InputError
+from handaxe.exchange import Partial, Sample
 from handaxe.models.compact import CALL, CALL_END, END, Compact
 from handaxe.records import Sampling, ToolCall, ToolSchema
-from handaxe.slots import Partial, Sample
 from handaxe.testing.scripted import ScriptedEngine, say
 
 ECHO = ToolSchema("echo", "", {"type": "object", "properties": {"text": {"type": "string"}}})

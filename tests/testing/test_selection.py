@@ -7,7 +7,7 @@ import pytest
 
 from handaxe.records import Advantages
 from handaxe.testing.records import make_rated, make_scores
-from handaxe.testing.selection import check_selector
+from handaxe.testing.selection import check_selector, check_shape
 
 
 def train_all(rated):
@@ -39,6 +39,11 @@ def looks_under_the_mask(rated):
     return [one for one in rated if not np.isnan(one.group[0].sequences[0].features["value"]).any()]
 
 
+def loses(**fields):
+    """A shape that changes nothing but these fields of the advantages."""
+    return lambda rated: [replace(one, advantages=replace(one.advantages, **fields)) for one in rated]
+
+
 def test_good_selectors_pass():
     check_selector(list)
     check_selector(lambda rated: [one for one in rated if len(one.group) > 1])
@@ -61,9 +66,55 @@ def test_good_selectors_pass():
         (lambda rated: [replace(one, group=replace(one.group)) for one in rated], "another group"),
         (lambda rated: [replace(one, trained=one.trained.astype(int)) for one in rated], "bool"),
         (lambda rated: [replace(one, trained=one.trained[:-1]) for one in rated], "one entry a sibling"),
+        (lambda rated: [replace(one, part=0) for one in rated], "loses `part`"),
+        (loses(returns=None), "loses or invents advantages.returns"),
+        (loses(trains=None), "loses or invents advantages.trains"),
     ],
     ids=lambda x: x if isinstance(x, str) else "",
 )
 def test_broken_selectors_are_found(select, message):
     with pytest.raises(AssertionError, match=message):
         check_selector(select)
+
+
+def test_good_shapes_pass():
+    check_shape(list)
+    check_shape(halved)
+
+
+def halved(rated):
+    return [replace(one, advantages=replace(one.advantages, tokens=_half(one.advantages.tokens))) for one in rated]
+
+
+def _half(tokens):
+    return tuple(tuple(a / 2 for a in own) for own in tokens)
+
+
+def by_place(rated):
+    out = []
+    for k, one in enumerate(rated):
+        tokens = tuple(tuple(k * a for a in own) for own in one.advantages.tokens)
+        out.append(replace(one, advantages=replace(one.advantages, tokens=tokens)))
+    return out
+
+
+@pytest.mark.parametrize(
+    "shape, message",
+    [
+        (lambda rated: [one for one in rated if len(one.group) > 1], "gives back 4 of 5"),
+        (lambda rated: list(rated)[::-1], "in another order"),
+        (lambda rated: [replace(one, scores=make_scores([0.0] * len(one.group))) for one in rated], "scores"),
+        (train_all, "which siblings train"),
+        (by_place, "shaped differently"),
+        (lambda rated: [replace(one, part=1) for one in rated], "loses `part`"),
+        (loses(returns=None), "loses or invents advantages.returns"),
+        (
+            lambda rated: [replace(one, advantages=Advantages(one.advantages.tokens)) for one in rated],
+            "advantages.trains",
+        ),
+    ],
+    ids=lambda x: x if isinstance(x, str) else "",
+)
+def test_broken_shapes_are_found(shape, message):
+    with pytest.raises(AssertionError, match=message):
+        check_shape(shape)

@@ -2,9 +2,9 @@ from dataclasses import replace
 
 import pytest
 
-from handaxe.envs.arithmetic import tasks
 from handaxe.records import Message
 from handaxe.testing.tasks import check_tasks
+from handaxe.worlds.arithmetic import tasks
 
 
 def exact(task, text):

@@ -13,11 +13,11 @@ import pytest
 
 from handaxe.envs.tool_chat import tool_chat
 from handaxe.errors import InfrastructureError, InputError, ToolDefinitionError
+from handaxe.exchange import Attempt
 from handaxe.models.compact import Compact
 from handaxe.records import Message, ParsedTurn, Sampling, Task, ToolCall, check
 from handaxe.rollouts import driver
 from handaxe.rollouts.linear import linear
-from handaxe.slots import Attempt
 from handaxe.testing.scripted import ScriptedEngine
 from handaxe.tools.mcp import MAX_DESCRIPTION, mcp
 from handaxe.tools.schema import ToolContext
@@ -141,6 +141,14 @@ def test_a_call_that_hangs_is_cancelled_at_the_server_and_the_session_goes_on():
 def test_a_server_that_refuses_arguments_lets_the_policy_try_again():
     made = mcp(command=raw("refuses"))()
     assert call(made, "plain") == ("retry", "no such colour")
+    close(made)
+
+
+def test_half_a_character_is_refused_and_the_session_goes_on():
+    made = mcp(command=raw("meta"))()
+    status, text = call(made, "plain", word="\ud800")
+    assert status == "retry" and "half a character" in text
+    assert call(made, "plain", word="\u00e9")[0] == "ok"
     close(made)
 
 

@@ -1,6 +1,8 @@
 import asyncio
 import sys
+import time
 
+import psutil
 import pytest
 from mcp.shared.message import SessionMessage
 from mcp_types import JSONRPCRequest, JSONRPCResponse
@@ -21,15 +23,15 @@ def program(text):
 
 
 async def lines(process, *requests):
-    """What it says to these requests, and then until the end of its output."""
+    """What it says to these requests; or, where there are none, until the end of its output."""
     heard = []
     async with process.transport() as (incoming, outgoing):
         for request in requests:
             await outgoing.send(SessionMessage(request))
             heard.append((await incoming.receive()).message)
-        outgoing.close()
-        async for message in incoming:
-            heard.append(message.message)
+        if not requests:
+            async for message in incoming:
+                heard.append(message.message)
     return heard
 
 
@@ -48,7 +50,7 @@ for part in (message[:40], message[40:] + b"no message\n\n" + message + message[
     process = program(text)
     heard = asyncio.run(lines(process))
     assert [message.result for message in heard] == [{"a": "\u00e9"}] * 3
-    assert process.noise == "no message"
+    assert process.last_words().endswith("a line that is no message: 'no message'")
 
 
 def test_the_last_words_are_the_last():
@@ -75,3 +77,33 @@ def test_a_folder_and_variables_that_were_given(tmp_path):
     process = Process([sys.executable, "-c", text], env={"A": "1"}, cwd=tmp_path)
     asyncio.run(lines(process))
     assert process.last_words().endswith(f"{tmp_path} 1") and tmp_path.exists()
+
+
+def test_a_server_that_kills_its_relay_is_killed_all_the_same():
+    text = "import os, signal, time; signal.signal(15, signal.SIG_IGN); os.kill(os.getppid(), 9); time.sleep(600)"
+    process = program(text)
+    assert asyncio.run(lines(process)) == []
+    for _ in range(1000):
+        if not psutil.pid_exists(process.pid) or psutil.Process(process.pid).status() == psutil.STATUS_ZOMBIE:
+            return
+        time.sleep(0.01)
+    raise AssertionError("it lives on")
+
+
+def test_a_message_that_is_too_long_ends_the_session(monkeypatch):
+    monkeypatch.setattr("handaxe.tools.mcp_stdio.MAX_MESSAGE", 2**20)
+    process = program("import sys\nwhile True: sys.stdout.write('{' * 2**16)")
+    assert asyncio.run(lines(process)) == []
+    assert process.last_words() == "it wrote a line of more than 1048576 bytes"
+
+
+def test_a_server_that_does_not_read_cannot_hold_up_its_end():
+    async def flood(process):
+        async with process.transport() as (_, outgoing):
+            request = JSONRPCRequest(jsonrpc="2.0", id=1, method="m" * 2**24, params={})
+            await outgoing.send(SessionMessage(request))
+            await asyncio.sleep(0.5)
+
+    process = program("import time; time.sleep(600)")
+    asyncio.run(flood(process))
+    assert process.last_words().startswith("signal 15 ended it")

@@ -26,8 +26,8 @@ def test_arguments_become_facts_and_names():
             "annotate": ("old_logp",),
             "on_ending": {"truncated": "mask"},
             "evaluate": World(list(range(4096))),
-            "recipe": {"name": "grpo"},
-        }
+        },
+        {"name": "grpo"},
     )
     assert found["recipe"] == {"name": "grpo"}
     assert found["arguments"] == {

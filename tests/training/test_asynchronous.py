@@ -30,7 +30,7 @@ from handaxe.testing.records import make_trajectory
 from handaxe.testing.simulated import SimulatedClock, SimulatedEngine, SimulatedWorkers
 from handaxe.training.batch import make_batch
 from handaxe.training.loop import train
-from handaxe.training.record import RunRecord
+from handaxe.training.record.run_record import RunRecord
 
 ADD = ToolSchema("add", "Add numbers.", {"type": "object", "properties": {"numbers": {"type": "string"}}})
 
@@ -373,13 +373,19 @@ def test_in_segments_only_whole_groups_train_and_every_token_has_its_weights(wor
 
 
 def test_a_run_killed_in_segments_begins_its_groups_again(world, tmp_path):
-    def options():
+    def options(**changes):
         tasks = numbered(world, 99)
-        shape = {"segment_tokens": 6, "checkpoint_every": 1, "out": tmp_path, "tasks": tasks, "lockstep": False}
+        shape = {
+            "segment_tokens": 6,
+            "checkpoint_every": 1,
+            "out": tmp_path,
+            "tasks": tasks,
+            "lockstep": False,
+        } | changes
         return world.arguments(**shape, sampling=world.Sampling(max_tokens=20), minibatches=1, group_size=1)
 
-    train(**options() | {"steps": 2})
-    train(**options() | {"steps": 9, "resume": True})
+    train(**options(steps=2))
+    train(**options(steps=9, resume=True))
     names = [t.id for one in everything(tmp_path) for t in one.group]
     drawn = sorted({int(name.split("/")[1][1:]) for name in names})
     assert len(set(names)) == len(names)

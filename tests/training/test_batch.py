@@ -1,8 +1,10 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
 
-from handaxe.errors import TrainingError
+from handaxe.errors import InputError, TrainingError
 from handaxe.records import (
     Advantages,
     Ending,
@@ -17,6 +19,8 @@ from handaxe.records import (
     Trajectory,
     Turn,
 )
+from handaxe.testing.ragged import random_group
+from handaxe.testing.records import make_rated, make_trajectory
 from handaxe.training.batch import make_batch, microbatches, minibatches
 
 LETTERS = {"t": 0, "u": 1, "T": 2, "p": 3}
@@ -83,7 +87,8 @@ def test_the_table_of_the_docstring():
     assert batch.attend_BT.sum(1).tolist() == [7, 3, 3, 2]
     assert batch.rollout_B.tolist() == [0, 1, 1, 2] and batch.group_B.tolist() == [0, 0, 0, 1]
     assert batch.rollout_tokens_B.tolist() == [3, 3, 3, 1]
-    assert batch.denominators == (7, 3, 5, 2)
+    assert batch.denominators == (7, 3, 5, 2, 4)
+    assert batch.rollout_turns_B.tolist() == [2, 2, 2, 1]
     assert batch.adv_BT[2].tolist() == [0, 0, -1, 0, 0, 0, 0]
     assert torch.allclose(batch.temperature_B, torch.tensor(0.7))
     assert batch.extras["value"][2, :3].tolist() == [3, 3, 3]
@@ -101,7 +106,7 @@ def test_old_logp_is_the_trainers_where_it_was_recomputed():
 def test_what_is_left_out_leaves_the_denominators_too():
     one, _ = example()
     batch = make_batch([Rated(one.group, one.scores, one.advantages, np.array([False, True]))], pad_id=9)
-    assert len(batch) == 2 and batch.denominators == (3, 1, 2, 1)
+    assert len(batch) == 2 and batch.denominators == (3, 1, 2, 1, 0)
     with pytest.raises(TrainingError, match="nothing to train on"):
         make_batch([Rated(one.group, one.scores, one.advantages, np.array([False, False]))], pad_id=9)
 
@@ -134,6 +139,64 @@ def test_returns_only_where_every_row_has_them():
     with_returns = Rated(one.group, one.scores, target, one.trained)
     assert "returns" in make_batch([with_returns], pad_id=9).extras
     assert "returns" not in make_batch([with_returns, two], pad_id=9).extras
+
+
+def with_trains(one, choose):
+    """Whose tokens train as `choose(sequence)` says."""
+    trains = tuple(tuple(choose(s) for s in t.sequences) for t in one.group)
+    return replace(one, advantages=replace(one.advantages, trains=trains))
+
+
+def ragged_groups():
+    return [make_rated(group=random_group(seed), outcome=[1.0] * len(random_group(seed))) for seed in range(4)]
+
+
+def test_to_train_every_token_is_to_say_nothing():
+    plain = make_batch(ragged_groups(), pad_id=0)
+    said = make_batch([with_trains(one, lambda s: np.ones(len(s), bool)) for one in ragged_groups()], pad_id=0)
+    assert said.denominators == plain.denominators and said.extras.keys() == plain.extras.keys()
+    for name, tensor in vars(plain).items():
+        if isinstance(tensor, torch.Tensor):
+            assert torch.equal(tensor, getattr(said, name)), name
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_what_does_not_train_leaves_mask_and_denominators(seed):
+    """Against a slow loop over tokens, with an advantage of NaN where nothing trains."""
+    rng = np.random.default_rng(seed)
+    groups = [with_trains(one, lambda s: rng.random(len(s)) < 0.5) for one in ragged_groups()]
+    rows, rollout, positive = [], 0, 0
+    for one in groups:
+        for i, own in enumerate(one.group):
+            for s, row in enumerate(own.sequences):
+                kept = [t for t in range(len(row)) if row.author[t] == 3 and one.advantages.trains[i][s][t]]
+                one.advantages.tokens[i][s][~one.advantages.trains[i][s]] = np.nan
+                positive += sum(one.advantages.tokens[i][s][t] > 0 for t in kept)
+                if kept:
+                    rows.append((rollout, kept, {int(row.turn[t]) for t in kept}))
+            rollout += 1
+    batch = make_batch(groups, pad_id=0)
+    assert [(r, m.nonzero()[:, 0].tolist()) for r, m in zip(batch.rollout_B.tolist(), batch.mask_BT)] == [
+        (r, kept) for r, kept, _ in rows
+    ]
+    turns = {r: set().union(*(found for other, _, found in rows if other == r)) for r, _, _ in rows}
+    assert batch.rollout_turns_B.tolist() == [len(turns[r]) for r, _, _ in rows]
+    counts = sum(len(kept) for _, kept, _ in rows), len(turns), sum(map(len, turns.values()))
+    assert batch.denominators[:3] == counts and batch.denominators.positive == positive
+    assert batch.adv_BT.isfinite().all() and not batch.adv_BT[~batch.mask_BT].any()
+
+
+def test_forced_tokens_train_with_an_old_logp_only():
+    forced = make_trajectory(layouts=["Utpf"], logp=[-1, -2])
+    rated_ = make_rated(group=Group(forced.task, (forced,)), outcome=[1.0])
+    with pytest.raises(InputError, match=r"FORCED tokens .* annotate=\(\"old_logp\",\)"):
+        make_batch([rated_], pad_id=0)
+    assert make_batch([with_trains(rated_, lambda s: ~s.forced)], pad_id=0).denominators.tokens == 1
+    assert make_batch([rated_], pad_id=0, compares=False).denominators.tokens == 2
+    annotated = make_trajectory(layouts=["Utpf"], logp=[-1, -2], features={"old_logp": [-0.5, -0.75]})
+    batch = make_batch([make_rated(group=Group(forced.task, (annotated,)), outcome=[1.0])], pad_id=0)
+    assert batch.old_logp_BT[batch.mask_BT].tolist() == [-0.5, -0.75]
+    assert batch.behaviour_logp_BT[batch.mask_BT].tolist() == [-1, -2]
 
 
 def piece_rollouts(batch, rows):

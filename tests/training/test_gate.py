@@ -1,8 +1,10 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from handaxe.errors import InputError
-from handaxe.records import Advantages, Group, Rated, Scores
+from handaxe.records import Advantages, Author, Group, Rated, Scores
 from handaxe.testing.records import make_trajectory
 from handaxe.training.gate import may_launch, token_ages
 
@@ -59,3 +61,12 @@ def test_only_trained_tokens_count_and_nothing_has_no_age():
 
 def test_what_is_older_than_the_run_has_the_age_of_the_run():
     assert token_ages([rated(1)], [5, 6, 7])["staleness/max"] == 2
+
+
+def test_what_no_policy_drew_or_does_not_train_has_no_age():
+    one = rated(4, 4, 2, 0)
+    (row,) = one.group[0].sequences
+    row.author[row.mask.nonzero()[0][2]] = Author.FORCED
+    trains = np.arange(len(row)) < len(row) - 1
+    one = replace(one, advantages=replace(one.advantages, trains=((trains,),)))
+    assert token_ages([one], [0, 2, 4]) == {"staleness/mean": 0.0, "staleness/max": 0.0}

@@ -1,5 +1,3 @@
-from dataclasses import replace
-
 import pytest
 
 from handaxe.errors import InputError, TaskError
@@ -10,10 +8,12 @@ from handaxe.rollouts.linear import linear
 from handaxe.selection.in_order import in_order
 from handaxe.testing.simulated import SimulatedClock, SimulatedEngine, SimulatedWorkers
 from handaxe.training.endings import treatments
-from handaxe.training.generate import Pace, Player, carried_out, draws
+from handaxe.training.generate import Player, carried_out, draws
+from handaxe.training.pace import Pace
 
 
-def player(world, *, on_ending=None, retries=1, engine=None, workers=2, sampling=None, turns=2, **pace):
+def player(world, *, on_ending=None, retries=1, engine=None, workers=2, sampling=None, turns=2, **options):
+    sizes = {name: options.pop(name, default) for name, default in {"steps": 9, "groups": 9, "group_size": 3}.items()}
     return Player(
         engine or world.Talking(world.calls_then_answers),
         world.FORMAT,
@@ -21,7 +21,8 @@ def player(world, *, on_ending=None, retries=1, engine=None, workers=2, sampling
         linear(max_turns=turns),
         sampling or Sampling(max_tokens=32),
         treatment=treatments(on_ending or {}),
-        pace=Pace(**{"steps": 9, "groups": 9, "group_size": 3, "lockstep": True} | pace),
+        pace=Pace(**{"lockstep": True} | options),
+        **sizes,
         retries=retries,
         workers=workers,
         seed=11,
@@ -30,7 +31,7 @@ def player(world, *, on_ending=None, retries=1, engine=None, workers=2, sampling
 
 def once(play, step, tasks, **progress):
     """What one round of these tasks comes to, by place."""
-    play.pace = replace(play.pace, groups=len(tasks))
+    play.groups = len(tasks)
 
     class Drawn:
         def next(self, step, count):
@@ -56,6 +57,26 @@ def test_seeds_and_ids_say_what_an_attempt_is_for(world):
     ]
     assert tried[1].group[2].seed == derive_seed(11, 4, "b", 2) and tried[0].group.step == 4
     assert tried[0].scorable.all() and tried[0].trains.all() and shown[-1] == (9, 9)
+
+
+def test_an_attempt_knows_its_step_and_its_place_among_those_of_its_group(world):
+    seen = []
+
+    def watching(attempt):
+        seen.append((attempt.id, attempt.step, attempt.sibling, attempt.siblings))
+        return linear(max_turns=2)(attempt)
+
+    play = player(world, on_ending={"infra_error": "retry"}, spare=1)
+    play._rollout = watching
+    once(play, 4, [world.task("a"), world.task("a", fault=True)])
+    first, second = (
+        [one for one in seen if "retry" not in one[0]][:4],
+        [one for one in seen if "retry" not in one[0]][4:],
+    )
+    assert first == [(f"4/a/{k}", 4, k, 4) for k in range(4)]
+    assert second == [(f"4/a/{4 + k}", 4, k, 4) for k in range(4)], "a second group of the task counts from 0 again"
+    again = [one for one in seen if "retry" in one[0]]
+    assert again and all(one[1:] == (4, int(one[0].split("/")[2]) - 4, 4) for one in again)
 
 
 def test_a_later_round_of_the_step_goes_on_with_further_samples(world):
@@ -185,7 +206,7 @@ def test_in_segments_nobody_adds_more_than_the_limit_and_all_are_finished(world)
                     found.setdefault(placed.tried.group.task.id, placed.tried.group)
                     assert placed.tried.group.step == step
             assert play.held <= 2
-            now = {name: play._driver.tokens(name) for name in play._groups}
+            now = {name: play._driver.tokens(name) for name in play._group_of}
             assert all(count - before.get(name, 0) <= 5 for name, count in now.items())
             before = now
             play.engine.version += 1
@@ -244,7 +265,7 @@ def test_beside_other_work_attempts_are_played_on(world):
         before = clock.now
         play.beside(carried_out(play._workers.takes(100.0)))
         play.wait()
-        assert clock.now == before + 100 and play.held == 1 and not play._groups
+        assert clock.now == before + 100 and play.held == 1 and not play._group_of
 
 
 def test_rounds_go_on_where_the_one_before_stopped(world):
@@ -266,23 +287,23 @@ def test_a_curriculum_that_runs_out_ends_the_rounds(world):
 
 
 @pytest.mark.parametrize(
-    "pace, says",
+    "sizes, says",
     [
-        ({"group_size": 0}, "group_size is 0"),
+        ({"group_size": 0}, "group_size 0"),
         ({"groups": 0}, "groups is 0"),
-        ({"rounds": 0}, "rounds 0"),
-        ({"spare": -1}, "spare is -1"),
-        ({"staleness": -1}, "staleness -1"),
-        ({"segment_tokens": 0}, "segment_tokens is 0.*or None for no limit"),
-        ({"segment_calls": 0}, "segment_calls 0"),
-        ({"staleness": 1, "rounds": 2}, "use rounds=1 with staleness"),
-        ({"segment_tokens": 5, "rounds": 2}, "use rounds=1"),
-        ({"segment_calls": 5, "staleness": 1}, "give staleness=0 with segment_tokens"),
     ],
 )
-def test_what_cannot_be_meant_is_refused(pace, says):
+def test_sizes_that_cannot_be_are_refused(world, sizes, says):
     with pytest.raises(InputError, match=says):
-        Pace(**{"steps": 1, "groups": 1, "group_size": 1} | pace)
+        player(world, **sizes)
+
+
+def test_sampling_may_be_a_function_of_the_step_that_a_group_is_launched_for(world):
+    play = player(world, sampling=lambda step: Sampling(temperature=1.0 + step, max_tokens=4), staleness=1, groups=1)
+    tasks = in_order([world.task(f"t{i}") for i in range(4)], shuffle=False)
+    with play:
+        found = [next(iter(next(play.rounds(tasks, step)))).tried.group for step in range(3)]
+    assert [one[0].turns[0].sampling.temperature for one in found] == [1.0, 2.0, 3.0]
 
 
 def test_nothing_asked_for_is_refused(world):

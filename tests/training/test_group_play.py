@@ -2,8 +2,8 @@ from dataclasses import replace
 
 import pytest
 
+from handaxe.exchange import Attempt
 from handaxe.records import Ending
-from handaxe.slots import Attempt
 from handaxe.testing.records import make_task, make_trajectory
 from handaxe.training.endings import treatments
 from handaxe.training.group_play import GroupPlay

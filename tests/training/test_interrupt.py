@@ -33,3 +33,17 @@ def test_outside_the_main_thread_it_does_nothing():
     thread.start()
     thread.join()
     assert seen == [False] and signal.getsignal(signal.SIGINT) is before
+
+
+def test_one_inside_another_tells_it(capfd):
+    with Interrupt() as outer:
+        with Interrupt() as inner:
+            press()
+        assert inner.asked and outer.asked
+        with Interrupt() as later:
+            pass
+        assert not later.asked
+    with Interrupt() as outer, Interrupt():
+        pass
+    assert not outer.asked
+    capfd.readouterr()

@@ -4,6 +4,7 @@ import random
 import signal
 import sqlite3
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +15,7 @@ from handaxe.errors import InputError, TaskError, TrainingError
 from handaxe.records import check
 from handaxe.testing.crash import kill_until_done, start_child
 from handaxe.training.loop import train
-from handaxe.training.record import RunRecord
+from handaxe.training.record.run_record import RunRecord
 
 
 def test_three_steps_end_to_end(world, tmp_path):
@@ -91,7 +92,7 @@ def test_ctrl_c_finishes_the_step_and_says_how_to_resume(world, tmp_path):
     done, said = len(_steps(tmp_path)), (tmp_path / "said.txt").read_text()
     assert child.exitcode == 0 and 1 <= done < 60
     assert "stopping after this step; press Ctrl-C again" in said
-    assert f"stopped with {done} of 60 steps done" in said and "resume=True: it goes on after step" in said
+    assert f"stopped with {done} of 60 steps done" in said and "resume=True): it goes on after step" in said
     assert not (tmp_path / "final.pt").exists()
     with RunRecord.open(tmp_path) as record:
         assert record.events()[-1].kind == "interrupted"
@@ -121,17 +122,17 @@ def test_a_loss_that_is_not_finite_stops_the_run_and_says_what_to_do(world, tmp_
             return out._replace(value=out.value * (math.nan if self.steps > 2 else 1))
 
     engine = world.make_engine()
-    arguments = world.arguments(engine=engine, minibatches=1, micro_batch_rows=100, out=tmp_path, checkpoint_every=1)
+    same = {"minibatches": 1, "micro_batch_rows": 100, "out": tmp_path, "checkpoint_every": 1}
     with pytest.raises(
-        TrainingError, match=r"step 2: .*resume=True and a lower learning rate: it goes on after step 2"
+        TrainingError, match=r"step 2: .*resume=True\) and a lower learning rate: it goes on after step 2"
     ):
-        train(**arguments | {"loss": Fails()})
+        train(**world.arguments(**same, engine=engine, loss=Fails()))
     with RunRecord.open(tmp_path) as record:
         assert record.steps() == [0, 1]
         assert record.events()[-1].kind == "failed"
         assert all(check(one) is None for one in record.trajectories())
     other = world.make_engine()
-    result = train(**arguments | {"engine": other, "resume": True, "learning_rate": 1e-3, "credit": world.Baseline()})
+    result = train(**world.arguments(**same, engine=other, resume=True, learning_rate=1e-3))
     assert [one["step"] for one in result.metrics] == [0, 1, 2, 3] and other.version == 4
 
 
@@ -172,8 +173,9 @@ def test_refilling_stops_when_enough_groups_are_selected_and_cuts_the_surplus(wo
         steps=1,
         credit=world.centred,
         out=tmp_path,
+        rounds=5,
     )
-    result = train(**arguments | {"rounds": 5})
+    result = train(**arguments)
     with RunRecord.open(tmp_path) as record:
         groups = record.groups()
     assert [one.group.task.id for one in groups] == ["t0", "t1", "t2", "t3", "t4", "t0"]
@@ -225,6 +227,8 @@ def test_it_refuses_what_cannot_work(world, tmp_path):
         train(**world.arguments(on_ending={"infra_error": "score"}))
     with pytest.raises(InputError, match="annotate names logits"):
         train(**world.arguments(annotate=("logits",)))
+    with pytest.raises(InputError, match="epochs is -1"):
+        train(**world.arguments(epochs=-1))
     with pytest.raises(InputError, match="needs out="):
         train(**world.arguments(resume=True))
     train(**world.arguments(steps=1, out=tmp_path))
@@ -237,3 +241,103 @@ def test_nothing_is_printed_without_progress_and_something_with_it(world, capfd)
     assert capfd.readouterr() == ("", "")
     train(**world.arguments(steps=1, progress=True))
     assert "step 1/1  reward" in capfd.readouterr().err
+
+
+class Judge:
+    """Learns the running sum of outcomes, in order; keeps the tasks it was shown."""
+
+    def __init__(self):
+        self.value, self.shown = 0.0, []
+
+    def learn(self, groups, *, step):
+        self.shown.append((step, [one.group.task.id for one in groups]))
+        for one in groups:
+            self.value = 0.5 * self.value + float(one.scores.outcome.sum())
+        return {"value": self.value}
+
+    def state_dict(self):
+        return {"value": self.value}
+
+    def load_state_dict(self, state):
+        self.value = state["value"]
+
+
+def test_learners_learn_once_a_step_from_all_groups_and_are_resumed(world, tmp_path):
+    whole, first, second = Judge(), Judge(), Judge()
+    fixed = {"select": lambda rated: list(rated)[:1], "learners": [whole]}
+    expected = train(**world.arguments(**fixed, steps=4))
+    assert whole.shown[1] == (1, ["t3", "t4", "t0"]) and [step for step, _ in whole.shown] == [0, 1, 2, 3]
+    train(**world.arguments(**fixed | {"learners": [first]}, steps=2, out=tmp_path))
+    result = train(**world.arguments(**fixed | {"learners": [second]}, steps=4, out=tmp_path, resume=True))
+    assert [m["learner/judge/value"] for m in result.metrics] == [m["learner/judge/value"] for m in expected.metrics]
+    assert [step for step, _ in second.shown] == [2, 3] and second.value == whole.value
+
+
+def test_a_learner_sees_the_groups_of_every_round_together(world):
+    judge = Judge()
+    few = {"select": lambda rated: list(rated)[::3], "rounds": 2, "steps": 1, "learners": [judge]}
+    train(**world.arguments(**few))
+    assert judge.shown == [(0, ["t0", "t1", "t2", "t3", "t4", "t0"])]
+
+
+def test_no_epoch_trains_nothing_and_is_recorded(world, tmp_path, recwarn):
+    engine = world.make_engine()
+    before = world.weights(engine)
+    result = train(**world.arguments(engine=engine, epochs=0, steps=2, out=tmp_path))
+    assert world.same(before, world.weights(engine)) and engine.version == 0 and not recwarn.list
+    assert [one["optimiser_steps"] for one in result.metrics] == [0, 0] and "loss" not in result.metrics[0]
+    assert result.metrics[0]["nothing_to_train"] == 0 and result.metrics[0]["groups/trained"] == 3
+    with RunRecord.open(tmp_path) as record:
+        assert record.steps() == [0, 1] and len(record.trajectories()) == 24
+
+
+def test_the_shape_is_applied_to_what_was_selected_and_is_what_trains_and_is_recorded(world, tmp_path):
+    seen = []
+
+    def louder(rated):
+        seen.append([one.group.task.id for one in rated])
+        tokens = [tuple(tuple(10 * a for a in own) for own in one.advantages.tokens) for one in rated]
+        return [replace(one, advantages=replace(one.advantages, tokens=own)) for one, own in zip(rated, tokens)]
+
+    def loss(policy, batch):
+        largest.append(float(batch.adv_BT.abs().max()))
+        return world.reinforce(policy, batch)
+
+    largest = []
+    options = {"steps": 1, "groups": 2, "rounds": 2, "loss": loss, "credit": world.centred, "minibatches": 1}
+    options |= {"select": lambda rated: [one for one in rated if one.group.task.id != "t0"], "micro_batch_rows": 99}
+    train(**world.arguments(**options, out=tmp_path / "plain"))
+    train(**world.arguments(**options, shape=louder, out=tmp_path / "shaped"))
+    assert seen == [["t1", "t2"]] and largest[1] == pytest.approx(10 * largest[0])
+    found = []
+    for name in ("plain", "shaped"):
+        with RunRecord.open(tmp_path / name) as record:
+            found.append(
+                {g.group.task.id: max(float(a[0].max()) for a in g.advantages.tokens) for g in record.groups()}
+            )
+    ratio = {name: round(found[1][name] / found[0][name], 6) for name in found[0]}
+    assert ratio == {"t0": 1, "t1": 10, "t2": 10, "t3": 1}
+
+
+@pytest.mark.parametrize(
+    "shape",
+    [
+        lambda rated: list(rated)[:-1],
+        lambda rated: list(rated)[::-1],
+        lambda rated: [replace(one, trained=~one.trained) for one in rated],
+        lambda rated: [replace(one, part=1) for one in rated],
+        lambda rated: [replace(one, advantages=replace(one.advantages, trains=one.advantages.tokens)) for one in rated],
+    ],
+)
+def test_a_shape_that_selects_is_refused(world, shape):
+    with pytest.raises(InputError, match="A shape changes advantages and nothing else"):
+        train(**world.arguments(steps=1, shape=shape))
+
+
+def test_sampling_by_step(world, tmp_path):
+    train(**world.arguments(sampling=lambda step: world.Sampling(max_tokens=3 + step), steps=2, out=tmp_path))
+    with RunRecord.open(tmp_path) as record:
+        found = [
+            {turn.sampling.max_tokens for one in record.trajectories(step=k) for turn in one.turns} for k in (0, 1)
+        ]
+    assert found == [{3}, {4}]

@@ -81,3 +81,18 @@ def test_only_what_was_stopped_counts_as_stopped():
     assert metrics["stopped"] == 1 and metrics["stopped/share"] == pytest.approx(1 / 3)
     assert metrics["stopped/tokens"] == 3 and metrics["stopped/turns"] == 2 and metrics["ending/truncated"] == 2
     assert "stopped/tokens" not in group_metrics([], {})
+
+
+def test_which_tokens_trained_is_kept_and_counted():
+    """Sibling 0 of two loses its last token, the other one says nothing: all its tokens train."""
+    a = tried("a", [1, 0], dead=1)
+    one, other = (replace(a.rated, trained=np.array([i == 0, i == 1])) for i in range(2))
+    (row,) = a.rated.group[0].sequences
+    last = np.arange(len(row)) == len(row) - 1
+    left_out = tuple((~last if i == 0 else np.ones(len(row), bool),) for i in range(2))
+    one = replace(one, part=2, advantages=replace(one.advantages, trains=left_out))
+    (record,) = settle([a], [one], [one])
+    assert record.part == 2 and record.advantages.trains[0][0].tolist() == (~last).tolist()
+    assert group_metrics([record], {})["tokens/trained"] == 2
+    (record,) = settle([a], [other], [other])
+    assert record.advantages.trains is None and group_metrics([record], {})["tokens/trained"] == 3

@@ -4,7 +4,7 @@ import pytest
 
 from handaxe.errors import CheckpointError, InputError
 from handaxe.training.loop import train
-from handaxe.training.record import RunRecord
+from handaxe.training.record.run_record import RunRecord
 
 
 @pytest.mark.exact
@@ -13,12 +13,12 @@ def test_stopped_and_resumed_is_uninterrupted(world, tmp_path, first):
     """At every place relative to the checkpoints, which are written every 2 steps and at the end."""
     whole = world.make_engine()
     expected = train(**world.arguments(engine=whole, steps=5))
-    arguments = world.arguments(steps=5, out=tmp_path, checkpoint_every=2)
-    train(**arguments | {"steps": first, "engine": world.make_engine(), "credit": world.Baseline()})
+    kept = {"out": tmp_path, "checkpoint_every": 2}
+    train(**world.arguments(**kept, steps=first))
     if first == 3:  # as if it had been killed after the step, before its checkpoint
         shutil.rmtree(tmp_path / "checkpoints" / "step-000003")
     engine = world.make_engine()
-    result = train(**arguments | {"engine": engine, "resume": True})
+    result = train(**world.arguments(**kept, steps=5, engine=engine, resume=True))
     assert world.same(world.weights(whole), world.weights(engine)) and engine.version == whole.version
     assert [one["reward"] for one in result.metrics] == [one["reward"] for one in expected.metrics]
     with RunRecord.open(tmp_path) as record:
@@ -70,6 +70,6 @@ def test_an_error_in_a_role_is_noted_and_raised_as_it_is(world, tmp_path):
 
 
 def test_numbers_that_cannot_be(world):
-    for wrong in ({"steps": -1}, {"checkpoint_every": 0}, {"eval_every": -1}):
-        with pytest.raises(InputError, match="must not be negative"):
+    for wrong in ({"steps": -1}, {"eval_every": -1}):
+        with pytest.raises(InputError, match="may be negative"):
             train(**world.arguments(**wrong))

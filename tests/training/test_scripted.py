@@ -2,11 +2,11 @@ import numpy as np
 import pytest
 
 from handaxe.errors import InputError
+from handaxe.exchange import Attempt, Rendered
 from handaxe.models.compact import Compact
 from handaxe.records import Message, Sampling, Task, ToolCall, check
 from handaxe.rollouts import driver
 from handaxe.rollouts.linear import linear
-from handaxe.slots import Attempt, Rendered
 from handaxe.training.scripted import trajectory_from_messages
 
 

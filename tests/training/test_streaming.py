@@ -8,12 +8,13 @@ import pytest
 from handaxe.errors import HandaxeError, InfrastructureError, TaskError, VerifierError
 from handaxe.exchange import Work
 from handaxe.records import Advantages, Ending, Group, Scores
-from handaxe.rollouts.workers import Workers
+from handaxe.rollouts.driver.workers import Workers
 from handaxe.testing.records import make_trajectory
 from handaxe.training.endings import treatments
-from handaxe.training.generate import Pace, Placed, Player
+from handaxe.training.generate import Placed, Player
 from handaxe.training.group_play import Tried
 from handaxe.training.measure import Clock
+from handaxe.training.pace import Pace
 from handaxe.training.streaming import Streaming
 
 
@@ -59,9 +60,11 @@ def play(world, request):
 
 
 def player(world, *, workers=4, lockstep=False):
-    pace = Pace(steps=1, groups=1, group_size=1, lockstep=lockstep)
+    sizes = {"steps": 1, "groups": 1, "group_size": 1}
     roles = (world.make_engine(), world.FORMAT, world.Chat, None, world.Sampling())
-    return Player(*roles, treatment=treatments({}), pace=pace, retries=0, workers=workers, seed=0)
+    return Player(
+        *roles, treatment=treatments({}), pace=Pace(lockstep=lockstep), **sizes, retries=0, workers=workers, seed=0
+    )
 
 
 def stream(play, reward, engine=None, features=(), clock=None):

@@ -55,20 +55,6 @@ def test_the_pipeline_of_the_paper():
     assert pipeline(streamed=True) == 9
 
 
-def test_whole_groups_wait_for_their_last_member():
-    queue = TransferQueue(["score"])
-    queue.add([0, 1, 2], group=7)
-    queue.add([3, 4], group=8)
-    queue.put("score", {0: 1.0, 2: 1.0, 3: 0.0})
-    assert queue.get("credit", ["score"], 1, whole_groups=True) == []
-    queue.put("score", {4: 0.5})
-    assert queue.get("credit", ["score"], 2, whole_groups=True) == []  # two are asked for, one is whole
-    assert rows(queue.get("credit", ["score"], 1, whole_groups=True)) == [3, 4]
-    queue.put("score", {1: 0.5})
-    assert rows(queue.get("credit", ["score"], 1, whole_groups=True)) == [0, 1, 2]
-    assert queue.get("credit", ["score"], 1, whole_groups=True) == []
-
-
 def test_in_order_a_row_waits_for_those_below_it():
     queue = TransferQueue(["played"])
     queue.add(range(3))
@@ -115,18 +101,6 @@ def test_threads_share_it_without_getting_a_row_twice():
     assert sorted(got) == list(range(400))
 
 
-def test_dropped_rows_are_forgotten():
-    queue = TransferQueue(["played"])
-    queue.add(range(3))
-    queue.put("played", {0: "a", 1: "b", 2: "c"})
-    queue.get("train", ["played"], 1)
-    queue.drop([0, 1])
-    assert len(queue) == 1 and rows(queue.get("train", ["played"], 1)) == [2]
-    queue.add([0])
-    queue.put("played", {0: "again"})
-    assert rows(queue.get("train", ["played"], 1)) == [0]
-
-
 def test_it_refuses_what_cannot_be_meant():
     queue = TransferQueue(["played"])
     queue.add([0])
@@ -141,5 +115,3 @@ def test_it_refuses_what_cannot_be_meant():
         queue.get("train", ["reward"], 1)
     with pytest.raises(InputError, match="asked for 0 rows"):
         queue.get("train", ["played"], 0)
-    with pytest.raises(InputError, match="whole_groups True, in_order True"):
-        queue.get("train", ["played"], 1, whole_groups=True, in_order=True)

@@ -3,6 +3,7 @@
 import os
 import sys
 import time
+from dataclasses import fields
 from pathlib import Path
 
 import numpy as np
@@ -10,15 +11,27 @@ import torch
 
 from handaxe.engines.local import LocalEngine
 from handaxe.errors import InfrastructureError, VerifierError
+from handaxe.exchange import Completion, EnvReply
+from handaxe.losses.cross_entropy import cross_entropy
+from handaxe.losses.dpo import dpo
 from handaxe.models.compact import Compact
 from handaxe.models.tiny import TinyConfig, TinyModel
+from handaxe.pairs.best_against_worst import best_against_worst
 from handaxe.records import Advantages, Message, Sampling, Scores, Task, ToolCall, ToolReply, ToolSchema
 from handaxe.rollouts.linear import linear
 from handaxe.selection.in_order import in_order
-from handaxe.slots import Completion, EnvReply
 from handaxe.tensors import LossOut
 from handaxe.testing.scripted import say
 from handaxe.training.loop import train
+from handaxe.training.pace import Keep, Pace
+from handaxe.training.run_stages import run_stages
+from handaxe.training.scripted import trajectory_from_messages
+from handaxe.training.site import make_site
+from handaxe.training.sources import played, scripted
+from handaxe.training.stages.prefer import prefer
+from handaxe.training.stages.reinforce import reinforce as reinforce_stage
+from handaxe.training.stages.repeat import repeat
+from handaxe.training.stages.teach import teach
 
 FORMAT = Compact()
 SCHEMA = ToolSchema("add", "Add numbers.", {"type": "object", "properties": {"numbers": {"type": "string"}}})
@@ -164,8 +177,13 @@ def calls_then_answers(request):
     return ToolCall("add", {"numbers": "1 2"}) if request.turn == 0 else "3" * (1 + request.seed % 3) + "zz"
 
 
+KEEPS = {field.name for field in fields(Keep)}
+PACES = {field.name for field in fields(Pace)}
+
+
 def arguments(**changes):
-    """The arguments of a small run; three groups of four, four steps."""
+    """The arguments of a small run in lockstep; three groups of four, four steps. Fields of Pace and Keep stand among
+    the others, so that a test can say what it changes in one word."""
     base = {
         "engine": make_engine(),
         "format": FORMAT,
@@ -185,8 +203,10 @@ def arguments(**changes):
         "progress": False,
         "workers": 2,
         "lockstep": True,
-    }
-    return base | changes
+    } | changes
+    keep = Keep(**{name: value for name, value in base.items() if name in KEEPS})
+    pace = Pace(**{name: value for name, value in base.items() if name in PACES})
+    return {name: base[name] for name in base if name not in KEEPS | PACES} | {"keep": keep, "pace": pace}
 
 
 def weights(engine):
@@ -240,3 +260,72 @@ def resume_saying(folder, steps, pause):
         os.dup2(file.fileno(), 2)
         resume(folder, steps, pause)
         sys.stderr.flush()
+
+
+def conversations(count=6):
+    """Scripted attempts: a call, its reply, an answer."""
+    call = ToolCall("add", {"numbers": "1"})
+    said = (Message("assistant", "", (call,)), Message("tool", "1"), Message("assistant", "11"))
+    return [
+        trajectory_from_messages(FORMAT, (Message("user", f"{i}?"), *said), (SCHEMA,), id=str(i)) for i in range(count)
+    ]
+
+
+def site(**changes):
+    """A site of the roles of `arguments`."""
+    roles = {name: arguments()[name] for name in ("env", "rollout", "reward", "sampling")}
+    tasks = in_order([task(f"t{i}") for i in range(5)])
+    base = {"engine": make_engine(reference=True), "format": FORMAT, "tasks": tasks, "seed": 7}
+    return make_site(**base | roles | changes)
+
+
+TRAIN = {"credit": centred, "loss": reinforce, "groups": 2, "group_size": 3, "learning_rate": 0.01, "workers": 2}
+TRAIN |= {"pace": Pace(lockstep=True)}
+PLAY = {"workers": 2, "pace": Pace(lockstep=True)}
+
+
+def stages(pause=0.0):
+    """Teaching, reinforcement, and twice preference of what is played anew; the pause makes each step take its time."""
+
+    def slow(call):
+        def loss(policy, batch):
+            time.sleep(pause)
+            return call(policy, batch)
+
+        return loss
+
+    lessons = {"source": scripted(trajectories=conversations()), "batch_size": 2, "learning_rate": 0.01, "epochs": 2}
+    source = played(groups=3, group_size=4, arguments=PLAY)
+    pairs = {"source": source, "pairs": best_against_worst(), "batch_size": 1, "learning_rate": 0.01}
+    return [
+        teach(**lessons, loss=slow(cross_entropy())),
+        reinforce_stage(arguments=TRAIN | {"steps": 3, "loss": slow(reinforce)}),
+        repeat(stages=[prefer(**pairs, loss=slow(dpo()))], times=2),
+    ]
+
+
+def resume_stages(folder, pause):
+    """What a child process runs: go on with the stages in `folder`, and leave the final weights there."""
+    torch.set_num_threads(1)
+    here = site(out=Path(folder) / "run", resume=True)
+    result = run_stages(stages(pause), here)
+    if not result.stopped:
+        torch.save(weights(here.engine), Path(folder) / "final.pt")
+
+
+def resume_shared(folder, pause, seed, name):
+    """What a child process runs: a run of its own that begins with a stage that all share."""
+    torch.set_num_threads(1)
+    os.environ["HANDAXE_CACHE"] = str(Path(folder) / "cache")
+    lessons = scripted(trajectories=conversations())
+
+    def loss(policy, batch):
+        time.sleep(pause)
+        return CROSS_ENTROPY(policy, batch)
+
+    here = site(out=Path(folder) / name, resume=True, seed=seed)
+    run_stages([], here, shared=[teach(source=lessons, batch_size=2, learning_rate=0.01, epochs=3, loss=loss)])
+    torch.save(weights(here.engine), Path(folder) / f"{name}.pt")
+
+
+CROSS_ENTROPY = cross_entropy()

@@ -1,5 +1,6 @@
 import io
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -7,11 +8,12 @@ from rich.console import Console
 
 from handaxe.envs.tool_chat import tool_chat
 from handaxe.errors import Retry
+from handaxe.exchange import Attempt
 from handaxe.models.compact import Compact
 from handaxe.records import Author, Message, Sampling, Task, ToolCall
 from handaxe.rollouts.driver import run
 from handaxe.rollouts.linear import linear
-from handaxe.slots import Attempt
+from handaxe.testing.records import make_trajectory
 from handaxe.testing.scripted import ScriptedEngine
 from handaxe.tools import tool
 from handaxe.view.trajectory import pieces, token_table, trajectory_panel
@@ -130,6 +132,24 @@ def test_pieces_of_bytes_that_are_no_text_end():
     assert all(a.stop == b.start for a, b in zip(found, found[1:]))
 
 
-def test_every_author_has_a_colour(attempt):
-    codes = set(re.findall(r"\x1b\[([0-9;]+)m", show(panel(attempt))))
-    assert {"90", "36", "33", "1"} <= codes and len(Author) == 4
+def test_forced_and_expert_tokens_have_colours_of_their_own():
+    one = make_trajectory(layouts=["Ut pffp tx p"], logp=[-1, -9, -9, -2, -3])
+    (row,) = one.sequences
+    ids = np.frombuffer(b"ut" + b"abcd" + b"tx" + b"e", np.uint8).astype(np.int32)
+    one = replace(one, sequences=(replace(row, ids=ids),))
+    plain, shaded = show(panel(one)), show(panel(one, 0.5))
+    assert "\x1b[1;35mbc\x1b[0m" in plain and "\x1b[34mx\x1b[0m" in plain and "\x1b[1ma\x1b[0m" in plain
+    assert "\x1b[1;35;48;2;0;150;0mbc\x1b[0m" in shaded
+    assert "-1.500" in plain  # of a and d: b and c were not the policy's to draw
+    lines = show(token_table(row, decode=FORMAT.decode), colour=False).splitlines()
+    forced = [line for line in lines if re.match(r"\s+3\s", line)]
+    assert len(forced) == 1 and "-9.000" in forced[0] and "0.000" not in forced[0].replace("-9.000", "")
+
+
+def test_every_author_has_a_colour_and_the_legend_names_those_who_are_there():
+    everybody = show(panel(make_trajectory(layouts=["Ut pf tTx p"])))
+    codes = set(re.findall(r"\x1b\[([0-9;]+)m", everybody))
+    assert {"90", "36", "33", "1", "1;35", "34"} <= codes
+    assert all(f" {author.name.lower()} " in everybody for author in Author)
+    policy = show(panel(make_trajectory(layouts=["Ut p"])))
+    assert " policy " in policy and " forced " not in policy and " tool " not in policy

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 
 from handaxe.errors import InputError
-from handaxe.losses.pieces import Correction, Weights, sum_over_rollout
+from handaxe.losses.parts.pieces import Correction, Weights, sum_over_rollout
 from handaxe.ops.masked import masked
 from handaxe.tensors import Batch
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from handaxe.errors import InputError
-from handaxe.losses.pieces import Correction, Weights
+from handaxe.losses.parts.pieces import Correction, Weights
 from handaxe.tensors import Batch
 
 __all__ = ["stacked"]

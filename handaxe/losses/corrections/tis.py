@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from handaxe.errors import InputError
-from handaxe.losses.pieces import Correction, Weights, sum_over_rollout
+from handaxe.losses.parts.pieces import Correction, Weights, sum_over_rollout
 from handaxe.ops.masked import masked
 from handaxe.tensors import Batch
 

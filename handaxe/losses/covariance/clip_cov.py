@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from handaxe.losses.pieces import Adjustment
+from handaxe.losses.parts.pieces import Adjustment
 from handaxe.ops.masked import masked, masked_mean
 from handaxe.ops.seeds import generator
 from handaxe.tensors import Batch, PolicyOut

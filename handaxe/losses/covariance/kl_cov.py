@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from handaxe.losses.pieces import Adjustment
+from handaxe.losses.parts.pieces import Adjustment
 from handaxe.ops.masked import masked, masked_mean
 from handaxe.tensors import Batch, PolicyOut
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from handaxe.losses.pieces import Ratio, sum_over_rollout
+from handaxe.losses.parts.pieces import Ratio, sum_over_rollout
 from handaxe.ops.masked import masked
 from handaxe.tensors import Batch, PolicyOut
 

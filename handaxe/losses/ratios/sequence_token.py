@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from torch import Tensor
 
-from handaxe.losses.pieces import Ratio
+from handaxe.losses.parts.pieces import Ratio
 from handaxe.losses.ratios.sequence import sequence
 from handaxe.ops.masked import masked
 from handaxe.tensors import Batch, PolicyOut

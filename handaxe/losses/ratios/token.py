@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from handaxe.losses.pieces import Ratio
+from handaxe.losses.parts.pieces import Ratio
 from handaxe.ops.masked import masked
 from handaxe.tensors import Batch, PolicyOut
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from handaxe.losses.pieces import Reduction
+from handaxe.losses.parts.pieces import Reduction
 from handaxe.ops.masked import masked_sum
 from handaxe.tensors import Batch
 

@@ -5,26 +5,32 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from handaxe.losses.pieces import Reduction
+from handaxe.losses.parts.pieces import Reduction
 from handaxe.ops.masked import masked
 from handaxe.tensors import Batch
 
 __all__ = ["turn_mean"]
 
 
-def turn_mean() -> Reduction:
-    """Average over the tokens of each turn, then over all turns of the step.
+def turn_mean(*, per_rollout: bool = False) -> Reduction:
+    """Average over the tokens of each turn, then over turns.
 
         L = (1 / number of turns) sum_{i,k} (1 / |y_ik|) sum_{t in turn k} loss_it
+        L = (1 / number of rollouts) sum_i (1 / N_i) sum_k (1 / |y_ik|) sum_{t in turn k} loss_it     per_rollout=True
 
-    |y_ik| counts the trained tokens of turn k, never the tool's reply to it. Rollouts of many turns weigh more. A turn
-    lies in one row, so its count is known wherever the row goes.
+    |y_ik| counts the trained tokens of turn k, never the tool's reply to it, and N_i the turns of rollout i, all its
+    rows together, that hold one. A turn lies in one row, so its count is known wherever the row goes.
+
+    Args:
+        per_rollout: whether every rollout counts the same, however many turns it has; else rollouts of many turns weigh
+            more.
 
     Returns:
         A reduction: (loss_BT, Batch) -> scalar. No trained turn at all gives 0.
 
     Example:
         turns [1, 1] and [2, 2, 2, 2] of one rollout, [6] of another  ->  (1 + 2 + 6) / 3 = 3
+        per_rollout=True  ->  ((1 + 2) / 2 + 6) / 2 = 3.75
 
     Idea: the seq-mean-token-mean of arXiv:2402.03300 with the turn as its unit.
     Differs: nothing.
@@ -36,6 +42,9 @@ def turn_mean() -> Reduction:
         tokens_BN = loss_BT.new_zeros(len(batch), int(turn_BT.max()) + 1)
         tokens_BN = tokens_BN.scatter_add(1, turn_BT, mask_BT.to(loss_BT.dtype))
         share_BT = masked(loss_BT, mask_BT) / tokens_BN.gather(1, turn_BT).clamp(min=1)
+        if per_rollout:
+            mean_B = share_BT.sum(1) / batch.rollout_turns_B.clamp(min=1)
+            return mean_B.sum() / (batch.denominators.rollouts or 1.0)
         return share_BT.sum() / (batch.denominators.turns or 1.0)
 
     return reduction

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from handaxe.losses.pieces import Surrogate
+from handaxe.losses.parts.pieces import Surrogate
 
 __all__ = ["clip"]
 

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from handaxe.errors import InputError
-from handaxe.losses.pieces import Surrogate
+from handaxe.losses.parts.pieces import Surrogate
 from handaxe.losses.surrogates.clip import clip
 
 __all__ = ["dual_clip"]

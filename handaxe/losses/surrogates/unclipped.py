@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from handaxe.losses.pieces import Surrogate
+from handaxe.losses.parts.pieces import Surrogate
 
 __all__ = ["unclipped"]
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from handaxe.losses.metrics import floats
-from handaxe.losses.pieces import Estimator, Reduction, Term, extra
+from handaxe.losses.parts.metrics import floats
+from handaxe.losses.parts.pieces import Estimator, Reduction, Term, extra
 from handaxe.losses.reductions.token_mean import token_mean
 from handaxe.ops.kl import k3
 from handaxe.ops.masked import masked

@@ -3,7 +3,7 @@ import torch
 
 from handaxe.errors import InputError
 from handaxe.losses.corrections.stacked import stacked
-from handaxe.losses.pieces import Weights
+from handaxe.losses.parts.pieces import Weights
 from handaxe.testing.batches import small_batch
 
 

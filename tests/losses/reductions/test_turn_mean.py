@@ -1,7 +1,7 @@
 import pytest
 
 from handaxe.losses.reductions.turn_mean import turn_mean
-from handaxe.testing.batches import small_batch
+from handaxe.testing.batches import random_batch, small_batch
 
 
 def example():
@@ -32,3 +32,29 @@ def test_turns_weigh_the_same():
     found.backward()
     assert found.item() == pytest.approx(3.0)
     assert loss_BT.grad[batch.mask_BT].tolist() == pytest.approx([1 / 6] * 2 + [1 / 12] * 4 + [1 / 3])
+
+
+def test_rollouts_weigh_the_same_where_they_are_to():
+    """Turns [1, 1] and [2, 2, 2, 2] of one rollout, over two rows, and [6] of another."""
+    batch = small_batch([[1.0, 1.0], [2.0, 2.0, 2.0, 2.0], [6.0]], turn=[[0, 0], [1, 1, 1, 1], [0]], rollout=[0, 0, 1])
+    loss_BT = batch.adv_BT.clone().requires_grad_()
+    found = turn_mean(per_rollout=True)(loss_BT, batch)
+    found.backward()
+    assert found.item() == pytest.approx(3.75)
+    assert loss_BT.grad[batch.mask_BT].tolist() == pytest.approx([1 / 8] * 2 + [1 / 16] * 4 + [1 / 2])
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_slow_loop_over_rollouts_and_turns(seed):
+    batch = random_batch(seed, left_out=0.3)
+    turns = {}
+    for row, t in batch.mask_BT.nonzero().tolist():
+        key = int(batch.rollout_B[row]), int(batch.turn_BT[row, t])
+        turns.setdefault(key, []).append(batch.adv_BT[row, t].item())
+    means = {}
+    for (rollout, _), values in turns.items():
+        means.setdefault(rollout, []).append(sum(values) / len(values))
+    every = [value for values in means.values() for value in values]
+    assert turn_mean()(batch.adv_BT, batch).item() == pytest.approx(sum(every) / len(every))
+    slow = sum(sum(values) / len(values) for values in means.values()) / len(means)
+    assert turn_mean(per_rollout=True)(batch.adv_BT, batch).item() == pytest.approx(slow)

@@ -1,0 +1,58 @@
+"""Sampling with the tiny policy beside a plain loop, and what torch.compile would bring."""
+
+import statistics
+from typing import Any
+
+from pages.tables import spread, table
+
+TEXT = """`LocalEngine.sample` and a plain loop with a cache allocated once (it stands in `bench/decoding.py`) sample
+{new} tokens a row with the tiny policy after prompts of equal length that share nothing, in turns. The loop draws with
+torch.multinomial; the engine gives every token a uniform number of its own and its log-prob, lets rows join, leave and
+end early, and shares prompts where they are equal. Command: `python bench/decoding.py`.
+"""
+HEAD = [
+    "rows",
+    "prompt",
+    "threads",
+    "engine, tokens/s",
+    "loop, tokens/s",
+    "engine / loop",
+    "engine / loop, processor time",
+]
+COMPILED = """The blocks but for their attention, compiled by torch.compile (with this machine's C++ compiler), over the
+same without, by processor time on one thread; below 1 is faster. The first call compiles; the last column says how many
+calls earn it back. `LocalEngine` compiles nothing.
+"""
+COMPILED_HEAD = ["", "one call, ms", "compiled / not", "first call, s", "calls to earn it back"]
+
+
+def section(found: dict[str, Any]) -> str:
+    """Tokens a second of both; then the ratios of compiled parts."""
+    rows = [
+        [
+            *(str(one[key]) for key in ("rows", "prompt", "threads")),
+            *(spread(one[f"{side}_wall"], 0) for side in ("handaxe", "plain")),
+            *(spread(one[f"ratio_{clock}"]) for clock in ("wall", "cpu")),
+        ]
+        for one in found["sampling"]
+    ]
+    text = f"{TEXT.format(new=found['sampling'][0]['new'])}\n{table(HEAD, rows)}"
+    if not found["compiled"]:
+        return text
+    compiled = [
+        [
+            one["case"],
+            f"{one['plain_s'] * 1e3:.1f}",
+            spread(one["ratio_cpu"]),
+            f"{one['first_call_s']:.0f}",
+            earned_back(one),
+        ]
+        for one in found["compiled"]
+    ]
+    return f"{text}\n{COMPILED}\n{table(COMPILED_HEAD, compiled)}"
+
+
+def earned_back(one: dict[str, Any]) -> str:
+    """Calls that save together what the first one took."""
+    saved = one["plain_s"] * (1 - statistics.median(one["ratio_cpu"]))
+    return f"{one['first_call_s'] / saved:.0f}" if saved > 0 else "never"

@@ -1,0 +1,107 @@
+"""One side of a comparison: a recipe with all that was chosen for it, run with several seeds."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shlex
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import handaxe
+from handaxe.commands.configure import choose_all
+from handaxe.commands.jobs import Job
+from handaxe.commands.report import evaluations
+from handaxe.errors import InputError
+from handaxe.evaluation.figures import RunFigures
+from handaxe.methods.chosen import Chosen
+from handaxe.training.record.run_record import RunRecord
+
+__all__ = ["Side", "job_of", "read_side", "side"]
+
+SHOWN_ONLY = ("commands", "testing", "view")
+"""Folders of the package whose code changes no run."""
+
+
+@dataclass(frozen=True)
+class Side:
+    """What is run, and what people read for it."""
+
+    name: str
+    chosen: Chosen
+
+    @property
+    def version(self) -> str:
+        """Of the package, with a digest of the code that runs depend on."""
+        return f"{handaxe.__version__}+{_code()}"
+
+    def arguments(self) -> dict[str, Any]:
+        """Everything chosen but the seed, and the recipe's name."""
+        return {"recipe": self.chosen.name, **self.chosen.arguments(), "seed": None}
+
+    def like(self, chosen: Chosen) -> Side:
+        """Another choice, by its recipe's name."""
+        return Side(chosen.name, chosen)
+
+    def shuffled(self) -> Side:
+        """The same with scores dealt out anew among siblings."""
+        return Side(f"{self.name}, shuffled", self.with_setting(shuffled=True))
+
+    def with_setting(self, **changes: Any) -> Chosen:
+        """What was chosen, with other settings."""
+        return replace(self.chosen, setting=replace(self.chosen.setting, **changes))
+
+
+def side(words: str, options: str = "", *, setting_of: Side | None = None) -> Side:
+    """The side that a command line names.
+
+    Args:
+        words: a recipe and its options, as after `handaxe train`.
+        options: further options.
+        setting_of: where the recipe is another one than that side's, its world, engine and settings are taken over.
+
+    Raises:
+        InputError: no recipe is named, or there is none of that name.
+    """
+    name, *rest = shlex.split(words) or [""]
+    if not name:
+        raise InputError("a side of a comparison is a recipe and its options, such as 'otc --smooth 2'")
+    chosen, _ = choose_all(name, [*rest, *shlex.split(options)], prog=f"handaxe train {name}", also={})
+    if setting_of is not None and setting_of.chosen.name != name:
+        other = setting_of.chosen
+        choice = replace(chosen.choice, world=other.choice.world, engine=other.choice.engine)
+        shared = {part: other.options[part] for part in ("world", "engine")}
+        chosen = replace(chosen, choice=choice, setting=other.setting, options={**chosen.options, **shared})
+    return Side(words, chosen)
+
+
+def job_of(one: Side, seed: int, runs: Path) -> Job:
+    """The run of a side with a seed. Its folder is named by all that was chosen and by the code, so that a run which
+    several claims need is done once, and none is taken for another."""
+    chosen = one.with_setting(seed=seed)
+    about = {"recipe": {"name": chosen.name, "arguments": chosen.arguments()}}
+    digest = hashlib.sha256(json.dumps([about, one.version], sort_keys=True).encode()).hexdigest()[:12]
+    folder = runs / f"{chosen.name.replace(':', '.')}-{digest}"
+    file = runs / f"{folder.name}.json"
+    runs.mkdir(parents=True, exist_ok=True)
+    file.write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
+    return Job(f"{one.name}, seed {seed}", ("train", str(file)), folder, chosen.setting.steps)
+
+
+def read_side(folder: Path) -> RunFigures:
+    """The figures of a run."""
+    with RunRecord.open(folder) as record:
+        return RunFigures(record.metrics(), evaluations(record))
+
+
+@cache
+def _code() -> str:
+    """A digest of the code that runs depend on."""
+    root, found = Path(handaxe.__file__).parent, hashlib.sha256()
+    for file in sorted(root.rglob("*.py")):
+        inside = file.relative_to(root)
+        if inside.parts[0] not in SHOWN_ONLY:
+            found.update(f"{inside}\0".encode() + file.read_bytes() + b"\0")
+    return found.hexdigest()[:8]

@@ -1,0 +1,108 @@
+"""What a run's figures were along the way: the one form in which claims, comparisons and plots read a run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from handaxe.errors import InputError
+from handaxe.evaluation.metrics import columns
+from handaxe.evaluation.result import Evaluation
+from handaxe.ops.stats import ratio
+
+__all__ = ["Axis", "RunFigures", "Series"]
+
+Axis = Literal["steps", "tokens", "calls", "seconds"]
+PHASES = ("sampling", "reward", "credit", "update")
+TRAINING = "training/"
+SPENT: dict[str, str] = {"tokens": "tokens/sampled", "calls": "calls/made"}
+"""The training metric that an axis sums up over the steps."""
+TOTALS: dict[str, tuple[str, str]] = {
+    "tokens_per_second": ("tokens/sampled", "seconds"),
+    "trained_tokens_per_second": ("tokens/trained", "seconds"),
+    "step_seconds": ("seconds", ""),
+}
+"""Training figures of a whole run: what is summed over the steps, over what; "" is the number of steps."""
+
+
+class Series(NamedTuple):
+    """A figure along a run: the axis [P], ascending, and the value [P] there."""
+
+    axis: np.ndarray
+    values: np.ndarray
+
+
+@dataclass(frozen=True)
+class RunFigures:
+    """The figures of one run.
+
+    metrics      one mapping a step, as the run record keeps them
+    evaluations  steps done -> the evaluation then
+    """
+
+    metrics: Sequence[Mapping[str, float]]
+    evaluations: Mapping[int, Evaluation]
+
+    def series(self, metric: str, *, where: tuple[str, Any] | tuple[()] = (), axis: Axis = "steps") -> Series:
+        """A figure along the run.
+
+        Args:
+            metric: of evaluations, such as "calls"; or "training/NAME", of each step, such as "training/entropy".
+            where: (metadata key, value): of the held-out tasks with that value only.
+            axis: what the figure is told by: steps done, or tokens sampled, calls made, seconds taken until then.
+
+        Raises:
+            InputError: the run has no such figure; the message names those it has.
+        """
+        if metric.startswith(TRAINING):
+            steps, values = self._of_steps(metric.removeprefix(TRAINING))
+        else:
+            steps = sorted(self.evaluations)
+            values = [self._of_evaluation(self.evaluations[step], metric, where) for step in steps]
+        spent = self.spent(axis)
+        return Series(np.array([spent[step] for step in steps], dtype=np.float64), np.array(values, dtype=np.float64))
+
+    def spent(self, axis: Axis) -> np.ndarray:
+        """[steps + 1]: how much of the axis was used up once so many steps were done."""
+        if axis == "steps":
+            each = np.ones(len(self.metrics))
+        elif axis == "seconds":
+            each = self._seconds()
+        else:
+            each = np.array(self._of_steps(SPENT[axis])[1])
+        return np.concatenate([[0.0], np.cumsum(each)])
+
+    def _seconds(self) -> np.ndarray:
+        return np.array([sum(row.get(f"seconds/{phase}", 0.0) for phase in PHASES) for row in self.metrics])
+
+    def _of_steps(self, name: str) -> tuple[list[int], list[float]]:
+        if name in TOTALS:
+            top, bottom = TOTALS[name]
+            over = self._summed(bottom) if bottom else len(self.metrics)
+            return [len(self.metrics)], [self._summed(top) / over]
+        known = sorted({key for row in self.metrics for key in row})
+        if name not in known:
+            raise InputError(f"no step of this run has the figure {TRAINING}{name}; there are {', '.join(known)}")
+        found = [(step + 1, float(row[name])) for step, row in enumerate(self.metrics) if name in row]
+        return [step for step, _ in found], [value for _, value in found]
+
+    def _summed(self, name: str) -> float:
+        return float(self._seconds().sum() if name == "seconds" else np.sum(self._of_steps(name)[1]))
+
+    def _of_evaluation(self, found: Evaluation, metric: str, where: tuple[str, Any] | tuple[()]) -> float:
+        if not where:
+            if metric not in found.metrics:
+                raise InputError(f"evaluations have no {metric!r}; there are {', '.join(found.metrics)}")
+            return found.metrics[metric].value
+        key, wanted = where
+        tasks = [one for one in found.tasks if str(one.metadata.get(key)) == str(wanted)]
+        if not tasks:
+            raise InputError(f"not one of the {len(found.tasks)} held-out tasks has {key} {wanted!r}")
+        all_columns = columns(tasks, ks=found.settings.get("ks", (1,)))
+        if metric not in all_columns:
+            raise InputError(f"{metric!r} cannot be told of some tasks only; there are {', '.join(all_columns)}")
+        column = all_columns[metric]
+        return ratio(column.top_T[column.usable_T], column.bottom_T[column.usable_T])

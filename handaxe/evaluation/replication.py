@@ -1,0 +1,152 @@
+"""What replicating a recipe found, as data: each claim with its verdict, and the curves of both sides."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from math import isfinite
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from handaxe.errors import InputError
+from handaxe.evaluation.claims import Claim, Decision, Paired
+from handaxe.evaluation.figures import RunFigures
+from handaxe.ops.stats import mean_interval
+
+__all__ = ["Curve", "Decided", "Replication", "curve_of"]
+
+FORMAT = 1
+
+
+class Curve(NamedTuple):
+    """A figure over the steps of several runs: their mean [P] with its 95 % interval over the runs."""
+
+    steps: tuple[float, ...]
+    mean: tuple[float, ...]
+    low: tuple[float, ...]
+    high: tuple[float, ...]
+
+
+class Decided(NamedTuple):
+    """A claim and what came of it.
+
+    baseline   what the runs were compared with, as people read it
+    control    the difference with scores dealt out anew, of one pair; None where the claim has no such run
+    """
+
+    claim: Claim
+    decision: Decision
+    baseline: str
+    control: float | None = None
+
+
+@dataclass(frozen=True)
+class Replication:
+    """All claims of a recipe, decided.
+
+    command   what was typed;  seeds  one a pair;  arguments  of the recipe's runs
+    baselines name of a baseline -> arguments of its runs
+    curves    figure -> name of a side -> its curve;  seconds  name of a side -> seconds of its runs, in all
+    """
+
+    recipe: str
+    command: str
+    version: str
+    seeds: tuple[int, ...]
+    claims: tuple[Decided, ...]
+    arguments: Mapping[str, Any]
+    baselines: Mapping[str, Mapping[str, Any]]
+    curves: Mapping[str, Mapping[str, Curve]]
+    seconds: Mapping[str, float]
+
+    def to_json(self) -> str:
+        """Everything as JSON; numbers that are not finite as null."""
+        claims = [
+            {
+                "claim": asdict(one.claim),
+                "decision": {**one.decision._asdict(), **_pairs(one.decision)},
+                "baseline": one.baseline,
+                "control": one.control,
+            }
+            for one in self.claims
+        ]
+        curves = {name: {side: one._asdict() for side, one in sides.items()} for name, sides in self.curves.items()}
+        body = {**vars(self), "claims": claims, "curves": curves, "format": FORMAT}
+        return json.dumps(_finite(body), indent=1, allow_nan=False) + "\n"
+
+    @classmethod
+    def from_json(cls, text: str) -> Replication:
+        """Take back what `to_json` gave.
+
+        Raises:
+            InputError: the text is something else.
+        """
+        try:
+            body = json.loads(text)
+            if body.pop("format") != FORMAT:
+                raise InputError(f"this is not of format {FORMAT}: replicate the recipe anew")
+            body["seeds"] = tuple(body["seeds"])
+            body["claims"] = tuple(_decided(one) for one in body["claims"])
+            body["curves"] = {
+                name: {side: _curve(one) for side, one in sides.items()} for name, sides in body["curves"].items()
+            }
+            return cls(**body)
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise InputError(f"this is not what `handaxe replicate` writes: {error!r}") from error
+
+
+def curve_of(runs: Sequence[RunFigures], metric: str) -> Curve:
+    """The mean of a figure over runs, at the steps that all of them have.
+
+    Raises:
+        InputError: no run, or no such figure.
+    """
+    if not runs:
+        raise InputError("a curve needs a run")
+    series = [run.series(metric) for run in runs]
+    common = sorted(set.intersection(*[set(one.axis.tolist()) for one in series]))
+    at = [dict(zip(one.axis.tolist(), one.values.tolist())) for one in series]
+    columns = [[values[step] for values in at] for step in common]
+    intervals = [mean_interval(column) for column in columns]
+    mean = tuple(float(np.mean(column)) for column in columns)
+    return Curve(tuple(common), mean, tuple(one.low for one in intervals), tuple(one.high for one in intervals))
+
+
+def _pairs(decision: Decision) -> dict[str, Any]:
+    return {"paired": decision.paired._asdict(), "same": None if decision.same is None else decision.same._asdict()}
+
+
+def _decided(one: Mapping[str, Any]) -> Decided:
+    claim: dict[str, Any] = {
+        key: tuple(value) if isinstance(value, list) else value for key, value in one["claim"].items()
+    }
+    decision = dict(one["decision"])
+    for name in ("paired", "same"):
+        decision[name] = None if decision[name] is None else _paired(decision[name])
+    return Decided(Claim(**claim), Decision(**decision), one["baseline"], one["control"])
+
+
+def _paired(one: Mapping[str, Any]) -> Paired:
+    return Paired(
+        _numbers(one["ours"]), _numbers(one["theirs"]), *_numbers([one[name] for name in ("difference", "low", "high")])
+    )
+
+
+def _curve(one: Mapping[str, Any]) -> Curve:
+    return Curve(*(_numbers(one[name]) for name in Curve._fields))
+
+
+def _numbers(values: Sequence[float | None]) -> tuple[float, ...]:
+    return tuple(float("nan") if value is None else value for value in values)
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, float):
+        return value if isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {str(key): _finite(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_finite(item) for item in value]
+    return value

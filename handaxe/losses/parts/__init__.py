@@ -1,0 +1,1 @@
+"""What several losses share: the signatures of their parts, and metrics. No loss stands here."""

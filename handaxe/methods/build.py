@@ -1,0 +1,146 @@
+"""Makes the keyword arguments of `train` out of what was chosen."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from handaxe.envs.slow import slow
+from handaxe.errors import InputError
+from handaxe.losses.policy import policy as policy_loss
+from handaxe.methods.chosen import Chosen, Named, is_root, recipe_of
+from handaxe.methods.held_out import HeldOut
+from handaxe.methods.method import Method, Setting
+from handaxe.methods.names import find
+from handaxe.methods.options import options_of
+from handaxe.models.load import Policy, load
+from handaxe.records import Sampling
+from handaxe.rewards.shuffled import shuffled
+from handaxe.rollouts.linear import linear
+from handaxe.selection.in_order import in_order
+from handaxe.slots import Engine
+from handaxe.training.cold_start import start_policy
+from handaxe.worlds.world import World
+
+__all__ = ["build", "make_method", "make_world", "offered_tools"]
+
+TRAIN = 4096
+"""Tasks that a run trains on."""
+ROWS = 16
+"""Rows of a micro-batch: what a small machine holds of a model of 135M parameters."""
+START = "start"
+SELDOM = 1_000_000
+"""Steps between evaluations where only the first and the last are wanted."""
+
+
+def build(chosen: Chosen, *, policy: Policy | None = None, progress: bool = False) -> dict[str, Any]:
+    """The keyword arguments of `train`; its `keep` is missing.
+
+    Args:
+        chosen: recipe, base, world, engine, setting and their options.
+        policy: takes the place of what `Setting.model` names.
+        progress: whether a bar is shown while the world's start is made, which is done once.
+
+    Raises:
+        InputError: something named is not there, or does not fit.
+    """
+    setting, world = chosen.setting, make_world(chosen)
+    tools = offered_tools(setting, world)
+    env, method = world.env(tools), make_method(chosen, world)
+    held_out, train = world.tasks("test", setting.held_out, 0), world.tasks("train", TRAIN, setting.seed)
+    loaded = policy or (
+        start_policy(world, tools=tools, progress=progress) if setting.model == START else load(setting.model)
+    )
+    plain = Sampling(max_tokens=setting.max_tokens)
+    loss = policy_loss(
+        ratio=method.ratio,
+        surrogate=method.surrogate,
+        reduction=method.reduction,
+        correction=method.correction,
+        adjustments=method.adjustments,
+        terms=method.terms,
+    )
+    return {
+        "engine": _engine(chosen, loaded, method),
+        "format": loaded.format,
+        "env": slow(env, median=setting.wait, sigma=setting.wait_sigma) if setting.wait else env,
+        "tasks": in_order(train, seed=setting.seed) if method.tasks is None else method.tasks(train, setting.seed),
+        "rollout": method.rollout,
+        "reward": shuffled(method.reward, seed=setting.seed) if setting.shuffled else method.reward,
+        "credit": method.credit,
+        "loss": loss,
+        "select": method.select,
+        "shape": method.shape,
+        "learners": method.learners,
+        "sampling": plain if method.sampling is None else method.sampling,
+        "steps": setting.steps,
+        "groups": setting.groups,
+        "group_size": setting.group_size,
+        "learning_rate": setting.learning_rate,
+        "epochs": method.epochs,
+        "minibatches": method.minibatches,
+        "micro_batch_rows": ROWS,
+        "annotate": method.annotate,
+        "evaluate": HeldOut(
+            world=world,
+            tasks=held_out,
+            env=env,
+            format=loaded.format,
+            rollout=method.evaluate_rollout or linear(max_turns=setting.max_turns),
+            sampling=plain,
+            samples=setting.samples,
+        ),
+        "eval_every": setting.eval_every or SELDOM,
+        "seed": setting.seed,
+        "pace": method.pace,
+    }
+
+
+def make_world(chosen: Chosen) -> World:
+    """The world, with its options."""
+    made = chosen.choice.world
+    found = made.make(**chosen.options["world"])
+    if not isinstance(found, World):
+        raise InputError(f"world {made.name} returns {type(found).__name__} and not a World")
+    return found
+
+
+def make_method(chosen: Chosen, world: World) -> Method:
+    """The recipe's change of its base's change ... of `plain`, each with its options.
+
+    Raises:
+        InputError: one of them returns something else than a Method.
+    """
+    choice, setting = chosen.choice, chosen.setting
+    if choice.base is None:
+        return _changed(choice.recipe, chosen.options[""], world, setting)
+    base = _with_bases(choice.base, chosen.options["base"], world, setting)
+    return _changed(choice.recipe, chosen.options[""], base)
+
+
+def offered_tools(setting: Setting, world: World) -> Sequence[Any]:
+    """The tools that the setting names, those of the world where it names none."""
+    return world.tools if setting.tools is None else [find("tools", name) for name in setting.tools]
+
+
+def _with_bases(made: Named, options: Mapping[str, Any], world: World, setting: Setting) -> Method:
+    if is_root(made.make):
+        return _changed(made, options, world, setting)
+    under = recipe_of(made.make).base or find("recipes", "plain")
+    return _changed(made, options, _with_bases(Named("", under), {}, world, setting))
+
+
+def _changed(made: Named, options: Mapping[str, Any], *given: Any) -> Method:
+    found = made.make(*given, **options)
+    if not isinstance(found, Method):
+        raise InputError(f"recipe {made.name} returns {type(found).__name__} and not a Method")
+    return found
+
+
+def _engine(chosen: Chosen, loaded: Policy, method: Method) -> Engine:
+    """The engine, with a critic or a reference model where a feature needs it."""
+    made = chosen.choice.engine
+    takes = {one.name for one in options_of(made.make)}
+    needs = {"critic": "value" in method.annotate, "reference": "ref_logp" in method.annotate}
+    if lacking := [name for name, needed in needs.items() if needed and name not in takes]:
+        raise InputError(f"engine {made.name} has no {' and no '.join(lacking)}, which recipe {chosen.name} needs")
+    given = {name: needed for name, needed in needs.items() if name in takes}
+    return made.make(loaded.model, **chosen.options["engine"], **given)

@@ -1,0 +1,54 @@
+"""Evaluates an engine on the held-out tasks of a world."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from handaxe.evaluation.result import Evaluation
+from handaxe.evaluation.run import evaluate
+from handaxe.records import Sampling, Task
+from handaxe.slots import ChatFormat, Engine, EnvFactory, Rollout
+from handaxe.worlds.world import World
+
+__all__ = ["HeldOut"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class HeldOut:
+    """Evaluates an engine by what the world holds for right; `train` calls it as (engine, steps done).
+
+    Args:
+        world: says what is right, and what evaluations are broken down by.
+        tasks: what is attempted.
+        env, format, rollout, sampling: how.
+        samples: attempts at each task.
+        seed: of the attempts.
+    """
+
+    world: World
+    tasks: list[Task]
+    env: EnvFactory
+    format: ChatFormat
+    rollout: Rollout
+    sampling: Sampling
+    samples: int = 1
+    seed: int = 0
+
+    def evaluation(self, engine: Engine) -> Evaluation:
+        """The whole evaluation, with intervals."""
+        return evaluate(
+            engine=engine,
+            env=self.env,
+            format=self.format,
+            rollout=self.rollout,
+            tasks=self.tasks,
+            reward=self.world.correct,
+            sampling=self.sampling,
+            samples=self.samples,
+            seed=self.seed,
+            by=self.world.by,
+        )
+
+    def __call__(self, engine: Engine, steps_done: int) -> dict[str, Any]:
+        """Flat numbers for metrics, and the whole as JSON text under "evaluation"."""
+        found = self.evaluation(engine)
+        return {**found.flat(), "evaluation": found.to_json(), "steps": float(steps_done)}

@@ -1,0 +1,122 @@
+"""What a recipe is: a change to a base. The base, in the same setting, is what its claim is measured against.
+
+    change : (Method of the base, *, own knobs) -> Method
+
+A recipe file is one constant `RECIPE = Recipe(...)` and one function of the file's name that returns
+`replace(base, ...)`. Claim, Paper, partial and replace stand here too, so that it imports all it is written in at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import partial
+
+from handaxe.evaluation.claims import Claim
+from handaxe.losses.parts.pieces import Adjustment, Correction, Ratio, Reduction, Surrogate, Term
+from handaxe.methods.paper import Paper
+from handaxe.records import Sampling, Task
+from handaxe.selection.keep_all import keep_all
+from handaxe.slots import Credit, Curriculum, Learner, Reward, Rollout, Selector, Shape, Stage
+from handaxe.training.pace import Pace
+from handaxe.worlds.world import World
+
+__all__ = ["Change", "Claim", "Method", "Paper", "Recipe", "Setting", "partial", "replace"]
+
+KEEP_ALL = keep_all()
+Change = Callable[..., "Method"]
+"""What a recipe's file defines: (Method of the base, *, knobs) -> Method. The root of all, `plain`, takes (World,
+Setting) in the base's place."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Setting:
+    """What every recipe can be run with, whatever it changes.
+
+    Args:
+        model: tiny, start (the tiny policy that the world starts from), smollm2, a folder, a file or a hub name.
+        tools: names of tools, or MODULE:ATTRIBUTE of your own; those of the world unless told otherwise.
+        steps: training steps.
+        groups: tasks a step.
+        group_size: attempts a task.
+        learning_rate: of AdamW.
+        max_turns: turns of an attempt.
+        max_tokens: tokens of a turn.
+        wait: median seconds that a tool call takes longer in training; see envs.slow.
+        wait_sigma: spread of the logarithm of the wait.
+        held_out: tasks that are evaluated on.
+        samples: attempts at each of them.
+        eval_every: steps between evaluations; 0: one before the first step and one after the last.
+        seed: of everything.
+        shuffled: deal the outcomes of a group out to its attempts anew: a control that has nothing to learn.
+    """
+
+    model: str = "tiny"
+    tools: tuple[str, ...] | None = None
+    steps: int = 20
+    groups: int = 12
+    group_size: int = 8
+    learning_rate: float = 3e-4
+    max_turns: int = 3
+    max_tokens: int = 48
+    wait: float = 0.0
+    wait_sigma: float = 1.0
+    held_out: int = 200
+    samples: int = 1
+    eval_every: int = 0
+    seed: int = 0
+    shuffled: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Method:
+    """One choice for each role; a recipe replaces some of them. `world` is there to be read: what is right in it, what
+    counts as an answer. The critic and the reference model follow from `annotate` ("value", "ref_logp").
+
+    tasks      (tasks to train on, seed) -> the curriculum; None goes through them in order
+    sampling   None: temperature 1, `Setting.max_tokens`; else a value or a function of the training step
+    shared, stages    what is done before the loop; `shared` depends on no seed and is done once for all runs, see
+               training.run_stages. A stage with a loss against a reference needs "ref_logp" in `annotate`
+    evaluate_rollout  the strategy of evaluations; None is the plain linear one
+    """
+
+    world: World
+    reward: Reward
+    rollout: Rollout
+    credit: Credit
+    ratio: Ratio
+    surrogate: Surrogate
+    reduction: Reduction
+    correction: Correction | None = None
+    adjustments: tuple[Adjustment, ...] = ()
+    terms: tuple[Term, ...] = ()
+    shape: Shape | None = None
+    select: Selector = KEEP_ALL
+    tasks: Callable[[list[Task], int], Curriculum] | None = None
+    sampling: Sampling | Callable[[int], Sampling] | None = None
+    annotate: tuple[str, ...] = ()
+    learners: tuple[Learner, ...] = ()
+    shared: tuple[Stage, ...] = ()
+    stages: tuple[Stage, ...] = ()
+    pace: Pace = field(default_factory=Pace)
+    epochs: int = 1
+    minibatches: int = 1
+    evaluate_rollout: Rollout | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recipe:
+    """What a recipe's file says of it besides its change.
+
+    paper     where it comes from; None where there is no paper
+    claims    what it says will happen; the first is the main one
+    base      the recipe it changes: the base's function, or a `partial` of it; None is `plain`
+    world     the world it is run in unless told otherwise: a world's function, or a `partial` of it; None is `gym`
+    setting   what it is run with unless told otherwise
+    """
+
+    paper: Paper | None = None
+    claims: tuple[Claim, ...] = ()
+    base: Change | None = None
+    world: Callable[..., World] | None = None
+    setting: Setting = Setting()

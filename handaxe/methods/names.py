@@ -1,0 +1,134 @@
+"""Finds what a name stands for: a file of a room, or MODULE:ATTRIBUTE of the user's. Nothing is registered.
+
+    recipes    any folder below handaxe/recipes    the function of the file's name, beside its RECIPE
+    worlds     handaxe/worlds                      the function of the file's name that returns a World
+    tools      handaxe/tools                       the tool of the file's name, or the function that makes it
+    engines    handaxe/engines                     the class NAMEEngine of the file NAME
+
+Rooms are read and not imported, so that listing them is quick.
+"""
+
+import ast
+import difflib
+import importlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+import handaxe
+from handaxe.attributes import attribute
+from handaxe.errors import InputError, RecipeError
+
+__all__ = ["Found", "Room", "find", "offered"]
+
+Room = Literal["recipes", "worlds", "tools", "engines"]
+HOME = Path(handaxe.__file__).parent
+KINDS = {"recipes": "recipe", "worlds": "world", "tools": "tool", "engines": "engine"}
+Node = ast.FunctionDef | ast.ClassDef
+
+
+class Found(NamedTuple):
+    """What a room offers under a name, as its source describes it."""
+
+    name: str
+    attribute: str
+    file: Path
+    summary: str
+
+
+def offered(room: Room, home: Path = HOME) -> list[Found]:
+    """Everything that a room offers, sorted by name.
+
+    Args:
+        room: which.
+        home: the folder of the package.
+
+    Raises:
+        RecipeError: a file of the room is no Python.
+    """
+    files = sorted((home / room).rglob("*.py") if room == "recipes" else (home / room).glob("*.py"))
+    found = (_offer(room, file) for file in files if not file.name.startswith("_"))
+    return sorted((one for one in found if one is not None), key=lambda one: one.name)
+
+
+def find(room: Room, name: str) -> Any:
+    """What a name stands for.
+
+    Args:
+        room: where a plain name is looked up.
+        name: a file of that room without its ending, or MODULE:ATTRIBUTE.
+
+    Raises:
+        InputError: there is nothing of that name (for a recipe a RecipeError); the message holds close matches.
+    """
+    if ":" in name:
+        return attribute(name, noun=KINDS[room], example=f"my_file:my_{KINDS[room]}")
+    found = {one.name: one for one in offered(room)}
+    if name not in found:
+        raise _unknown(room, name, list(found))
+    inside = found[name].file.relative_to(HOME.parent).with_suffix("")
+    return getattr(importlib.import_module(".".join(inside.parts)), found[name].attribute)
+
+
+def _unknown(room: Room, name: str, there: list[str]) -> InputError:
+    kind = KINDS[room]
+    if close := _close(name, there):
+        hint = close
+    elif room == "recipes":
+        hint = "; `handaxe recipes` lists them"
+    else:
+        hint = f"; there are {', '.join(there)}, and MODULE:ATTRIBUTE of your own"
+    return (RecipeError if room == "recipes" else InputError)(f"there is no {kind} {name!r}{hint}")
+
+
+def _close(name: str, there: list[str]) -> str:
+    close = difflib.get_close_matches(name, there, n=3, cutoff=0.5)
+    return f"; did you mean {' or '.join(close)}?" if close else ""
+
+
+def _offer(room: Room, file: Path) -> Found | None:
+    """What a file of a room offers, None when it is a helper."""
+    try:
+        tree = ast.parse(file.read_text(encoding="utf-8"))
+    except SyntaxError as error:
+        raise RecipeError(f"{file}, line {error.lineno}: {error.msg}") from error
+    for node in tree.body:
+        if isinstance(node, Node) and CHECKS[room](node, file.stem, tree):
+            summary = (ast.get_docstring(node) or "").partition("\n")[0]
+            return Found(file.stem, node.name, file, summary)
+    return None
+
+
+def _makes(node: Node, stem: str, result: str) -> bool:
+    """Whether it is the file's function and returns a `result`, as its annotation says."""
+    named = isinstance(node, ast.FunctionDef) and node.name == stem
+    return (
+        named and isinstance(node, ast.FunctionDef) and node.returns is not None and ast.unparse(node.returns) == result
+    )
+
+
+def _needs_nothing(node: Node) -> bool:
+    return isinstance(node, ast.FunctionDef) and not node.args.args and None not in node.args.kw_defaults
+
+
+def _is_recipe(node: Node, stem: str, tree: ast.Module) -> bool:
+    constants = [target for one in tree.body if isinstance(one, ast.Assign) for target in one.targets]
+    has_recipe = any(isinstance(target, ast.Name) and target.id == "RECIPE" for target in constants)
+    return isinstance(node, ast.FunctionDef) and node.name == stem and has_recipe
+
+
+def _is_tool(node: Node, stem: str, _tree: ast.Module) -> bool:
+    decorators = [ast.unparse(one).partition("(")[0] for one in node.decorator_list]
+    return node.name == stem and ("tool" in decorators or (_makes(node, stem, "Tool") and _needs_nothing(node)))
+
+
+def _is_engine(node: Node, stem: str, _tree: ast.Module) -> bool:
+    return isinstance(node, ast.ClassDef) and node.name.lower() == f"{stem.replace('_', '')}engine"
+
+
+CHECKS: dict[str, Callable[[Node, str, ast.Module], bool]] = {
+    "recipes": _is_recipe,
+    "worlds": lambda node, stem, tree: _makes(node, stem, "World"),
+    "tools": _is_tool,
+    "engines": _is_engine,
+}

@@ -1,0 +1,102 @@
+"""The options of a function: its keyword arguments with type and default, to JSON and back."""
+
+import inspect
+import types
+import typing
+from collections.abc import Callable, Collection, Mapping
+from functools import partial
+from typing import Any, NamedTuple
+
+import pydantic
+
+from handaxe.errors import RecipeError
+
+__all__ = ["Option", "dump", "options_of", "read", "unwrapped"]
+
+REQUIRED = inspect.Parameter.empty
+
+
+class Option(NamedTuple):
+    """A keyword argument as the command line offers it; one without default has `inspect.Parameter.empty` there."""
+
+    name: str
+    type: Any
+    default: Any
+
+
+def unwrapped(made: Callable[..., Any]) -> tuple[Callable[..., Any], dict[str, Any]]:
+    """A function, and the keyword arguments that a `partial` of it has set."""
+    if isinstance(made, partial):
+        inner, keywords = unwrapped(made.func)
+        return inner, {**keywords, **made.keywords}
+    return made, {}
+
+
+def options_of(made: Callable[..., Any], *, given: Collection[str] = ()) -> list[Option]:
+    """The options of a function, a class, or a `partial` of either, in its order.
+
+    Args:
+        made: what will be called. Arguments that may be passed by position are no options, unless it is a class or
+            they have a default.
+        given: arguments that are none either, since whoever calls it supplies them.
+
+    Raises:
+        RecipeError: an argument has no type, or its type cannot be found.
+    """
+    function, keywords = unwrapped(made)
+    body = function.__init__ if inspect.isclass(function) else function
+    name = getattr(function, "__name__", str(function))
+    try:
+        hints = typing.get_type_hints(body, include_extras=True)
+    except NameError as error:
+        raise RecipeError(f"the types of {name}'s arguments cannot be found: {error}") from error
+    found = []
+    for key, parameter in inspect.signature(function).parameters.items():
+        if key in given or (parameter.kind is not parameter.KEYWORD_ONLY and parameter.default is REQUIRED):
+            continue
+        if key not in hints:
+            raise RecipeError(f"argument {key!r} of {name} needs a type")
+        found.append(Option(key, _simple(hints[key]), keywords.get(key, parameter.default)))
+    return found
+
+
+def dump(options: list[Option], chosen: Mapping[str, Any]) -> dict[str, Any]:
+    """What was chosen, as JSON values."""
+    return {one.name: pydantic.TypeAdapter(one.type).dump_python(chosen[one.name], mode="json") for one in options}
+
+
+def read(options: list[Option], saved: Mapping[str, Any], *, whose: str) -> dict[str, Any]:
+    """Take back what `dump` gave. Options that were not saved have their default.
+
+    Args:
+        options: of the function.
+        saved: name -> JSON value.
+        whose: named in errors, such as "recipe otc".
+
+    Raises:
+        RecipeError: it takes no such option or value any longer, or one that it needs is missing.
+    """
+    names = [one.name for one in options]
+    if unknown := sorted(set(saved) - set(names)):
+        raise RecipeError(f"{whose} takes no argument {', '.join(unknown)}; this run was made by another")
+    if missing := [one.name for one in options if one.default is REQUIRED and one.name not in saved]:
+        raise RecipeError(f"{whose} needs {', '.join(missing)}")
+    found = {one.name: one.default for one in options}
+    try:
+        for one in options:
+            if one.name in saved:
+                found[one.name] = pydantic.TypeAdapter(one.type).validate_python(saved[one.name])
+    except pydantic.ValidationError as error:
+        raise RecipeError(f"the arguments saved with this run do not fit {whose}: {error}") from error
+    return found
+
+
+def _simple(hint: Any) -> Any:
+    """The type a command line can read: where text is one of several, text stands for classes that it can name."""
+    if typing.get_origin(hint) not in (typing.Union, types.UnionType):
+        return hint
+    parts = typing.get_args(hint)
+    foreign = [one for one in parts if inspect.isclass(one) and one.__module__ not in ("builtins", "pathlib")]
+    if str not in parts or not foreign:
+        return hint
+    return typing.Union[tuple(one for one in parts if one not in foreign)]  # noqa: UP007

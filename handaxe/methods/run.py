@@ -1,0 +1,55 @@
+"""Trains what was chosen."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from handaxe.errors import InputError
+from handaxe.methods.build import build, make_method, make_world
+from handaxe.methods.chosen import Chosen
+from handaxe.training.loop import train
+from handaxe.training.pace import Keep
+from handaxe.training.record.run_record import RunRecord
+from handaxe.training.run import TrainResult
+from handaxe.training.run_stages import run_stages
+from handaxe.training.site import make_site
+
+__all__ = ["run"]
+
+ROLES = ("engine", "format", "env", "tasks", "rollout", "reward", "seed")
+
+
+def run(chosen: Chosen, keep: Keep) -> TrainResult:
+    """Train what was chosen, its method's stages first, in OUT/stages.
+
+    Args:
+        chosen: recipe, base, world, engine, setting and their options.
+        keep: where the run goes, and what is shown of it.
+
+    Raises:
+        InputError: something named is not there, or does not fit; the folder is in use.
+    """
+    made, method = build(chosen, progress=keep.progress), make_method(chosen, make_world(chosen))
+    if not (method.stages or method.shared):
+        return train(**made, keep=keep)
+    if keep.out is not None:
+        _begin(keep.out, keep.resume, keep.recipe)
+    site = make_site(
+        **{name: made[name] for name in ROLES},
+        sampling=made["evaluate"].sampling,
+        out=None if keep.out is None else keep.out / "stages",
+        resume=keep.resume,
+        progress=keep.progress,
+    )
+    if stopped := run_stages(method.stages, site, shared=method.shared).stopped:
+        return TrainResult([], keep.out, stopped)
+    return train(**made, keep=replace(keep, resume=keep.out is not None))
+
+
+def _begin(out: Path, resume: bool, recipe: Mapping[str, Any] | None) -> None:
+    """Say in a run's folder what it is of, before its first stage: so that it can be resumed from there on."""
+    if not resume and (out / "record.sqlite").exists():
+        raise InputError(f"there is a run in {out} already: resume it, or name another folder")
+    with RunRecord(out) as record:
+        record.write_about({"recipe": recipe, "arguments": {}})

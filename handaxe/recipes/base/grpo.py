@@ -1,0 +1,33 @@
+"""GRPO: the group is the baseline, and a KL penalty keeps the policy near the one it starts from."""
+
+from handaxe.losses.terms.kl import kl
+from handaxe.methods.method import Claim, Method, Paper, Recipe, replace
+
+__all__ = ["grpo"]
+
+RECIPE = Recipe(
+    paper=Paper(
+        "DeepSeekMath: Pushing the Limits of Mathematical Reasoning in Open Language Models", "GRPO", "2402.03300"
+    ),
+    claims=(
+        Claim("Accuracy rises over the policy it starts from.", "pass@1", "up", baseline="start"),
+        Claim(
+            "An update takes less time than PPO's.",
+            "training/seconds/update",
+            "down",
+            baseline="ppo",
+            same="pass@1",
+            over="area",
+            learned=False,
+        ),
+    ),
+)
+
+
+def grpo(base: Method, *, kl_coefficient: float = 0.04) -> Method:
+    """Add a KL penalty to the loss.
+
+    Args:
+        kl_coefficient: beta of the k3 penalty against the starting policy; 0.04 in the paper.
+    """
+    return replace(base, terms=(kl(coefficient=kl_coefficient),), annotate=("ref_logp",))

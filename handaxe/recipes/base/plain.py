@@ -1,0 +1,32 @@
+"""The root that all recipes change: the group is the baseline, the ratio is clipped, the reward is the world's."""
+
+from handaxe.credit.group_norm import group_norm
+from handaxe.losses.ratios.token import token
+from handaxe.losses.reductions.rollout_mean import rollout_mean
+from handaxe.losses.surrogates.clip import clip
+from handaxe.methods.method import Method, Recipe, Setting
+from handaxe.rollouts.linear import linear
+from handaxe.worlds.world import World
+
+__all__ = ["plain"]
+
+RECIPE = Recipe()
+
+
+def plain(world: World, setting: Setting, *, eps_high: float = 0.2, minibatches: int = 1) -> Method:
+    """Train with group-normalised advantages and a clipped ratio, without KL penalty.
+
+    Args:
+        eps_high: upper clip of the ratio.
+        minibatches: optimiser steps a training step; with 2 or more, ratios leave 1.
+    """
+    return Method(
+        world=world,
+        reward=world.correct,
+        rollout=linear(max_turns=setting.max_turns),
+        credit=group_norm(std="sample"),
+        ratio=token(),
+        surrogate=clip(eps_high=eps_high),
+        reduction=rollout_mean(),
+        minibatches=minibatches,
+    )

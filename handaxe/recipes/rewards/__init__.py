@@ -1,0 +1,3 @@
+"""Recipes that change what is rewarded."""
+
+__all__: list[str] = []

@@ -1,0 +1,24 @@
+"""ReTool: a code interpreter inside the reasoning, outcome reward alone, PPO over what the policy wrote."""
+
+from handaxe.methods.method import Claim, Method, Paper, Recipe, Setting, partial, replace
+from handaxe.recipes.base.ppo import ppo
+from handaxe.rewards.failure_shaping import failure_shaping
+
+__all__ = ["retool"]
+
+RECIPE = Recipe(
+    paper=Paper("ReTool: Reinforcement Learning for Strategic Tool Use in LLMs", "ReTool", "2504.11536", 49),
+    claims=(Claim("More accurate with the interpreter than without.", "pass@1", "up", baseline="retool --tools"),),
+    base=partial(ppo, lam=1.0),
+    setting=Setting(tools=("python",)),
+)
+
+
+def retool(base: Method, *, cap: float = -1.0, bonus: float = 0.0) -> Method:
+    """Train on +1 for a right answer and -1 for a wrong one.
+
+    Args:
+        cap: best reward of a failure: -1 as in the paper, -0.6 in released code.
+        bonus: for one exchange of a call and its reply in a failure; 0.1 in the shaped variant.
+    """
+    return replace(base, reward=failure_shaping(base=base.reward, bonus=bonus, cap=cap, correct_above=0.5))

@@ -1,0 +1,3 @@
+"""Recipes that change which attempts train."""
+
+__all__: list[str] = []

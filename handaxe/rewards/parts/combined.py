@@ -1,0 +1,68 @@
+"""What every combinator of rewards is made of: each component is kept apart as a channel, and its state is carried.
+
+A component named "answer" leaves its outcome in channels["answer"], its own channels in channels["answer/..."], and
+its per-turn values in turn_channels["answer"]. State of components is carried: save the combined reward, all is saved.
+
+Example:
+    answer (1, 0), format (1, 1)
+    weighted({"answer": (1.0, answer), "format": (0.2, format)})      outcome (1.2, 0.2)
+    product({"answer": answer, "format": format})                     outcome (1, 0)
+    gate(on=answer, then=format)                                      outcome (1, 0)
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from handaxe.errors import InputError
+from handaxe.records import Group, Scores
+from handaxe.rewards.parts.checks import checked
+from handaxe.slots import Reward, Stateful
+
+__all__ = ["Combined", "Merge"]
+
+Merge = Callable[[Group, dict[str, Scores]], Scores]
+
+
+class Combined:
+    """Scores every component, merges what they say, and carries their state."""
+
+    def __init__(self, components: Mapping[str, Reward], merge: Merge, *, keep_apart: bool = True):
+        if not components:
+            raise InputError("a combined reward needs at least one component")
+        self._components = dict(components)
+        self._merge = merge
+        self._keep_apart = keep_apart
+
+    def __call__(self, group: Group) -> Scores:
+        parts = {name: checked(reward(group), group, name) for name, reward in self._components.items()}
+        merged = checked(self._merge(group, parts), group, "+".join(parts))
+        if not self._keep_apart:
+            return merged
+        channels: dict[str, np.ndarray] = {}
+        turn_channels: dict[str, tuple[np.ndarray, ...]] = {}
+        eligible = merged.eligible
+        for name, part in parts.items():
+            channels[name] = part.outcome
+            channels |= {f"{name}/{inner}": value for inner, value in part.channels.items()}
+            turn_channels |= {} if part.turns is None else {name: part.turns}
+            turn_channels |= {f"{name}/{inner}": value for inner, value in part.turn_channels.items()}
+            if part.eligible is not None:
+                eligible = part.eligible if eligible is None else eligible & part.eligible
+        return replace(merged, channels=channels, turn_channels=turn_channels, eligible=eligible)
+
+    def state_dict(self) -> dict[str, Any]:
+        return {name: part.state_dict() for name, part in self._stateful().items()}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        for name, part in self._stateful().items():
+            part.load_state_dict(state[name])
+
+    def _stateful(self) -> dict[str, Stateful]:
+        found: dict[str, Stateful] = {}
+        for name, part in self._components.items():
+            if isinstance(part, Stateful):
+                found[name] = part
+        return found

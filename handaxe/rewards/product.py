@@ -1,0 +1,39 @@
+"""Multiplies rewards.
+
+Idea: what must all be earned is multiplied, so that none of it makes up for another.
+"""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from handaxe.records import Group, Scores
+from handaxe.rewards.parts.checks import outcome_only
+from handaxe.rewards.parts.combined import Combined
+from handaxe.slots import Reward
+
+__all__ = ["product"]
+
+
+def product(components: Mapping[str, Reward]) -> Reward:
+    """Multiply outcomes, so that a trajectory which earns nothing of one component earns nothing at all.
+
+        outcome_i = prod_k outcome_k,i
+
+    Args:
+        components: name -> reward without per-turn values.
+
+    Raises:
+        InputError: no component, or one with per-turn values (what a product of them means is not defined).
+
+    Example:
+        answer (1, 0), economy (0.5, 1)  ->  outcome (0.5, 0)
+    """
+
+    def merge(group: Group, parts: dict[str, Scores]) -> Scores:
+        value = np.ones(len(group))
+        for name, part in parts.items():
+            value = value * outcome_only(part, name).outcome
+        return Scores(value)
+
+    return Combined(components, merge)

@@ -1,0 +1,44 @@
+"""Deals the outcomes of a group out to its attempts anew, as a control.
+
+Idea: a permutation test: what is still learned so, the reward did not teach.
+"""
+
+import numpy as np
+
+from handaxe.ops.seeds import generator
+from handaxe.records import Group, Scores
+from handaxe.rewards.parts.combined import Combined
+from handaxe.rewards.total import total
+from handaxe.slots import Reward
+
+__all__ = ["shuffled"]
+
+
+def shuffled(reward: Reward, *, seed: int = 0) -> Reward:
+    """Permute the outcomes among siblings, so that the reward says nothing of an attempt.
+
+        outcome'_i = outcome_p(i), p a permutation drawn from (seed, step, task); per-turn rewards are added in first
+
+    Channels move along with the outcomes. The permutation is one of the attempts sorted by id, so that their order
+    makes no difference.
+
+    Args:
+        reward: what is dealt out.
+        seed: of the permutations.
+
+    Returns:
+        A reward without per-turn values. Equal outcomes stay as they are, and a lone attempt keeps its own.
+
+    Example:
+        outcomes of the attempts a, b, c are 1, 0, 0 and p = (1, 2, 0)  ->  0, 0, 1
+    """
+
+    def merge(group: Group, parts: dict[str, Scores]) -> Scores:
+        part = parts["shuffled"]
+        by_id = np.array(sorted(range(len(group)), key=lambda i: group[i].id))
+        source = np.empty(len(group), dtype=np.int64)
+        source[by_id] = by_id[generator("shuffled", seed, group.step, group.task.id).permutation(len(group))]
+        channels = {name: values[source] for name, values in part.channels.items()}
+        return Scores(part.outcome[source], channels=channels)
+
+    return Combined({"shuffled": total(reward)}, merge, keep_apart=False)

@@ -1,0 +1,123 @@
+"""What the driver knows of an attempt: its plans, what they wait for, and what it has used of a segment."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from handaxe.exchange import Act, Attempt, Completion, Partial, Sample, Spawn, Work
+from handaxe.records import Trajectory
+from handaxe.slots import RolloutPlan
+
+__all__ = ["LiveAttempt", "LivePlan", "Segment"]
+
+
+class Segment:
+    """How much every attempt may add before it is held; None: as much as it likes."""
+
+    __slots__ = ("calls", "tokens")
+
+    def __init__(self, tokens: int | None = None, calls: int | None = None):
+        self.tokens, self.calls = tokens, calls
+
+
+class LiveAttempt:
+    """An attempt that is not over. `tokens` were sampled so far; `added` and `called` since the segment began."""
+
+    __slots__ = ("added", "attempt", "called", "order", "plans", "stopping", "tokens")
+
+    def __init__(self, attempt: Attempt, order: int):
+        self.attempt, self.order = attempt, order
+        self.plans: dict[tuple[int, ...], LivePlan] = {}
+        self.tokens = self.added = self.called = 0
+        self.stopping = False
+
+    def used_up(self, segment: Segment) -> bool:
+        """Whether nothing may be added in this segment."""
+        spent = segment.tokens is not None and self.added >= segment.tokens
+        return spent or (segment.calls is not None and self.called >= segment.calls)
+
+    def would_exceed(self, calls: int, segment: Segment) -> bool:
+        """Whether these calls must wait for the next segment. More than a segment allows are let in at its start."""
+        over = segment.calls is not None and self.called + calls > segment.calls
+        return self.used_up(segment) or (over and self.called > 0)
+
+    def count(self, tokens: int) -> None:
+        """Note what was sampled."""
+        self.tokens += tokens
+        self.added += tokens
+
+
+class LivePlan:
+    """A plan of an attempt: the attempt's own, or one that was spawned. `key` orders the plans of all attempts.
+
+    request      what it waits for; None before it is begun
+    ticket       of that request, in the stream or with the executor
+    begun        what is sampled of the turn that it waits for, in earlier segments
+    allowed      tokens that this turn may have by the end of the segment
+    answers      what the plans that it spawned returned; `unanswered` of them have not
+    stop_raised  Stopped was raised in it
+    """
+
+    __slots__ = (
+        "allowed",
+        "answers",
+        "begun",
+        "cost",
+        "generator",
+        "key",
+        "live",
+        "parent",
+        "request",
+        "seconds",
+        "stop_raised",
+        "ticket",
+        "unanswered",
+    )
+
+    def __init__(self, live: LiveAttempt, generator: RolloutPlan, key: tuple[int, ...], parent: LivePlan | None = None):
+        self.live, self.generator = live, generator
+        self.key, self.parent = key, parent
+        self.request: Sample | Act | Work | Spawn | None = None
+        self.ticket = -1
+        self.begun: Partial | None = None
+        self.allowed = 0
+        self.seconds = self.cost = 0.0
+        self.answers: list[list[Trajectory]] = []
+        self.unanswered = 0
+        self.stop_raised = False
+        live.plans[key] = self
+
+    def next_request(self, request: Sample, segment: Segment) -> Sample:
+        """What the stream is asked for: the request, cut to what the segment leaves, from where it was begun."""
+        most = self.allowed = request.sampling.max_tokens
+        if segment.tokens is not None:
+            self.allowed = min(most, self.written() + segment.tokens - self.live.added)
+        sampling = request.sampling if self.allowed == most else replace(request.sampling, max_tokens=self.allowed)
+        if sampling is request.sampling and self.begun is request.begun:
+            return request
+        return request._replace(sampling=sampling, begun=self.begun)
+
+    def written(self) -> int:
+        """Tokens of the turn in `begun`."""
+        return 0 if self.begun is None else len(self.begun.ids)
+
+    def interrupted(self, partial: Partial) -> None:
+        """Keep what was sampled of a turn that is not over."""
+        self.live.count(len(partial.ids) - self.written())
+        if partial.ids:
+            self.begun = partial
+
+    def completed(self, completion: Completion, request: Sample) -> Completion | None:
+        """The whole turn, or None when it ended for the segment alone, and is kept as begun."""
+        self.live.count(len(completion.ids) - self.written())
+        if self.seconds or self.cost:
+            seconds, cost = self.seconds + completion.seconds, self.cost + completion.cost
+            completion = completion._replace(seconds=seconds, cost=cost)
+        cut = completion.finish == "length" and len(completion.ids) < request.sampling.max_tokens
+        if cut and self.allowed < request.sampling.max_tokens:
+            self.begun = Partial(completion.ids, completion.logp, completion.behaviour_logp, completion.version)
+            self.seconds, self.cost = completion.seconds, completion.cost
+            return None
+        self.begun = None
+        self.seconds = self.cost = 0.0
+        return completion

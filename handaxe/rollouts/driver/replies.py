@@ -1,0 +1,89 @@
+"""Makes a reply that a plan can rely on of whatever an environment did: an answer, an exception, or none in time."""
+
+import json
+from collections.abc import Mapping
+from typing import Any, get_args
+
+from handaxe.exchange import EnvReply
+from handaxe.records import Ending, Message, ToolReply
+from handaxe.records import Status as Status_
+from handaxe.rollouts.driver.executor import Answer
+
+__all__ = ["reply_of"]
+
+MOST = 4_000_000
+"""Characters of one text; more is no reply but a fault, and would be tokenised in vain."""
+
+_STATUSES = frozenset(get_args(Status_))
+
+
+def reply_of(answer: Answer) -> EnvReply:
+    """The environment's reply, or an infra_error for an exception and for what is not a reply.
+
+    A step that was not over in time arrives as an InfrastructureError of the executor. Not a reply is: another type,
+    or one within it; a text that UTF-8 cannot say, or of more than MOST characters; facts that are not JSON. The facts
+    are copied, so that they stay what they were when the environment goes on.
+    """
+    if answer.error is not None:
+        return _died(f"{type(answer.error).__name__}: {_words(answer.error)}")
+    reply, wrong = answer.value, _wrong(answer.value)
+    if not wrong and reply.facts:
+        facts, wrong = _copied(reply.facts)
+        reply = reply._replace(facts=facts)
+    return _died(f"the environment's reply cannot be used: {wrong}") if wrong else reply
+
+
+def _wrong(reply: Any) -> str:
+    if not isinstance(reply, EnvReply):
+        return f"it is a {type(reply).__name__}, not an EnvReply"
+    if not isinstance(reply.messages, tuple | list) or not isinstance(reply.replies, tuple | list):
+        return "its messages and replies are not tuples"
+    for message in reply.messages:
+        if not isinstance(message, Message):
+            return f"a message is a {type(message).__name__}"
+        if wrong := _wrong_text(message.content) or _wrong_text(message.name) or _wrong_text(message.call_id):
+            return f"a message {wrong}"
+    for item in reply.replies:
+        if not isinstance(item, ToolReply) or item.status not in _STATUSES:
+            return f"a tool reply is a {type(item).__name__}, or has an invalid status"
+        if wrong := _wrong_text(item.content) or _wrong_text(item.name) or _wrong_text(item.call_id):
+            return f"a tool reply {wrong}"
+    if reply.ending is not None and not isinstance(reply.ending, Ending):
+        return f"its ending is a {type(reply.ending).__name__}"
+    if not isinstance(reply.facts, Mapping):
+        return f"its facts are a {type(reply.facts).__name__}, not a mapping"
+    return ""
+
+
+def _copied(facts: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
+    """The facts as JSON has them, and what is wrong with them."""
+    try:
+        text = json.dumps(dict(facts))
+    except Exception as error:
+        return {}, f"its facts are not JSON: {_words(error)}"
+    return (json.loads(text), "") if len(text) <= MOST else ({}, f"its facts have {len(text)} characters")
+
+
+def _wrong_text(text: Any) -> str:
+    if not isinstance(text, str):
+        return f"holds a {type(text).__name__} where text belongs"
+    if len(text) > MOST:
+        return f"has {len(text)} characters"
+    if not text.isascii():
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            return "holds half a character"
+    return ""
+
+
+def _words(error: BaseException) -> str:
+    """What an exception says; one whose `__str__` fails says nothing."""
+    try:
+        return str(error)[:2000].encode(errors="replace").decode()
+    except Exception:
+        return ""
+
+
+def _died(reason: str) -> EnvReply:
+    return EnvReply(done=True, ending=Ending("infra_error", reason))

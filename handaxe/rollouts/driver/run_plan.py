@@ -1,0 +1,72 @@
+"""Plays one plan in the calling thread, without a driver: for tests of strategies, and to play a record again."""
+
+from collections.abc import Callable
+from typing import Any
+
+from handaxe.exchange import Act, Completion, EnvReply, Sample, Spawn, Stopped, Work
+from handaxe.records import Trajectory
+from handaxe.slots import RolloutPlan
+
+__all__ = ["do_act", "do_work", "run_plan"]
+
+
+def do_act(name: str, request: Act) -> EnvReply:
+    """Let the environment answer."""
+    del name
+    return request.env.step(request.turn, seed=request.seed)
+
+
+def do_work(name: str, request: Work) -> Any:
+    """Do the work."""
+    del name
+    return request.call()
+
+
+def run_plan(
+    plan: RolloutPlan,
+    *,
+    sample: Callable[[str, Sample], Completion],
+    act: Callable[[str, Act], EnvReply] = do_act,
+    work: Callable[[str, Work], Any] = do_work,
+    name: str = "",
+) -> list[Trajectory]:
+    """Play a plan to its end, one request after the other, those of spawned plans in their order.
+
+    Args:
+        plan: what to play; it is closed, whatever happens.
+        sample, act, work: answer a request of the plan of that name. What they raise is raised in the plan, at the
+            yield, so `raise Stopped(partial)` stops it there.
+        name: of the plan; spawned ones have the names of their Spawn.
+
+    Returns:
+        What the plan returned. A plan is stopped, too, when a trajectory that it spawned was.
+
+    Example:
+        run_plan(linear()(attempt), sample=lambda name, request: engine.sample([request])[0])
+
+    Idea: a generator needs only a loop that answers it.
+    """
+    answer: Any = None
+    error: Exception | None = None
+    try:
+        while True:
+            request = plan.send(answer) if error is None else plan.throw(error)
+            answer, error = None, None
+            if isinstance(request, Spawn):
+                pairs = zip(request.plans, request.ids, strict=True)
+                found = [run_plan(one, sample=sample, act=act, work=work, name=id) for one, id in pairs]
+                if any(t.ending.reason == "stopped" for returned in found for t in returned):
+                    error = Stopped(spawned=found)
+                answer = found
+                continue
+            try:
+                if isinstance(request, Sample):
+                    answer = sample(name, request)
+                else:
+                    answer = act(name, request) if isinstance(request, Act) else work(name, request)
+            except Exception as raised:
+                error = raised
+    except StopIteration as stop:
+        return stop.value
+    finally:
+        plan.close()

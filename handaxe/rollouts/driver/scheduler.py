@@ -1,0 +1,205 @@
+"""Where plans stand while they wait: takes their requests, hands them their answers, and ends them."""
+
+from handaxe.errors import InfrastructureError
+from handaxe.exchange import Act, Completion, EnvReply, Partial, Sample, Spawn, Stopped, Work
+from handaxe.records import Trajectory
+from handaxe.rollouts.driver.executor import Answer, Executor
+from handaxe.rollouts.driver.live_plans import LiveAttempt, LivePlan, Segment
+from handaxe.rollouts.driver.replies import reply_of
+from handaxe.slots import Stream
+
+__all__ = ["Scheduler"]
+
+NOTHING = Partial([], [], [], [])
+
+
+class Scheduler:
+    """The tables of a driver, one for each thing that a plan may wait for, and how it moves from one to the next.
+
+        new        not begun                          sampling   its Sample is in the stream, by the stream's ticket
+        queued     a Sample, not submitted yet        executing  its Act or Work is with the executor, by ticket
+        held       the segment is used up, by key     finished   what attempts returned that are over, by order
+
+    A plan whose request is a Spawn stands in none of them.
+
+    Args:
+        stream: carries out Sample.
+        executor: carries out Act and Work.
+        queue: a Sample waits in `queued` until the driver submits it.
+    """
+
+    def __init__(self, stream: Stream, executor: Executor, *, queue: bool):
+        self.stream, self.executor = stream, executor
+        self._queue = queue
+        self.live: dict[str, LiveAttempt] = {}
+        self.new: list[LivePlan] = []
+        self.queued: list[LivePlan] = []
+        self.sampling: dict[int, LivePlan] = {}
+        self.executing: dict[int, LivePlan] = {}
+        self.held: dict[tuple[int, ...], LivePlan] = {}
+        self.finished: dict[int, tuple[LiveAttempt, list[Trajectory]]] = {}
+        self.segment = Segment()
+        self._tickets = 0
+
+    @property
+    def busy(self) -> bool:
+        """Whether any plan will have an answer without a new segment."""
+        return bool(self.sampling or self.executing or self.queued or self.new)
+
+    def is_held(self, live: LiveAttempt) -> bool:
+        """Whether all of an attempt is held."""
+        return all(key in self.held or isinstance(plan.request, Spawn) for key, plan in live.plans.items())
+
+    def clear(self) -> list[LivePlan]:
+        """Forget everything; the plans there were, each before those that it spawned."""
+        plans = [plan for live in self.live.values() for plan in live.plans.values()]
+        for table in (self.live, self.new, self.queued, self.sampling, self.executing, self.held, self.finished):
+            table.clear()  # type: ignore[attr-defined]
+        return plans
+
+    def resume(
+        self, plan: LivePlan, answer: Completion | EnvReply | object = None, error: BaseException | None = None
+    ) -> None:
+        """Send a plan its answer, or raise its error there, and dispatch what it yields next."""
+        live, generator = plan.live, plan.generator
+        while True:
+            fresh = plan.request is None
+            try:
+                request = generator.send(answer) if error is None else generator.throw(error)
+            except StopIteration as over:
+                self._finish(plan, over.value)
+                return
+            except Stopped:
+                if not plan.stop_raised:
+                    raise
+                self._finish(plan, [])
+                return
+            plan.request, plan.begun = request, None
+            if isinstance(request, Sample):
+                plan.begun = request.begun
+            if not live.stopping or (isinstance(request, Work) and not fresh):
+                self.dispatch(plan)
+                return
+            if plan.stop_raised:
+                raise RuntimeError(f"attempt {live.attempt.id} was stopped and yields {request!r}; it may yield Work")
+            plan.stop_raised, error = True, _stopped(plan)
+
+    def dispatch(self, plan: LivePlan) -> None:
+        """Have a plan's request carried out, or hold the plan."""
+        request = plan.request
+        if isinstance(request, Sample):
+            if plan.live.used_up(self.segment):
+                self.held[plan.key] = plan
+            elif self._queue:
+                self.queued.append(plan)
+            else:
+                self.submit(plan)
+        elif isinstance(request, Act):
+            calls = len(request.turn.calls)
+            if calls and plan.live.would_exceed(calls, self.segment):
+                self.held[plan.key] = plan
+            else:
+                plan.live.called += calls
+                self._execute(plan, request)
+        elif isinstance(request, Work):
+            self._execute(plan, request)
+        elif isinstance(request, Spawn):
+            self._spawn(plan, request)
+        else:
+            raise TypeError(f"attempt {plan.live.attempt.id} yields a {type(request).__name__}, which is no request")
+
+    def submit(self, plan: LivePlan) -> None:
+        """Put a plan's Sample into the stream."""
+        request = plan.request
+        assert isinstance(request, Sample)
+        plan.ticket = self.stream.submit(plan.next_request(request, self.segment))
+        self.sampling[plan.ticket] = plan
+
+    def sampled(self, ticket: int, completion: Completion | InfrastructureError) -> None:
+        """Resume a plan with what was sampled, or with a server's failure; a turn cut by the segment goes on later."""
+        plan = self.sampling.pop(ticket)
+        if isinstance(completion, InfrastructureError):
+            self.resume(plan, None, completion)
+            return
+        request = plan.request
+        assert isinstance(request, Sample)
+        whole = plan.completed(completion, request)
+        if whole is None:
+            self.dispatch(plan)
+        else:
+            self.resume(plan, whole)
+
+    def executed(self, ticket: int, answer: Answer) -> None:
+        """Resume a plan with what came of its Act or Work."""
+        plan, error = self.executing.pop(ticket), answer.error
+        if isinstance(error, KeyboardInterrupt):
+            raise error
+        if isinstance(plan.request, Act):
+            self.resume(plan, reply_of(answer))
+        elif error is None or isinstance(error, Exception):
+            self.resume(plan, answer.value, error)
+        else:  # a SystemExit in a thread is no reason to end the run
+            died = InfrastructureError(f"{type(error).__name__}: {error}")
+            died.__cause__ = error
+            self.resume(plan, None, died)
+
+    def interrupt(self, plan: LivePlan) -> None:
+        """Raise Stopped in a plan of an attempt that is stopping; where it waits for Work or other plans, later."""
+        request = plan.request
+        if isinstance(request, Work | Spawn) or plan.stop_raised:
+            return
+        if plan.ticket in self.sampling and self.sampling[plan.ticket] is plan:
+            self.take_out(plan)
+        elif plan.ticket in self.executing and self.executing[plan.ticket] is plan:
+            del self.executing[plan.ticket]
+            self.executor.forget(plan.ticket)
+        elif self.held.pop(plan.key, None) is None:
+            (self.new if request is None else self.queued).remove(plan)
+        if request is None:
+            self.resume(plan)
+        else:
+            plan.stop_raised = True
+            self.resume(plan, error=_stopped(plan))
+
+    def take_out(self, plan: LivePlan) -> None:
+        """Take a plan's Sample out of the stream, and keep what was sampled of it."""
+        plan.interrupted(self.stream.interrupt(plan.ticket))
+        del self.sampling[plan.ticket]
+
+    def _execute(self, plan: LivePlan, request: Act | Work) -> None:
+        plan.ticket = self._tickets
+        self._tickets += 1
+        self.executing[plan.ticket] = plan
+        self.executor.submit(plan.ticket, request)
+
+    def _spawn(self, plan: LivePlan, request: Spawn) -> None:
+        plan.answers = [[] for _ in request.plans]
+        plan.unanswered = len(request.plans)
+        for place, generator in enumerate(request.plans):
+            self.new.append(LivePlan(plan.live, generator, (*plan.key, place), plan))
+        if not plan.unanswered:
+            self.resume(plan, [])
+
+    def _finish(self, plan: LivePlan, result: list[Trajectory]) -> None:
+        live, parent = plan.live, plan.parent
+        del live.plans[plan.key]
+        if parent is None:
+            del self.live[live.attempt.id]
+            self.finished[live.order] = (live, result)
+            return
+        parent.answers[plan.key[-1]] = result
+        parent.unanswered -= 1
+        if not parent.unanswered:
+            if live.stopping and not parent.stop_raised:
+                parent.stop_raised = True
+                self.resume(parent, error=Stopped(None, parent.answers))
+            else:
+                self.resume(parent, parent.answers)
+
+
+def _stopped(plan: LivePlan) -> Stopped:
+    if isinstance(plan.request, Sample):
+        return Stopped(plan.begun or NOTHING)
+    if isinstance(plan.request, Spawn):
+        return Stopped(None, [[] for _ in plan.request.plans])
+    return Stopped()

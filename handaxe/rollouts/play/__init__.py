@@ -1,0 +1,11 @@
+"""What a rollout strategy is made of: `Play` is one attempt at work, `Rules` say how long it may go on.
+
+play.py              the turns, and how an attempt ends
+fork.py              another play that begins like a given one: the same prefix, the environment as it was
+sequence_builder.py  ids, authors and masks of a sequence while it grows
+env_session.py       the environment, from its making to its closing
+"""
+
+from handaxe.rollouts.play.play import Beginning, Mark, Play, Request, Rules
+
+__all__ = ["Beginning", "Mark", "Play", "Request", "Rules"]

@@ -1,0 +1,87 @@
+"""From a play, another one that begins like it: the same tokens up to a place, and the environment as it was."""
+
+from dataclasses import replace
+
+from handaxe.errors import InputError
+from handaxe.records import Branch, Turn
+from handaxe.rollouts.play import Beginning, Play
+
+__all__ = ["fork"]
+
+
+def fork(play: Play, at: Branch, *, id: str, seed: int) -> Play:
+    """Make a play that shares the first `at.token` ids of sequence `at.sequence` with another, and all before it.
+
+        t inside a turn [start, stop)     its first t - start tokens are shared, the rest is sampled anew
+        t = stop                          the turn is shared, and the environment answers it anew
+        t anywhere else                   what is not sampled cannot be had by halves: the fork moves on to the next
+                                          turn, and shares all before it
+
+    The environment is made and started again and restored to the snapshot from before that turn. Turn k of the fork
+    draws from derive_seed(seed, k), and its tokens count from the turn's first: with the seed of `play` the fork
+    repeats it token for token, with any other every draw from there on is new.
+
+    The fork's record holds the shared tokens as its own. So training counts them once for each branch that shares
+    them, each time with that branch's advantage: their gradient is the sum over branches.
+
+    Args:
+        play: to be left; over, or between two turns. Its rules say snapshots=True.
+        at: where; `at.trajectory` is the play's id, `at.token` in [0, length of the sequence].
+        id: of the new trajectory, unlike any other in its group.
+        seed: of the new trajectory.
+
+    Returns:
+        The fork, not begun: `yield Spawn((fork.plan(),), (id,))`, or `yield from fork.whole()`. It can be forked in
+        turn. Its `branch_of` says where it begins to differ at the earliest.
+
+    Raises:
+        InputError: no snapshot was taken, there is no such place, or nothing can follow it (the turn was cut there,
+            or nothing was sampled after it).
+
+    Example:
+        fork(trunk, Branch("t/0", 0, 57), id="t/0/branch-0", seed=7)
+
+    Idea: a state of the conversation is its tokens and the environment's snapshot; with both, any token is a fork.
+    """
+    if at.trajectory != play.attempt.id:
+        raise InputError(f"{at} is not of {play.attempt.id!r}, which is to be forked")
+    if not play.rules.snapshots:
+        raise InputError(f"{play.attempt.id!r} cannot be forked: play it with Rules(snapshots=True)")
+    lengths = [len(builder.ids) for builder in play.sequences]
+    if not 0 <= at.sequence < len(lengths) or not 0 <= at.token <= lengths[at.sequence]:
+        raise InputError(f"{at}: there is no such place; the sequences of {at.trajectory!r} have {lengths} ids")
+    k, start = _turn(play, at)
+    mark, shared = play.marks[k], play.sequences[at.sequence]
+    token = max(at.token, start)
+    begun = whole = None
+    if token > start:
+        begun = shared.span(start, token)
+        whole = play.turns[k] if token == play.turns[k].stop else None
+    beginning = Beginning(
+        branch=at._replace(token=token),
+        messages=play.messages[: mark.messages],
+        tools=play.tools,
+        turns=play.turns[:k],
+        sequences=[*play.sequences[: at.sequence], shared.prefix(start)],
+        marks=play.marks[: k + 1],
+        begun=begun,
+        whole=whole,
+    )
+    return Play(replace(play.attempt, id=id, seed=seed), play.rules, beginning=beginning)
+
+
+def _turn(play: Play, at: Branch) -> tuple[int, int]:
+    """The turn that a place belongs to or comes before, and the token at which it starts."""
+    for k, turn in enumerate(play.turns):
+        if turn.sequence == at.sequence and at.token <= turn.stop:
+            _check_answered(turn, at)
+            return k, turn.start
+    last = len(play.sequences) - 1
+    if at.sequence == last and not play.over:
+        return len(play.turns), len(play.sequences[last].ids)
+    raise InputError(f"{at}: nothing was sampled after it")
+
+
+def _check_answered(turn: Turn, at: Branch) -> None:
+    if at.token == turn.stop and turn.finish != "stop":
+        raise InputError(f"{at}: nothing follows it, the turn ended there for {turn.finish!r}")

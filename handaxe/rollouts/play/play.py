@@ -1,0 +1,310 @@
+"""One attempt at work: what `linear`, `forking` and any strategy of your own are made of.
+
+    play = Play(attempt, Rules(max_turns=4))
+    trajectory = yield from play.whole()        opens the environment, plays turn after turn, closes it
+
+A strategy that does something between turns hands `whole` its own generator, which calls `play.turn()`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from copy import deepcopy
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+from handaxe.errors import InfrastructureError, InputError
+from handaxe.exchange import Act, Attempt, Completion, EnvReply, Partial, Sample, Spawn, Stopped, Work
+from handaxe.ops.seeds import derive_seed
+from handaxe.records import Branch, Ending, Message, ParsedTurn, ToolCall, ToolSchema, Trajectory, Turn
+from handaxe.rollouts.budget import SPEAKER, Budget, Left, Spent, Tell, left_of, say_left
+from handaxe.rollouts.play.env_session import EnvSession, State, infra_error
+from handaxe.rollouts.play.sequence_builder import SequenceBuilder
+from handaxe.slots import RolloutPlan
+
+__all__ = ["Beginning", "Mark", "Play", "Request", "Rules"]
+
+Request = Sample | Act | Work | Spawn
+STOPPED = Ending("truncated", "stopped")
+UNBOUNDED = Budget()
+
+
+@dataclass(frozen=True)
+class Rules:
+    """How long an attempt may go on; `linear` says what each means. `snapshots` keeps the environment's state from
+    before every turn, so that the play can be forked."""
+
+    max_turns: int = 4
+    budget: Budget = UNBOUNDED
+    tell_budget: bool | Tell = False
+    snapshots: bool = False
+
+    def __post_init__(self) -> None:
+        if self.max_turns < 1:
+            raise InputError(f"max_turns is {self.max_turns}; give 1 or more")
+
+
+class Mark(NamedTuple):
+    """What there was before a turn: so many messages, the environment in this state (None: not asked for), and these
+    notes of the strategy."""
+
+    messages: int
+    state: State | None
+    notes: dict[str, Any]
+
+
+class Beginning(NamedTuple):
+    """What a fork shares with the play it leaves; see `rollouts.play.fork`. `begun` is the first part of the next turn,
+    or all of it where `whole` says how that turn ended."""
+
+    branch: Branch
+    messages: list[Message]
+    tools: tuple[ToolSchema, ...]
+    turns: list[Turn]
+    sequences: list[SequenceBuilder]
+    marks: list[Mark]
+    begun: Partial | None = None
+    whole: Turn | None = None
+
+
+class Play:
+    """One attempt. Read `messages`, `tools`, `turns`, `sequences` (in the making) and, where the rules say snapshots,
+    `marks` (one a turn, the next included), and leave them as they are. Write into `notes` (JSON) what the strategy has
+    to say of the attempt: they end in the trajectory, no token is made of them, and a fork begins with those from
+    before its turn.
+
+    Args:
+        attempt: what is played.
+        rules: how.
+        beginning: what it shares with another play; nothing unless told otherwise.
+
+    Idea: the loop of every tool-using agent, cut open between turns for strategies that branch or look there.
+
+    Example:
+        def rollout(attempt): return (yield from Play(attempt, Rules(max_turns=4)).plan())
+    """
+
+    def __init__(self, attempt: Attempt, rules: Rules, *, beginning: Beginning | None = None):
+        if attempt.sampling.max_tokens < 1:
+            raise InputError(f"the sampling's max_tokens is {attempt.sampling.max_tokens}; give 1 or more")
+        self.attempt, self.rules = attempt, rules
+        self.messages: list[Message] = list(attempt.task.messages)
+        self.tools: tuple[ToolSchema, ...] = ()
+        self.turns: list[Turn] = []
+        self.sequences: list[SequenceBuilder] = []
+        self.marks: list[Mark] = []
+        self.notes: dict[str, Any] = {}
+        self._spent, self._bounded = Spent(), rules.budget != UNBOUNDED
+        self._beginning, self._shared = beginning, 0
+        self.over = self._opened = self._sampling = self._acting = False
+        state = None
+        if beginning is not None:
+            self.messages, self.tools = beginning.messages, beginning.tools
+            self.sequences, self.marks = beginning.sequences, beginning.marks
+            self.turns, self._shared = beginning.turns, len(beginning.turns)
+            self._spent, state = Spent.of(beginning.turns), beginning.marks[-1].state
+            self.notes = deepcopy(beginning.marks[-1].notes)
+        snapshots = rules.snapshots and beginning is None
+        self._session = EnvSession(attempt.env, attempt.task, name=attempt.id, state=state, snapshots=snapshots)
+
+    def plan(self) -> RolloutPlan:
+        """The play as a plan of its own, for a Spawn."""
+        return [(yield from self.whole())]
+
+    def whole(self, turns: Generator[Request, Any, Ending] | None = None) -> Generator[Request, Any, Trajectory]:
+        """Open the environment, play, close it, whatever happens.
+
+        Args:
+            turns: what to do in between; it says how the attempt ended. Turn after turn unless told otherwise.
+        """
+        try:
+            try:
+                ending = yield from self._open()
+                if ending is None:
+                    ending = yield from (self._all_turns() if turns is None else turns)
+            except Stopped as stopped:
+                ending = self._keep_partial(stopped.partial)
+            facts: dict[str, Any] = {}
+            if self._opened:
+                facts, ending = yield from self._close(ending)
+        finally:  # a plan that is closed, or raises, can yield no more Work
+            self._session.close()
+        self.over = True
+        return self._trajectory(ending, facts)
+
+    def turn(self) -> Generator[Request, Any, Ending | None]:
+        """Play one turn and its answer; how the attempt ended thereby, or None when it can go on."""
+        k = len(self.turns)
+        if k >= self.rules.max_turns:
+            return Ending("truncated", "turns")
+        left = self._left(k)
+        space = self.attempt.context - len(self.sequences[-1].ids)
+        limit = min(self.attempt.sampling.max_tokens, space if left.tokens is None else min(space, left.tokens))
+        if left.nothing or limit <= 0:
+            return Ending("truncated", "budget" if left.nothing else "length")
+        try:
+            completion, seed = yield from self._sample(k, limit)
+        except InfrastructureError as error:  # sampled elsewhere, which failed
+            self._sampling = False
+            return infra_error(error)
+        turn = self._record(k, completion, seed)
+        if completion.finish == "length":
+            return Ending("truncated", "budget" if len(completion.ids) == left.tokens else "length")
+        if completion.finish == "header":
+            return Ending("policy_error", "it began another speaker's turn")
+        return (yield from self._act(k, turn, completion))
+
+    # --- inside ------------------------------------------------------------------------------------------------
+
+    def _open(self) -> Generator[Request, Any, Ending | None]:
+        opened, ending = yield from self._work(self._session.open)
+        if ending is not None:
+            return ending
+        self._opened = True
+        if self._beginning is None:
+            self.messages, self.tools = list(opened.messages), opened.tools
+            self.sequences = [SequenceBuilder(self.attempt.format.start(self.messages, self.tools))]
+            self.marks = [Mark(len(self.messages), opened.state, deepcopy(self.notes))]
+        return None
+
+    def _all_turns(self) -> Generator[Request, Any, Ending]:
+        while (ending := (yield from self.turn())) is None:
+            pass
+        return ending
+
+    def _sample(self, k: int, limit: int) -> Generator[Request, Any, tuple[Completion, int]]:
+        """What the policy says in turn k, and the turn's seed."""
+        seed = derive_seed(self.attempt.seed, k)
+        begun, whole = self._shared_turn(k)
+        if begun is not None and whole is not None:
+            return Completion(*begun, whole.finish, whole.seconds, whole.cost), seed
+        sampling, format = self.attempt.sampling, self.attempt.format
+        if limit != sampling.max_tokens:
+            sampling = replace(sampling, max_tokens=limit)
+        ids = self.sequences[-1].ids[:]  # a copy, since the builder grows and an engine may keep what it is asked
+        self._sampling = True
+        completion: Completion = yield Sample(ids, sampling, seed, format.stop_ids, format.header_ids, k, begun)
+        self._sampling = False
+        return completion, seed
+
+    def _shared_turn(self, k: int) -> tuple[Partial | None, Turn | None]:
+        """What a fork shares of turn k, and the turn, where that is all of it."""
+        one = self._beginning
+        return (one.begun, one.whole) if one is not None and k == self._shared else (None, None)
+
+    def _record(self, k: int, completion: Completion, seed: int) -> Turn:
+        start, stop = self.sequences[-1].append_sampled(completion, turn=k)
+        read = self.attempt.format.parse(completion.ids, self.tools)
+        calls = tuple([ToolCall(call.name, call.arguments, f"t{k}{call.id}") for call in read.calls])
+        parsed = ParsedTurn(read.text, calls, read.errors, read.raw)
+        sequence = len(self.sequences) - 1
+        sampling, finish = self.attempt.sampling, completion.finish
+        seconds, cost = completion.seconds, completion.cost
+        turn = Turn(sequence, start, stop, parsed, finish, sampling, seed, seconds=seconds, cost=cost)
+        self.turns.append(turn)
+        self.messages.append(Message("assistant", parsed.text, parsed.calls))
+        return turn
+
+    def _act(self, k: int, turn: Turn, completion: Completion) -> Generator[Request, Any, Ending | None]:
+        """Let the environment answer; None when the next turn can begin."""
+        carried_out, most = turn.parsed, self.rules.budget.calls
+        if most is not None and len(carried_out.calls) > most - self._spent.calls:
+            carried_out = replace(carried_out, calls=carried_out.calls[: most - self._spent.calls])
+            if not carried_out.calls:
+                return Ending("truncated", "budget")
+        self._acting = True
+        reply: EnvReply = yield Act(self._session.env, carried_out, turn.seed)
+        self._acting = False
+        came = {"replies": reply.replies, "facts": reply.facts}
+        turn = self.turns[-1] = Turn(**vars(turn) | came)  # as `replace`, in a third of its time
+        self._spent = self._spent.plus(turn) if self._bounded else self._spent
+        new, ending = list(reply.messages), None
+        if reply.done:
+            ending = reply.ending or Ending("completed")
+        elif carried_out is not turn.parsed:
+            ending = Ending("truncated", "budget")
+        elif k + 1 >= self.rules.max_turns:
+            ending = Ending("truncated", "turns")
+        else:
+            new += self._budget_message(k)
+            if not self._extend(k, completion, new):
+                ending = Ending("truncated", "length")
+        self.messages += new
+        if ending is None and self.rules.snapshots:
+            state, ending = yield from self._work(self._session.snapshot)
+            self.marks += [] if ending else [Mark(len(self.messages), state, deepcopy(self.notes))]
+        return ending
+
+    def _budget_message(self, k: int) -> list[Message]:
+        tell = self.rules.tell_budget
+        if tell is False:
+            return []
+        left = self._left(k + 1)
+        return [Message("user", say_left(left) if tell is True else tell(left), name=SPEAKER)]
+
+    def _left(self, k: int) -> Left:
+        """What is left before turn k."""
+        turns = self.rules.max_turns - k
+        return left_of(self.rules.budget, self._spent, turns=turns) if self._bounded else Left(turns)
+
+    def _extend(self, k: int, completion: Completion, new: list[Message]) -> bool:
+        """Write a reply to the sequence; False, with nothing written, where a model could not read it all."""
+        part = self.attempt.format.extend(self.messages, new, completion.ids, self.tools)
+        before = 0 if part.fresh else len(self.sequences[-1].ids)
+        if before + len(part.ids) > self.attempt.context:
+            return False
+        if part.fresh:
+            self.sequences.append(SequenceBuilder(part))
+        else:
+            self.sequences[-1].append_rendered(part, turn=k)
+        return True
+
+    def _work(self, call: Callable[[], Any]) -> Generator[Request, Any, tuple[Any, Ending | None]]:
+        """What came of it; or how the attempt ends, for an environment that dies is not the policy's fault."""
+        try:
+            return (yield Work(call)), None
+        except (InputError, Stopped):
+            raise
+        except Exception as error:
+            return None, infra_error(error)
+
+    def _keep_partial(self, partial: Partial | None) -> Ending:
+        """Keep what was sampled of a turn when the attempt was stopped, and in any case what a fork shares of it."""
+        k = len(self.turns)
+        begun, whole = self._shared_turn(k)
+        said = partial if self._sampling and partial is not None and partial.ids else begun
+        if said is not None:
+            finish = "length" if whole is None else whole.finish
+            self._record(k, Completion(*said, finish), derive_seed(self.attempt.seed, k))
+        return STOPPED
+
+    def _close(self, ending: Ending) -> Generator[Request, Any, tuple[dict[str, Any], Ending]]:
+        """Close the environment; its report, and the ending, which is an infra_error when that failed."""
+        busy = self._acting  # it may be at work in a thread still, so what it would report is not its final state
+        while True:
+            try:
+                found = yield Work(self._session.close if busy else self._session.report_and_close)
+                return dict(found or {}), ending
+            except Stopped:  # the attempt is over anyway, and what was begun may have been dropped
+                continue
+            except Exception as error:
+                return {}, ending if ending == STOPPED or ending.kind == "infra_error" else infra_error(error)
+
+    def _trajectory(self, ending: Ending, facts: dict[str, Any]) -> Trajectory:
+        attempt = self.attempt
+        sequences = self.sequences or [SequenceBuilder(attempt.format.start(self.messages, self.tools))]
+        return Trajectory(
+            id=attempt.id,
+            task=attempt.task,
+            sample=attempt.sample,
+            turns=tuple(self.turns),
+            sequences=tuple(builder.build() for builder in sequences),
+            ending=ending,
+            messages=tuple(self.messages),
+            tools=self.tools,
+            seed=attempt.seed,
+            branch_of=None if self._beginning is None else self._beginning.branch,
+            env=facts,
+            seconds=sum([turn.seconds + sum([r.seconds for r in turn.replies]) for turn in self.turns]),
+            notes=self.notes,
+        )

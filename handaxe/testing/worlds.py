@@ -1,0 +1,204 @@
+"""The contract that every world keeps, as one function: give it yours."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Sequence
+from typing import Any
+
+from handaxe.engines.local import LocalEngine
+from handaxe.exchange import Attempt
+from handaxe.models.compact import Compact
+from handaxe.models.load import Policy
+from handaxe.ops.seeds import derive_seed
+from handaxe.records import Group, Message, ParsedTurn, Sampling, Task, ToolCall, Trajectory
+from handaxe.rewards.parts.scoring import score_group
+from handaxe.rollouts import driver
+from handaxe.rollouts.linear import linear
+from handaxe.testing.tools import check_no_leak
+from handaxe.tools.decorator import tool
+from handaxe.tools.schema import NAME
+from handaxe.worlds.demonstrate import demonstrate
+from handaxe.worlds.world import World
+
+__all__ = ["check_world"]
+
+CORRECT = 0.5
+"""An attempt whose outcome is above this is right."""
+
+
+def check_world(
+    world: World,
+    *,
+    tools: Sequence[Any] | None = None,
+    count: int = 40,
+    start: Policy | None = None,
+    max_turns: int = 4,
+    max_tokens: int = 48,
+) -> None:
+    """Check that a world keeps its contract.
+
+        tasks      the same seed gives the same tasks, and the first k do not depend on how many are asked for; ids
+                   differ; answers and metadata are JSON; no question is in both splits
+        tools      their schemas are JSON, of type object, and their names can be called
+        isolation  what one attempt writes no other can read, where attempts can act at all
+        correct    the expert is right on every task, with the world's tools offered; an empty answer and a random one
+                   are right on one task in ten at most
+        start      where it is given, it is right on 0.1 to 0.6 of test tasks
+
+    Args:
+        world: what to check.
+        tools: offered; None: the world's own.
+        count: tasks of each split.
+        start: what `handaxe.training.cold_start.start_policy` makes, which takes minutes; None leaves its check out.
+        max_turns: turns of the start's attempts.
+        max_tokens: tokens of each turn.
+
+    Raises:
+        AssertionError: saying which promise is broken.
+
+    Example:
+        check_world(sums())
+    """
+    offered = world.tools if tools is None else tools
+    train, test = world.tasks("train", count, 0), world.tasks("test", count, 0)
+    _check_tasks(world, train, test, count)
+    _check_schemas(world, offered, train[0])
+    _check_isolation(world, train[0])
+    for task in (*train, *test):
+        if world.expert is not None:
+            one = demonstrate(world.env(offered), task, world.expert, format=Compact())
+            _expect(_right(world, one), f"the expert is wrong on task {task.id!r}, and said {one.final_text[:80]!r}")
+    for name, says in (("an empty", _empty), ("a random", _noise)):
+        tried = [demonstrate(world.env(offered), task, says, format=Compact(), max_turns=1) for task in test]
+        share = sum(_right(world, one) for one in tried) / len(tried)
+        _expect(share <= 0.1, f"{name} answer is right on {share:.0%} of the tasks")
+    if start is not None:
+        share = _start_share(world, offered, test, start, max_turns, max_tokens)
+        _expect(0.1 <= share <= 0.6, f"the start is right on {share:.0%} of the test tasks, not on 10% to 60%")
+
+
+def _check_tasks(world: World, train: Sequence[Task], test: Sequence[Task], count: int) -> None:
+    for split, made in (("train", train), ("test", test)):
+        _expect(bool(made), f"there is no task to {split}")
+        again, fewer = world.tasks(split, count, 0), world.tasks(split, max(1, count // 2), 0)
+        _expect([_told(one) for one in again] == [_told(one) for one in made], f"seed 0 gives two lists to {split}")
+        _expect(
+            [_told(one) for one in fewer] == [_told(one) for one in made[: len(fewer)]],
+            f"the first tasks to {split} depend on how many are asked for",
+        )
+        _expect(len({one.id for one in made}) == len(made), f"two tasks to {split} have one id")
+        for task in made:
+            _expect(bool(task.messages) and bool(task.messages[-1].content.strip()), f"task {task.id!r} asks nothing")
+            kept = {"answer": task.answer, "metadata": dict(task.metadata)}
+            _expect(_through_json(kept) == kept, f"answer or metadata of task {task.id!r} are not JSON")
+    # Other seeds too: a split that depends on the seed would let a question change sides.
+    asked = {split: _questions(world, split, count) for split in ("train", "test")}
+    both = sorted(asked["train"] & asked["test"])
+    _expect(not both, f"{len(both)} questions are in both splits, such as {both[:1]}")
+
+
+def _questions(world: World, split: Any, count: int) -> set[str]:
+    return {repr(task.messages) for seed in (0, 1) for task in world.tasks(split, count, seed)}
+
+
+def _told(task: Task) -> str:
+    return repr((task.id, task.messages, task.answer, task.tools, task.metadata))
+
+
+def _through_json(value: Any) -> Any:
+    try:
+        return json.loads(json.dumps(value))
+    except (TypeError, ValueError):
+        return None
+
+
+def _check_schemas(world: World, tools: Sequence[Any], task: Task) -> None:
+    env = world.env(tools)(task)
+    try:
+        for schema in env.start()[1]:
+            _expect(NAME.fullmatch(schema.name) is not None, f"{schema.name!r} cannot name a tool")
+            _expect(bool(schema.description.strip()), f"tool {schema.name!r} does not say what it does")
+            parameters = dict(schema.parameters)
+            _expect(parameters.get("type") == "object", f"the parameters of tool {schema.name!r} are no object")
+            _expect(_through_json(parameters) == parameters, f"the parameters of tool {schema.name!r} are not JSON")
+    finally:
+        env.close()
+
+
+class _Pad:
+    """A tool with state, to see that a world makes it anew for every attempt."""
+
+    def __init__(self) -> None:
+        self.text = ""
+
+    @tool
+    def write_pad(self, text: str) -> str:
+        """Write."""
+        self.text = text
+        return "written"
+
+    @tool
+    def read_pad(self) -> str:
+        """Read."""
+        return f"it says {self.text}"
+
+
+def _check_isolation(world: World, task: Task) -> None:
+    task = Task(task.id, task.messages, task.answer, None, task.metadata)
+    first = world.env([_Pad])(task)
+    first.start()
+    acts = not first.step(_turn("write_pad", {"text": "x"}), seed=0).done
+    first.close()
+    if acts:
+        check_no_leak(
+            world.env([_Pad]), task, write=lambda nonce: _turn("write_pad", {"text": nonce}), read=_turn("read_pad", {})
+        )
+
+
+def _turn(name: str, arguments: dict[str, Any]) -> ParsedTurn:
+    return ParsedTurn("", (ToolCall(name, arguments, "t0c0"),))
+
+
+def _empty(task: Task, facts: Any) -> Message:
+    del task, facts
+    return Message("assistant", "")
+
+
+def _noise(task: Task, facts: Any) -> Message:
+    del facts
+    rng = random.Random(derive_seed("noise", task.id))
+    return Message("assistant", "".join(rng.choices("abcdefghijklmnopqrstuvwxyz0123456789 ", k=12)))
+
+
+def _right(world: World, one: Trajectory) -> bool:
+    _expect(one.ending.kind != "infra_error", f"the environment of task {one.task.id!r} failed: {one.ending.reason}")
+    return bool(world.correct(Group(one.task, (one,))).outcome[0] > CORRECT)
+
+
+def _start_share(
+    world: World, tools: Sequence[Any], tasks: Sequence[Task], start: Policy, max_turns: int, max_tokens: int
+) -> float:
+    engine = LocalEngine(start.model, max_rows=64)
+    attempts = [
+        Attempt(
+            task=task,
+            env=world.env(tools),
+            format=start.format,
+            sampling=Sampling(max_tokens=max_tokens),
+            id=task.id,
+            sample=0,
+            seed=derive_seed("check_world", task.id),
+            context=engine.max_length,
+        )
+        for task in tasks
+    ]
+    played = driver.run(attempts, linear(max_turns=max_turns), engine)
+    scores = [score_group(world.correct, Group(task, tuple(tried)))[1] for task, tried in zip(tasks, played)]
+    return sum(bool(one.outcome[0] > CORRECT) for one in scores) / len(scores)
+
+
+def _expect(holds: bool, otherwise: str) -> None:
+    if not holds:
+        raise AssertionError(otherwise)

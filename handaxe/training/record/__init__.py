@@ -1,0 +1,13 @@
+"""The record of a run: everything that was generated, scored, trained and measured, in one SQLite file.
+
+schema      its tables, and how those of older formats become them
+groups      what a step leaves of a group
+codec       messages, tasks, replies and arrays as text and bytes, and back
+writing, reading      a group as rows, and back
+run_record  the file: steps, metrics, evaluations, events
+"""
+
+from handaxe.training.record.groups import GroupRecord
+from handaxe.training.record.run_record import RunRecord
+
+__all__ = ["GroupRecord", "RunRecord"]

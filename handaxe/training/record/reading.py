@@ -1,0 +1,128 @@
+"""A group from rows of the record's tables, of this or of an older format."""
+
+import sqlite3
+from typing import Any
+
+import numpy as np
+
+from handaxe.records import (
+    Advantages,
+    Branch,
+    Ending,
+    Group,
+    Message,
+    ParsedTurn,
+    Sampling,
+    Scores,
+    Task,
+    TokenSequence,
+    ToolReply,
+    ToolSchema,
+    Trajectory,
+    Turn,
+)
+from handaxe.training.record import codec
+from handaxe.training.record.groups import GroupRecord
+from handaxe.training.record.writing import TURN_REWARD
+
+__all__ = ["read_groups"]
+
+Row = dict[str, Any]
+ARRAYS = ("ids", "author", "turn", "logp", "behaviour_logp", "version")
+
+
+def read_groups(db: sqlite3.Connection, *, step: int | None = None, task: str | None = None) -> list[GroupRecord]:
+    """The groups that `write_group` was given, in order: of one step or of all, of one task id or of all."""
+    query = "SELECT * FROM groups WHERE step = ifnull(?, step) AND task_id = ifnull(?, task_id) ORDER BY id"
+    return [_group(db, row) for row in _rows(db, query, step, None if task is None else codec.dump_text(task))]
+
+
+def _group(db: sqlite3.Connection, row: Row) -> GroupRecord:
+    task = codec.load_record(Task, row["task"])
+    rows = _rows(db, "SELECT * FROM trajectories WHERE group_id = ? ORDER BY id", row["id"])
+    sequences = {one["id"]: _rows(db, _of("sequences"), one["id"]) for one in rows}
+    seen = [one for one in rows if one["scored"]]
+    return GroupRecord(
+        group=Group(task, tuple(_trajectory(db, one, task, sequences[one["id"]]) for one in rows), row["step"]),
+        scored=np.array([one["scored"] for one in rows], bool),
+        trained=np.array([one["trained"] for one in rows], bool),
+        scores=_scores(db, seen) if seen else None,
+        advantages=_advantages([sequences[one["id"]] for one in seen]),
+        fate=row["fate"],
+        part=row.get("part") or 0,
+    )
+
+
+def _trajectory(db: sqlite3.Connection, row: Row, task: Task, sequences: list[Row]) -> Trajectory:
+    (tools,) = db.execute("SELECT schemas FROM toolsets WHERE id = ?", (row["toolset"],)).fetchone()
+    return Trajectory(
+        id=codec.load_text(row["name"]),
+        task=task,
+        sample=row["sample"],
+        turns=tuple(_turn(one) for one in _rows(db, _of("turns"), row["id"])),
+        sequences=tuple(_sequence(db, one) for one in sequences),
+        ending=Ending(row["ending"], codec.load_text(row["reason"])),
+        messages=codec.load_record(tuple[Message, ...], row["messages"]),
+        tools=codec.load_record(tuple[ToolSchema, ...], tools),
+        seed=row["seed"],
+        branch_of=None if row["branch"] is None else codec.load_record(Branch, row["branch"]),
+        env=codec.load_json(row["env"]),
+        seconds=row["seconds"],
+        notes=codec.load_json(row.get("notes") or "{}"),
+    )
+
+
+def _turn(row: Row) -> Turn:
+    row = row | {
+        "parsed": codec.load_record(ParsedTurn, row["parsed"]),
+        "sampling": codec.load_record(Sampling, row["sampling"]),
+        "replies": codec.load_record(tuple[ToolReply, ...], row["replies"]),
+        "facts": codec.load_json(row.get("facts") or "{}"),
+    }
+    return Turn(**{name: value for name, value in row.items() if name not in ("trajectory", "place")})
+
+
+def _sequence(db: sqlite3.Connection, row: Row) -> TokenSequence:
+    query = "SELECT name, data FROM features WHERE trajectory = ? AND place = ?"
+    features = dict(db.execute(query, (row["trajectory"], row["place"])).fetchall())
+    named = {name: codec.unpack(data) for name, data in features.items()}
+    return TokenSequence(**{name: codec.unpack(row[name]) for name in ARRAYS}, features=named)
+
+
+def _scores(db: sqlite3.Connection, seen: list[Row]) -> Scores:
+    channels = [dict(db.execute("SELECT name, value FROM channels WHERE trajectory = ?", (r["id"],))) for r in seen]
+    turns = [dict(db.execute("SELECT name, data FROM turn_scores WHERE trajectory = ?", (r["id"],))) for r in seen]
+    per_turn = {name: tuple(codec.unpack(one[name]) for one in turns) for name in turns[0]}
+    return Scores(
+        outcome=np.array([_number(row["outcome"]) for row in seen]),
+        turns=per_turn.pop(TURN_REWARD, None),
+        channels={name: np.array([_number(one[name]) for one in channels]) for name in channels[0]},
+        turn_channels=per_turn,
+        eligible=None if seen[0]["eligible"] is None else np.array([row["eligible"] for row in seen], bool),
+    )
+
+
+def _advantages(found: list[list[Row]]) -> Advantages | None:
+    """Those of the scored siblings, from the rows of each one's sequences."""
+
+    def ragged(name: str) -> tuple[tuple[np.ndarray, ...], ...] | None:
+        if any(row.get(name) is None for rows in found for row in rows):
+            return None
+        return tuple(tuple(codec.unpack(row[name]) for row in rows) for rows in found)
+
+    tokens = ragged("advantages") if found else None
+    return None if tokens is None else Advantages(tokens, ragged("returns"), ragged("trains"))
+
+
+def _of(table: str) -> str:
+    return f"SELECT * FROM {table} WHERE trajectory = ? ORDER BY place"
+
+
+def _rows(db: sqlite3.Connection, query: str, *keys: int | str | bytes | None) -> list[Row]:
+    cursor = db.execute(query, keys)
+    names = [column[0] for column in cursor.description]
+    return [dict(zip(names, row)) for row in cursor.fetchall()]
+
+
+def _number(value: float | None) -> float:
+    return float("nan") if value is None else value  # SQLite keeps NaN as NULL

@@ -1,0 +1,90 @@
+"""The tables of a run record, and what older records lack of them.
+
+Everything that a trajectory holds is kept, token arrays as compressed blobs. What one asks for in SQL (step, task,
+ending, outcome, channels, calls, tokens) has columns of its own.
+
+A record says its format (PRAGMA user_version). Older ones are read as they are: a column that they lack has no value,
+which reads as the field's default. `RunRecord(folder)`, which goes on with a run, adds the columns first.
+"""
+
+import sqlite3
+
+from handaxe.errors import InputError
+
+__all__ = ["FORMAT", "SCHEMA", "create", "format_of", "upgrade"]
+
+FORMAT = 2
+
+SCHEMA = """
+CREATE TABLE steps (step INTEGER PRIMARY KEY, time REAL);
+CREATE TABLE metrics (step INTEGER, name TEXT, value REAL, PRIMARY KEY (step, name)) WITHOUT ROWID;
+CREATE TABLE evaluations (step INTEGER PRIMARY KEY, result TEXT);
+CREATE TABLE events (id INTEGER PRIMARY KEY, step INTEGER, kind TEXT, text TEXT, time REAL);
+CREATE TABLE toolsets (id INTEGER PRIMARY KEY, schemas TEXT UNIQUE);
+CREATE TABLE groups (id INTEGER PRIMARY KEY, step INTEGER, task_id TEXT, task TEXT, fate TEXT, part INTEGER);
+CREATE TABLE trajectories (
+    id INTEGER PRIMARY KEY,
+    group_id INTEGER REFERENCES groups (id) ON DELETE CASCADE,
+    name TEXT, sample INTEGER, ending TEXT, reason TEXT, scored INTEGER, trained INTEGER, outcome REAL,
+    eligible INTEGER, num_turns INTEGER, num_calls INTEGER, num_tokens INTEGER, final_text TEXT, cost REAL,
+    seconds REAL, seed INTEGER, branch TEXT, env TEXT, messages TEXT, toolset INTEGER REFERENCES toolsets (id),
+    notes TEXT);
+CREATE TABLE turns (
+    trajectory INTEGER REFERENCES trajectories (id) ON DELETE CASCADE,
+    place INTEGER, sequence INTEGER, start INTEGER, stop INTEGER, finish TEXT, parsed TEXT, sampling TEXT,
+    seed INTEGER, replies TEXT, seconds REAL, cost REAL, facts TEXT, PRIMARY KEY (trajectory, place)) WITHOUT ROWID;
+CREATE TABLE sequences (
+    trajectory INTEGER REFERENCES trajectories (id) ON DELETE CASCADE,
+    place INTEGER, ids BLOB, author BLOB, turn BLOB, logp BLOB, behaviour_logp BLOB, version BLOB,
+    advantages BLOB, returns BLOB, trains BLOB, PRIMARY KEY (trajectory, place)) WITHOUT ROWID;
+CREATE TABLE features (
+    trajectory INTEGER REFERENCES trajectories (id) ON DELETE CASCADE,
+    place INTEGER, name TEXT, data BLOB, PRIMARY KEY (trajectory, place, name)) WITHOUT ROWID;
+CREATE TABLE channels (
+    trajectory INTEGER REFERENCES trajectories (id) ON DELETE CASCADE,
+    name TEXT, value REAL, PRIMARY KEY (trajectory, name)) WITHOUT ROWID;
+CREATE TABLE turn_scores (
+    trajectory INTEGER REFERENCES trajectories (id) ON DELETE CASCADE,
+    name TEXT, data BLOB, PRIMARY KEY (trajectory, name)) WITHOUT ROWID;
+CREATE INDEX groups_by_step ON groups (step);
+CREATE INDEX trajectories_by_group ON trajectories (group_id);
+"""
+
+ADDED = {
+    2: """
+ALTER TABLE groups ADD COLUMN part INTEGER;
+ALTER TABLE trajectories ADD COLUMN notes TEXT;
+ALTER TABLE turns ADD COLUMN facts TEXT;
+ALTER TABLE sequences ADD COLUMN trains BLOB;
+"""
+}
+"""A format -> what makes the tables of the format before it into its own. A column stands last in its table there and in
+SCHEMA, since rows are written by place."""
+
+
+def create(db: sqlite3.Connection) -> None:
+    """Make the tables in an empty file."""
+    db.executescript(f"BEGIN;{SCHEMA}PRAGMA user_version = {FORMAT};COMMIT;")
+
+
+def format_of(db: sqlite3.Connection, where: str) -> int:
+    """The format of a record; 0 when there are no tables yet.
+
+    Raises:
+        InputError: a record of a later handaxe, or a database of something else.
+    """
+    (found,) = db.execute("PRAGMA user_version").fetchone()
+    if not 0 <= found <= FORMAT:
+        raise InputError(
+            f"{where} holds a record of format {found}; this handaxe reads formats up to {FORMAT}. Update handaxe"
+        )
+    if not found and db.execute("SELECT 1 FROM sqlite_master").fetchone():
+        raise InputError(f"{where} holds a record.sqlite that is not a run record: its tables have no format")
+    return found
+
+
+def upgrade(db: sqlite3.Connection, found: int) -> None:
+    """Add what a record of format `found` lacks; all of it or nothing."""
+    if found < FORMAT:
+        script = "".join(ADDED[number] for number in range(found + 1, FORMAT + 1))
+        db.executescript(f"BEGIN IMMEDIATE;{script}PRAGMA user_version = {FORMAT};COMMIT;")

@@ -1,0 +1,149 @@
+"""What a plan asks for when its attempt is played again: answered from the record, or by the real tools."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NoReturn
+
+import numpy as np
+
+from handaxe.errors import InfrastructureError
+from handaxe.exchange import Act, Completion, EnvReply, Sample, Stopped, Work
+from handaxe.records import Ending, Sampling, Task, Trajectory
+from handaxe.slots import ChatFormat, Env, EnvFactory, Rollout
+from handaxe.training.replay.discrepancies import Discrepancy, What, differing, reply_difference
+from handaxe.training.replay.recorded import StandIn, recorded_answer, recorded_speech, was_answered
+
+__all__ = ["DepartError", "FromRecord", "STOPPED", "Setup"]
+
+STOPPED = Ending("truncated", "stopped")
+
+
+@dataclass(frozen=True)
+class Setup:
+    """What an attempt is played with: the run's own rollout, chat format, environment and sampling, and its context
+    in tokens.
+
+    `tools` True lets the environment answer, False takes its answers from the record; it is made, started and closed
+    either way.
+    """
+
+    rollout: Rollout
+    format: ChatFormat
+    env: EnvFactory
+    sampling: Sampling
+    context: int
+    tools: bool = False
+
+
+class DepartError(BaseException):
+    """The attempt cannot be played further. No strategy is to handle it, so it is no Exception."""
+
+    def __init__(self, difference: Discrepancy):
+        super().__init__(difference)
+        self.difference = difference
+
+
+class FromRecord:
+    """One attempt: answers its requests from the record of its trajectories, the attempt's own first."""
+
+    def __init__(self, recorded: Sequence[Trajectory], setup: Setup):
+        self.recorded, self.setup = recorded, setup
+        self.of = {one.id: one for one in recorded}
+        self.turns: dict[int, tuple[Trajectory, int]] = {}
+        for one in recorded:
+            for k, turn in enumerate(one.turns):
+                self.turns.setdefault(turn.seed, (one, k))  # what is shared is its first owner's
+        self.entered: set[str] = set()
+        self.name = ""
+        self.cut: set[str] = set()
+        self.differences: list[Discrepancy] = []
+
+    # --- answers -----------------------------------------------------------------------------------------------
+
+    def speak(self, name: str, request: Sample) -> Completion:
+        """The recorded turn of this seed."""
+        if request.seed not in self.turns:
+            one = self.of.get(name, self.recorded[0])
+            if one.ending == STOPPED or one.ending.kind == "infra_error":
+                self.cut.add(one.id)  # nothing followed
+                raise Stopped
+            words = f"it has {len(one.turns)} turns, none of seed {request.seed}"
+            self.depart(one, "requests", words, f"turn {request.turn} is asked for", turn=request.turn)
+        one, k = self.turns[request.seed]
+        turn, sequence = one.turns[k], one.sequences[one.turns[k].sequence]
+        begun = request.begun.ids if request.begun else []
+        asked = np.array([*request.ids, *begun])
+        token = differing(sequence.ids[: turn.start + len(begun)], asked)
+        if token is not None:
+            then = str(sequence.ids[token]) if token < turn.start + len(begun) else "the policy's turn"
+            now = str(asked[token]) if token < len(asked) else "the policy's turn"
+            self.depart(one, "requests", f"id {then}", f"id {now}", turn=k, sequence=turn.sequence, token=token)
+        said = recorded_speech(one, k)
+        if one.ending == STOPPED and turn.finish == "length" and k + 1 == len(one.turns):
+            raise Stopped(said)
+        if len(said.ids) > request.sampling.max_tokens:
+            most = f"at most {request.sampling.max_tokens}"
+            self.depart(one, "requests", f"{len(said.ids)} tokens", f"{most} are asked for", turn=k)
+        return Completion(*said, turn.finish, turn.seconds, turn.cost)
+
+    def act(self, name: str, request: Act) -> EnvReply:
+        """The recorded answer, or that of the environment."""
+        if request.seed not in self.turns:
+            one = self.of.get(name, self.recorded[0])
+            self.depart(one, "replies", f"no turn has seed {request.seed}", "an environment is asked with it")
+        one, k = self.turns[request.seed]
+        if one.ending == STOPPED and not was_answered(one, k):
+            raise Stopped
+        recorded = recorded_answer(one, k)
+        if not self.setup.tools or (recorded.ending and recorded.ending.kind == "infra_error"):
+            return recorded
+        try:
+            reply = request.env.step(request.turn, seed=request.seed)
+        except Exception as error:  # as any driver does
+            reply = EnvReply(done=True, ending=Ending("infra_error", f"{type(error).__name__}: {error}"))
+        seconds = {r.call_id: r.seconds for r in recorded.replies}
+        timed = tuple(replace(r, seconds=seconds.get(r.call_id, r.seconds)) for r in reply.replies)
+        for i in range(max(len(recorded.replies), len(timed))):
+            pair = [replies[i] if i < len(replies) else None for replies in (recorded.replies, timed)]
+            self.differences += [d for d in [reply_difference(one.id, k, *pair)] if d]
+        return reply._replace(replies=timed)
+
+    def work(self, name: str, request: Work) -> Any:
+        """Done anew; but an attempt that was stopped before its environment was there is stopped again."""
+        self.name, first = name, name not in self.entered
+        self.entered.add(name)
+        one = self.of.get(name)
+        if first and one is not None and one.ending == STOPPED and not self.began(one):
+            raise Stopped
+        return request.call()
+
+    def began(self, one: Trajectory) -> bool:
+        """Whether anything in a trajectory shows that its environment was started."""
+        own = any(self.turns[turn.seed][0] is one for turn in one.turns)
+        return own or (one.branch_of is None and (bool(one.tools) or one.messages != one.task.messages))
+
+    def make(self, task: Task) -> Env:
+        """The environment, as far as it is played for real; what failed when it was made or started fails again."""
+        one = self.of.get(self.name)
+        if one is not None and one.ending.kind == "infra_error" and not self.began(one):
+            raise InfrastructureError(one.ending.reason)
+        env = self.setup.env(task)
+        if self.setup.tools and (one is None or one.ending.kind != "infra_error"):
+            return env
+        return StandIn(env, one, forks=self.setup.tools)
+
+    def depart(
+        self,
+        one: Trajectory,
+        what: What,
+        recorded: str,
+        replayed: str,
+        *,
+        turn: int | None = None,
+        sequence: int | None = None,
+        token: int | None = None,
+    ) -> NoReturn:
+        """Give the attempt up."""
+        raise DepartError(Discrepancy(one.id, what, recorded, replayed, turn, sequence, token))

@@ -1,0 +1,123 @@
+"""Plays recorded attempts again without a model: what the policy said comes from the record, all else is done anew."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from handaxe.errors import RecordError
+from handaxe.exchange import Attempt
+from handaxe.invariants import check_group
+from handaxe.records import Group, Trajectory
+from handaxe.rollouts.driver.run_plan import run_plan
+from handaxe.training.replay.answers import STOPPED, DepartError, FromRecord, Setup
+from handaxe.training.replay.discrepancies import Discrepancy, discrepancies
+
+__all__ = ["Replayed", "attempts_of", "replay"]
+
+
+@dataclass(frozen=True)
+class Replayed:
+    """A recorded trajectory that was played again, and what differs; nothing where it is the same."""
+
+    trajectory: Trajectory
+    differences: tuple[Discrepancy, ...]
+
+
+def replay(group: Group, setup: Setup, *, only: str | None = None) -> list[Replayed]:
+    """Play every attempt of a recorded group again, one after the other.
+
+    A Sample is answered with the recorded turn of its seed, after a look at whether the policy is asked the same ids
+    as then; where it is not, the attempt is not played further. An Act is answered by the record or by the tools.
+    What is not the rollout's doing happens as it did then: an attempt that was stopped is stopped at the same token,
+    and a failure of the machinery is repeated from the record, with real tools too. Seconds are those of the record,
+    so that budgets end where they did.
+
+    Args:
+        group: as the record has it, superseded and stopped attempts included. Forks are played with what they left.
+        setup: with what.
+        only: id of a trajectory; nothing but its attempt is played.
+
+    Returns:
+        One a trajectory of what is played, in the order of the group.
+
+    Raises:
+        InputError: what rollout, format or environment raise for a task they cannot take.
+    """
+    attempts = attempts_of(group)
+    samples = sorted({one[0].sample for one in attempts})
+    if only is not None:
+        attempts = [one for one in attempts if any(trajectory.id == only for trajectory in one)]
+    chosen = {trajectory.id for one in attempts for trajectory in one}
+    played = [one for one in group if one.id in chosen]
+    found: dict[str, list[Discrepancy]] = {one.id: [] for one in played}
+    try:
+        check_group(replace(group, trajectories=tuple(played)))
+    except RecordError as error:
+        named = [one.id for one in played if f"trajectory {one.id!r} " in str(error)]
+        found[(named or list(found))[0]].append(Discrepancy((named or list(found))[0], "record", str(error), ""))
+    for one in attempts:
+        for difference in _differences(one, setup, step=group.step, samples=samples):
+            found.setdefault(difference.trajectory, []).append(difference)
+    return [Replayed(one, tuple(found[one.id])) for one in played]
+
+
+def attempts_of(group: Group) -> list[list[Trajectory]]:
+    """The trajectories of each attempt: one, and those that were forked from it, directly or not."""
+    attempts: dict[str, list[Trajectory]] = {}
+    for one in group:
+        attempts.setdefault(_root(one, group).id, []).append(one)
+    return list(attempts.values())
+
+
+def _root(one: Trajectory, group: Group) -> Trajectory:
+    """The trajectory whose id is that of its attempt: itself, or what it was forked from, and so on."""
+    siblings = {sibling.id: sibling for sibling in group}
+    seen = {one.id}
+    while one.branch_of and one.branch_of.trajectory in siblings.keys() - seen:
+        one = siblings[one.branch_of.trajectory]
+        seen.add(one.id)
+    return one
+
+
+def _differences(
+    recorded: Sequence[Trajectory], setup: Setup, *, step: int, samples: Sequence[int]
+) -> list[Discrepancy]:
+    """What differs in one attempt, of a group whose attempts had these samples."""
+    first, answers = recorded[0], FromRecord(recorded, setup)
+    attempt = Attempt(
+        task=first.task,
+        env=answers.make,
+        format=setup.format,
+        sampling=first.turns[0].sampling if first.turns else setup.sampling,
+        id=first.id,
+        sample=first.sample,
+        seed=first.seed,
+        context=setup.context,
+        step=step,
+        sibling=samples.index(first.sample),
+        siblings=len(samples),
+    )
+    try:
+        made = run_plan(setup.rollout(attempt), sample=answers.speak, act=answers.act, work=answers.work, name=first.id)
+    except DepartError as depart:
+        others = [one.id for one in recorded if one.id != depart.difference.trajectory]
+        why = f"not played to its end, since {depart.difference.trajectory} departs"
+        return [*answers.differences, depart.difference, *(Discrepancy(id, "ids", "played", why) for id in others)]
+    again, differences = {one.id: one for one in made}, answers.differences
+    for one in recorded:
+        if one.id in again:
+            state = setup.tools and _reports(one)
+            found = discrepancies(one, again[one.id], ending=one.id not in answers.cut, state=state)
+            told = {(d.trajectory, d.what) for d in differences}
+            differences += [d for d in found if (d.trajectory, d.what) not in told]
+        else:
+            differences.append(Discrepancy(one.id, "ids", "played", "no such trajectory is returned"))
+    extra = again.keys() - {one.id for one in recorded}
+    return differences + [
+        Discrepancy(first.id, "ids", "not there", f"{id} is returned, too") for id in again if id in extra
+    ]
+
+
+def _reports(one: Trajectory) -> bool:
+    return one.ending.kind != "infra_error" and one.ending != STOPPED

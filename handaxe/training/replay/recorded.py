@@ -1,0 +1,67 @@
+"""What a recorded trajectory says of its turns and its environment, in the words of a rollout: for a replay."""
+
+from typing import Any
+
+from handaxe.errors import InfrastructureError
+from handaxe.exchange import EnvReply, Partial
+from handaxe.records import Trajectory
+from handaxe.slots import Env
+
+__all__ = ["StandIn", "recorded_answer", "recorded_speech", "was_answered"]
+
+
+class StandIn:
+    """Stands in for an environment that is started and closed, and asked for nothing else: it reports what was reported
+    then, or fails as it did. `forks`: its state is real, since some of its answers are."""
+
+    def __init__(self, env: Env, recorded: Trajectory | None, *, forks: bool):
+        self._env, self._recorded, self._forks = env, recorded, forks
+        self.start, self.step, self.close = env.start, env.step, env.close
+
+    def report(self) -> dict[str, Any]:
+        if self._recorded is not None and self._recorded.ending.kind == "infra_error":
+            raise InfrastructureError(self._recorded.ending.reason)
+        return {} if self._recorded is None else dict(self._recorded.env)
+
+    def snapshot(self) -> Any:
+        return self._env.snapshot() if self._forks else None
+
+    def restore(self, state: Any) -> None:
+        if self._forks:
+            self._env.restore(state)
+
+
+def recorded_speech(one: Trajectory, k: int) -> Partial:
+    """What the policy said in turn k."""
+    turn = one.turns[k]
+    sequence, span = one.sequences[turn.sequence], slice(turn.start, turn.stop)
+    arrays = sequence.ids, sequence.logp, sequence.behaviour_logp, sequence.version
+    return Partial(*(array[span].tolist() for array in arrays))
+
+
+def _extended(one: Trajectory, k: int) -> bool:
+    """Whether a reply was written after turn k, so that another turn could follow."""
+    turn = one.turns[k]
+    return turn.stop < len(one.sequences[turn.sequence]) or turn.sequence + 1 < len(one.sequences)
+
+
+def _heard(one: Trajectory, k: int) -> tuple[int, int]:
+    """The messages [start, stop) that follow what the policy said in turn k."""
+    spoken = [i for i, message in enumerate(one.messages) if message.role == "assistant"]
+    own = spoken[max(0, len(spoken) - len(one.turns)) :] + [len(one.messages)] * len(one.turns)
+    return own[k] + 1, own[k + 1]
+
+
+def was_answered(one: Trajectory, k: int) -> bool:
+    """Whether the environment answered turn k, be it with nothing."""
+    start, stop = _heard(one, k)
+    return bool(one.turns[k].replies) or start < stop or _extended(one, k)
+
+
+def recorded_answer(one: Trajectory, k: int) -> EnvReply:
+    """What the environment answered to turn k. A message with a name that is no tool's is the rollout's own."""
+    start, stop = _heard(one, k)
+    new = tuple(m for m in one.messages[start:stop] if m.role == "tool" or not m.name)
+    over = k + 1 == len(one.turns) and one.ending.kind != "truncated" and not _extended(one, k)
+    ending = one.ending if over and one.ending.kind not in ("completed", "verifier_error") else None
+    return EnvReply(new, one.turns[k].replies, over, ending, one.turns[k].facts)

@@ -1,0 +1,39 @@
+"""Teach a learner, such as a judge, before or between parts of the run in which it is used."""
+
+from typing import Any
+
+from handaxe.slots import Learner, Site, Source, Stage
+from handaxe.training.about import describe
+from handaxe.training.run import Run
+from handaxe.training.supervised import keep_at, shuffled, stateful_parts
+
+__all__ = ["fit"]
+
+
+def fit(*, learner: Learner, source: Source, epochs: int = 1, batch_size: int = 32) -> Stage:
+    """Make a stage in which a learner learns from groups, as it does once a step in `train`; the policy stays as it is.
+
+    Args:
+        learner: what learns; its state is kept in the stage's checkpoints.
+        source: of groups; see training.sources.
+        epochs: passes over the groups, each in an order of its own.
+        batch_size: groups a step.
+
+    Returns:
+        A stage: what the learner says of each step.
+    """
+    about: dict[str, Any] = describe(locals())
+
+    def stage(site: Site) -> list[dict[str, float]]:
+        groups = source(site)
+        order = list(shuffled(len(groups), batch_size, epochs, site.seed))
+        run = Run(
+            site.engine, {**stateful_parts(site), "learner": learner}, len(order), about, keep_at(site), title="fit"
+        )
+        with run:
+            for step in run.todo():
+                found = learner.learn([groups[i] for i in order[step]], step=step)
+                run.finish([], {name: float(value) for name, value in found.items()})
+        return run.result().metrics
+
+    return stage

@@ -1,0 +1,40 @@
+"""Reinforcement learning as a part of a run."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from handaxe.slots import Site, Stage
+from handaxe.training.loop import train
+from handaxe.training.pace import Keep
+from handaxe.training.supervised import keep_at
+from handaxe.training.train_arguments import check_train_arguments
+
+__all__ = ["reinforce"]
+
+KEEP = Keep()
+ROLES = ("engine", "format", "env", "tasks", "rollout", "reward", "sampling", "seed")
+
+
+def reinforce(*, arguments: Mapping[str, Any], keep: Keep = KEEP) -> Stage:
+    """Make a stage that is one call of `train` with the roles of its site.
+
+    Args:
+        arguments: of `train`: credit and loss at least; a role among them stands in place of the site's.
+        keep: loggers and checkpoints; its folder, `resume` and `progress` are those of the site.
+
+    Returns:
+        A stage: metrics of each step.
+
+    Raises:
+        InputError: for a name that `train` does not know, or that the site decides.
+    """
+    check_train_arguments(arguments)
+
+    def stage(site: Site) -> list[dict[str, float]]:
+        here = keep_at(site)
+        kept = replace(keep, out=here.out, resume=here.resume, progress=here.progress)
+        roles = {name: getattr(site, name) for name in ROLES}
+        return train(**{**roles, **arguments}, keep=kept).metrics
+
+    return stage

@@ -1,0 +1,88 @@
+"""Supervised fine-tuning, through the batch and the masks of reinforcement learning."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+
+from handaxe.errors import InputError
+from handaxe.losses.cross_entropy import cross_entropy
+from handaxe.records import Advantages, Rated
+from handaxe.selection.keep_all import keep_all
+from handaxe.slots import Engine, Loss, Selector, Site, Source, Stage
+from handaxe.tensors import Batch
+from handaxe.training.about import describe
+from handaxe.training.batch import microbatches
+from handaxe.training.supervised import as_rated, batch_of, run_steps, shuffled
+
+__all__ = ["teach"]
+
+CROSS_ENTROPY = cross_entropy()
+KEEP_ALL = keep_all()
+
+
+def teach(
+    *,
+    source: Source,
+    select: Selector = KEEP_ALL,
+    loss: Loss = CROSS_ENTROPY,
+    epochs: int = 1,
+    batch_size: int = 32,
+    micro_batch_rows: int = 64,
+    learning_rate: float | Callable[[int], float] = 1e-3,
+    restart: bool = True,
+) -> Stage:
+    """Make a stage that makes what the policy wrote in some trajectories more likely.
+
+    The tokens that train are those a policy wrote, and of them those that `Advantages.trains` names: ids and mask of a
+    rollout are the same here as in reinforcement learning. Logits are read at temperature 1, whatever they were
+    sampled at.
+
+    Args:
+        source: of groups; see training.sources.
+        select: which groups, and by `trained` which of their trajectories, are learnt from.
+        loss: (PolicyOut, Batch) -> LossOut; every token that trains has advantage 1.
+        epochs: passes over the trajectories, each in an order of its own.
+        batch_size: trajectories an optimiser step; the last one of an epoch may have fewer.
+        micro_batch_rows: rows in one forward and backward; changes memory, not the result.
+        learning_rate: a number, or a function of the optimiser step.
+        restart: forget what the optimiser knows and renew the reference before the first step. False goes on as if
+            with the stage before.
+
+    Returns:
+        A stage: metrics of each optimiser step.
+
+    Raises:
+        InputError: when there is no trajectory with a token to learn.
+    """
+    about = describe(locals())
+
+    def stage(site: Site) -> list[dict[str, float]]:
+        chosen = [
+            _lesson(one, i)
+            for one in select(source(site))
+            for i, trajectory in enumerate(one.group)
+            if one.trained[i] and trajectory.num_tokens
+        ]
+        if not chosen:
+            raise InputError("there is nothing to fine-tune on: no trajectory holds a token that a policy wrote")
+        pieces = [
+            partial(_pieces, site.engine, chosen, index, micro_batch_rows)
+            for index in shuffled(len(chosen), batch_size, epochs, site.seed)
+        ]
+        return run_steps(site, loss, pieces, learning_rate=learning_rate, title="teach", about=about, anew=restart)
+
+    return stage
+
+
+def _lesson(one: Rated, i: int) -> Rated:
+    lesson, trains = as_rated([one.group[i]]), one.advantages.trains
+    if trains is None:
+        return lesson
+    tokens = tuple(np.where(kept, adv, 0.0) for adv, kept in zip(lesson.advantages.tokens[0], trains[i], strict=True))
+    return replace(lesson, advantages=Advantages((tokens,), trains=(trains[i],)))
+
+
+def _pieces(engine: Engine, chosen: Sequence[Rated], index: np.ndarray, rows: int) -> list[Batch]:
+    return microbatches(batch_of([chosen[i] for i in index], engine), rows)

@@ -1,0 +1,106 @@
+"""What supervised stages share: trajectories as rated groups, the order of an epoch, and the loop over its steps."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import torch
+
+from handaxe.errors import InputError
+from handaxe.ops.seeds import generator
+from handaxe.records import Advantages, Group, Rated, Scores, Trajectory
+from handaxe.slots import Engine, Loss, Restarts, Site
+from handaxe.tensors import Batch
+from handaxe.training.batch import make_batch
+from handaxe.training.pace import Keep
+from handaxe.training.run import Run
+from handaxe.training.schedule import rate_at
+from handaxe.training.update import optimiser_step
+
+__all__ = ["as_rated", "batch_of", "keep_at", "restart", "run_steps", "shuffled", "stateful_parts"]
+
+CHECKPOINT_EVERY = 50
+
+
+def as_rated(trajectories: Sequence[Trajectory]) -> Rated:
+    """Trajectories as one group of which every token the policy wrote has advantage 1."""
+    group = Group(trajectories[0].task, tuple(trajectories))
+    tokens = tuple(tuple(sequence.mask.astype(np.float64) for sequence in one.sequences) for one in trajectories)
+    return Rated(group, Scores(np.ones(len(group))), Advantages(tokens), np.ones(len(group), bool))
+
+
+def batch_of(rated: Sequence[Rated], engine: Engine) -> Batch:
+    """The batch that reinforcement learning would make of these groups, read at temperature 1."""
+    batch = make_batch(rated, pad_id=engine.pad_id)
+    return replace(batch, temperature_B=torch.ones_like(batch.temperature_B))
+
+
+def shuffled(count: int, size: int, epochs: int, seed: int) -> Iterator[np.ndarray]:
+    """Indices of each optimiser step: every epoch all of `count` in an order of its own, `size` at a time."""
+    if epochs < 0 or size < 1:
+        raise InputError(f"epochs is {epochs} and batch_size {size}; give 0 or more epochs, and 1 or more a batch")
+    for epoch in range(epochs):
+        order = generator(seed, "epoch", epoch).permutation(count)
+        yield from (order[i : i + size] for i in range(0, count, size))
+
+
+def run_steps(
+    site: Site,
+    loss: Loss,
+    pieces: Sequence[Callable[[], list[Batch]]],
+    *,
+    learning_rate: float | Callable[[int], float],
+    title: str,
+    about: Mapping[str, Any],
+    anew: bool,
+) -> list[dict[str, float]]:
+    """Take one optimiser step for each entry of `pieces`, which gives its micro-batches when called.
+
+    It is a run as that of `train`: recorded and resumed in the same way, and Ctrl-C finishes the step at hand.
+
+    Args:
+        site: whose engine trains, and where it is kept.
+        learning_rate: a number, or a function of the step.
+        title: of the bar.
+        about: for recipe.json.
+        anew: restart the engine before the first step.
+    """
+    run = Run(site.engine, stateful_parts(site), len(pieces), about, keep_at(site), title=title)
+    with run:
+        for step in run.todo():
+            if step == 0 and anew:
+                restart(site.engine)
+            run.finish([], optimiser_step(site.engine, loss, pieces[step](), rate_at(learning_rate, step)))
+    return run.result().metrics
+
+
+def keep_at(site: Site, *, folder: str = "") -> Keep:
+    """What a run of a stage keeps: all in the site's folder, or in one within it."""
+    out = None if site.out is None else site.out / folder
+    return Keep(
+        out=out,
+        resume=site.resume and out is not None,
+        checkpoint_every=CHECKPOINT_EVERY,
+        checkpoints=1,
+        progress=site.progress,
+    )
+
+
+def stateful_parts(site: Site) -> dict[str, object]:
+    """The roles of a site whose state a stage's checkpoint must hold, since its source may use them."""
+    return {"tasks": site.tasks, "env": site.env, "rollout": site.rollout, "reward": site.reward}
+
+
+def restart(engine: Engine) -> None:
+    """Restart an engine.
+
+    Raises:
+        InputError: it cannot.
+    """
+    if not isinstance(engine, Restarts):
+        raise InputError(
+            f"{type(engine).__name__} cannot begin anew, as this stage does: it lacks restart, start_digest and "
+            "load_weights; see slots.Restarts"
+        )
+    engine.restart()

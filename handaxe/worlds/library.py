@@ -1,0 +1,76 @@
+"""An invented library to search in: questions of several hops, whose answers stand nowhere else."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+from handaxe.envs.tool_chat import tool_chat
+from handaxe.records import Task, ToolCall, Turn
+from handaxe.rewards.exact_match import exact_match
+from handaxe.tools.decorator import Tool
+from handaxe.tools.index.build import build_index
+from handaxe.tools.search import search
+from handaxe.worlds import library_tasks
+from handaxe.worlds.cache import cached, digest
+from handaxe.worlds.experts import calls_then_answer
+from handaxe.worlds.sums import kept_calls
+from handaxe.worlds.world import Facts, Habit, Split, Start, World
+
+__all__ = ["library"]
+
+START = Start(Habit(needed=0.6, clumsy=0.2))
+
+
+def library(
+    *, hops: tuple[int, ...] = (1, 2), results: int = 1, snippet: int = 130, size: int = 400, world_seed: int = 0
+) -> World:
+    """Questions about invented people, towns, books and rivers, with a tool that searches the library's documents.
+
+    The index is made once and kept in the cache folder (HANDAXE_CACHE, or ~/.cache/handaxe), by digest of the
+    documents. Training and test questions share no fact.
+
+    Args:
+        hops: how many facts a question needs, each 1 to 4; drawn evenly.
+        results: passages that a search shows.
+        snippet: most characters shown of a passage. A policy with 512 tokens of context reads two replies of 130.
+        size: about how many entities the library tells of, 60 to 20,000.
+        world_seed: of what the library tells.
+
+    Returns:
+        A world broken down by "hops", scored by exact match.
+
+    Raises:
+        InputError: an argument out of range, or a missing package (extra [search]).
+    """
+
+    def tasks(split: Split, count: int, seed: int) -> list[Task]:
+        return library_tasks.tasks(count=count, seed=seed, split=split, hops=hops, world=world_seed, size=size)
+
+    return World(
+        name="library",
+        tasks=tasks,
+        env=tool_chat,
+        correct=exact_match(),
+        tools=(_search(world_seed, size, results, snippet),),
+        by=("hops",),
+        answered=_says_something,
+        reference=kept_calls,
+        expert=calls_then_answer(_calls),
+        start=START,
+    )
+
+
+def _search(world_seed: int, size: int, results: int, snippet: int) -> Tool:
+    documents = library_tasks.documents(seed=world_seed, size=size)
+    folder = cached("library", digest([json.dumps(documents)]))
+    find, _ = search(build_index(documents, folder, dense=False), results=results, snippet=snippet)
+    return find
+
+
+def _says_something(turn: Turn) -> bool:
+    return bool(turn.parsed.text.strip()) and not turn.parsed.calls
+
+
+def _calls(task: Task, facts: Facts) -> Sequence[ToolCall]:
+    return kept_calls(task) if "search" in facts["tools"] else ()

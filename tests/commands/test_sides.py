@@ -1,0 +1,61 @@
+import json
+
+import pytest
+
+from handaxe.commands.sides import job_of, side
+from handaxe.commands.started import chosen_in
+from handaxe.errors import InputError, RecipeError
+from handaxe.methods.chosen import of_base
+
+
+def test_a_side_is_a_recipe_and_its_options():
+    one = side("otc --smooth 2", "--steps 3")
+    assert one.name == "otc --smooth 2" and one.chosen.setting.steps == 3
+    assert one.chosen.options[""] == {"smooth": 2.0}
+
+
+def test_another_recipe_takes_over_world_and_settings_the_same_one_keeps_its_own():
+    ours = side("otc", "--steps 3")
+    other = side("ppo --lam 0.5", "--steps 3", setting_of=ours)
+    assert other.chosen.setting == ours.chosen.setting and other.chosen.setting.model == "start"
+    assert other.chosen.choice.world.name == "sums" and other.chosen.options[""]["lam"] == 0.5
+    assert side("retool --tools", setting_of=side("retool")).chosen.setting.tools == ()
+
+
+def test_the_base_is_measured_in_the_same_world_and_setting():
+    ours = side("otc", "--steps 3")
+    base = ours.like(of_base(ours.chosen))
+    assert base.name == "plain" and base.chosen.setting == ours.chosen.setting
+    assert base.chosen.choice.world.name == "sums"
+
+
+def test_a_run_is_named_by_everything_that_was_chosen(tmp_path):
+    same = {
+        job_of(side(words, "--steps 3"), 5, tmp_path).folder for words in ("otc", "otc --smooth 3", "otc --smooth 3.0")
+    }
+    assert len(same) == 1
+    others = {job_of(side("otc --smooth 2", "--steps 3"), 5, tmp_path).folder}
+    others |= {
+        job_of(side("otc", "--steps 4"), 5, tmp_path).folder,
+        job_of(side("otc", "--steps 3"), 6, tmp_path).folder,
+    }
+    others |= {job_of(side("otc", "--steps 3").shuffled(), 5, tmp_path).folder}
+    assert len(others | same) == 5
+
+
+def test_what_a_run_is_begun_with_is_what_was_chosen(tmp_path):
+    one = side("otc --smooth 2", "--steps 3 --groups 2")
+    job = job_of(one, 7, tmp_path)
+    chosen = chosen_in(tmp_path / f"{job.folder.name}.json")
+    assert chosen.arguments() == {**one.chosen.arguments(), "seed": 7}
+    assert job.words == ("train", str(tmp_path / f"{job.folder.name}.json")) and job.steps == 3
+
+
+def test_bad_words(tmp_path):
+    with pytest.raises(InputError, match="a recipe and its options"):
+        side("")
+    with pytest.raises(RecipeError, match="did you mean"):
+        side("otcc")
+    (tmp_path / "x.json").write_text(json.dumps({"recipe": None}))
+    with pytest.raises(InputError, match="x.json is not the recipe.json"):
+        chosen_in(tmp_path / "x.json")

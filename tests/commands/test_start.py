@@ -1,0 +1,83 @@
+"""`handaxe start` with a tool of one's own, for a few steps."""
+
+import json
+
+import pytest
+
+from handaxe.cli import main
+from handaxe.models.load import load
+
+TOOL = """
+from handaxe.records import Message, ToolCall
+from handaxe.tools import tool
+
+@tool
+def double(number: int) -> str:
+    "Double a whole number."
+    return str(2 * number)
+
+def nothing():
+    return 3
+
+def expert(task, facts):
+    if facts["turn"]:
+        return Message("assistant", facts["replies"][-1])
+    number = int(task.messages[0].content.split()[1].rstrip("?"))
+    return Message("assistant", "", (ToolCall("double", {"number": number}),))
+"""
+
+
+@pytest.fixture
+def mine(tmp_path, monkeypatch):
+    """A folder of a user's, with a tool, an expert and questions."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HANDAXE_CACHE", str(tmp_path / "cache"))
+    (tmp_path / "start_tools.py").write_text(TOOL)
+    lines = [json.dumps({"question": f"double {k}?", "answer": 2 * k}) for k in range(40)]
+    (tmp_path / "doubles.jsonl").write_text("\n".join(lines))
+    return tmp_path
+
+
+SHORT = ["--skill", "2", "--steps", "1", "--held-out", "4", "--max-tokens", "8", "--quiet"]
+WORLD = ["jsonl", "--world.file", "doubles.jsonl", "--world.score", "numeric_match", "--tools", "start_tools:double"]
+EXPERT = ["--world.expert", "start_tools:expert"]
+
+
+def test_a_start_for_a_tool_of_the_users(mine, capsys):
+    assert main(["start", *WORLD, *EXPERT, "--out", "begun", "--json", "found.json", *SHORT]) == 0
+    shown = capsys.readouterr().out
+    assert "before: 4 held-out questions" in shown and "after: 4 held-out questions" in shown
+    assert "handaxe train RECIPE --model begun" in shown
+    assert load("begun").model.vocab_size == 264
+    found = json.loads((mine / "found.json").read_text())
+    assert set(found) == {"before", "after"} and "pass@1" in found["after"]
+
+
+def test_without_questions_it_is_tried_on_none(mine, capsys):
+    assert main(["start", "sums", "--out", "begun", *SHORT, "--held-out", "0"]) == 0
+    assert "held-out" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "words, message",
+    [
+        ([], "which world? One of calls, gym, jsonl"),
+        (["sumz", "--out", "a"], "there is no world 'sumz'; did you mean sums"),
+        ([*WORLD, "--out", "a"], "world jsonl has no start: it needs an expert"),
+        (["sums", "--out", "a", "--needed", "1.5"], "needed must be shares from 0 to 1"),
+        (["sums", "--out", "a", "--steps", "-1"], "skill and steps must be 0 or more"),
+        (["start_tools:nothing", "--out", "a"], "world start_tools:nothing returns int and not a World"),
+    ],
+)
+def test_wrong_words_are_one_line(mine, capsys, words, message):
+    assert main(["start", *words]) == 2
+    shown = capsys.readouterr().err
+    assert shown.startswith("error: ") and message in shown and "Traceback" not in shown
+
+
+def test_help_lists_the_options_of_the_world(mine, capsys):
+    assert main(["start", "--help"]) == 0
+    assert "worlds: calls, gym, jsonl, library, sums" in capsys.readouterr().out
+    assert main(["start", "gym", "--help"]) == 0
+    shown = capsys.readouterr().out
+    assert "--world.names" in shown and "--needless" in shown

@@ -1,0 +1,152 @@
+from math import sqrt
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from handaxe.errors import InputError
+from handaxe.evaluation.claims import Claim, control_difference, decide, figure
+from handaxe.evaluation.figures import RunFigures
+
+
+def run(values, *, other=None, tokens=10.0):
+    """A run whose training figure "x" takes these values, and "y" the others."""
+    rows = [{"x": float(v), "tokens/sampled": tokens} for v in values]
+    for row, value in zip(rows, [0.0] * len(rows) if other is None else other):
+        row["y"] = float(value)
+    return RunFigures(rows, {})
+
+
+def ends(*values, other=None, tokens=10.0):
+    kept = [0.0] * len(values) if other is None else other
+    return [run([0.0, v], other=[0.0, y], tokens=tokens) for v, y in zip(values, kept)]
+
+
+def claim(direction="down", **more):
+    return Claim(statement="x goes down", metric="training/x", direction=direction, **more)
+
+
+def test_the_example_by_hand():
+    """-1, -2, -3: the mean -2, sd 1, t(0.975, 2) = 4.3027, half 4.3027 / sqrt(3) = 2.4841"""
+    found = decide(claim(), ends(-1, -2, -3), ends(0, 0, 0))
+    assert found.verdict == "undecided" and found.paired.difference == -2
+    assert (found.paired.low, found.paired.high) == pytest.approx((-4.4841, 0.4841), abs=1e-4)
+    held = decide(claim(), ends(-2, -2.1, -1.9), ends(0, 0, 0))
+    assert held.verdict == "holds" and held.paired.high == pytest.approx(-2 + 4.3027 * 0.1 / sqrt(3), abs=1e-4)
+
+
+def test_seeds_that_would_decide_are_the_least():
+    found = decide(claim(), ends(-1, -2, -3), ends(0, 0, 0))
+
+    def half(count):
+        return stats.t.ppf(0.975, count - 1) * 1.0 / sqrt(count)
+
+    assert found.seeds == 4 and half(4) < 2 <= half(3)
+    assert "4 pairs would decide" in found.why
+    assert decide(claim(), ends(-1, 1), ends(0, 0)).seeds == 0, "a mean of 0 is never decided"
+
+
+def test_pairs_are_pairs():
+    """the spread between seeds cancels: each pair differs by about the same"""
+    theirs = [0.0, 10.0, 20.0]
+    assert decide(claim(), ends(-2, 7.9, 18.1), ends(*theirs)).verdict == "holds"
+
+
+def test_the_other_way_does_not_hold():
+    assert decide(claim(), ends(2, 2.1, 1.9), ends(0, 0, 0)).verdict == "does not hold"
+    assert decide(claim("up"), ends(2, 2.1, 1.9), ends(0, 0, 0)).verdict == "holds"
+    assert decide(claim("up"), ends(-2, -2.1, -1.9), ends(0, 0, 0)).verdict == "does not hold"
+
+
+@pytest.mark.parametrize(
+    ("fell", "verdict"),
+    [
+        ((-0.01, 0.0, 0.01), "holds"),
+        ((-0.2, -0.21, -0.19), "does not hold"),
+        ((-0.2, 0.0, 0.2), "undecided"),
+        ((0.3, 0.31, 0.29), "holds"),
+    ],
+)
+def test_what_must_stay(fell, verdict):
+    found = decide(claim(same="training/y", within=0.05), ends(-2, -2.1, -1.9, other=fell), ends(0, 0, 0))
+    assert found.verdict == verdict and found.same.difference == pytest.approx(np.mean(fell))
+    assert (found.seeds > 3) == (verdict == "undecided" and np.mean(fell) > -0.05)
+
+
+def test_the_vice_must_be_there():
+    no = decide(claim(vice=1.0), ends(-2, -2.1, -1.9), ends(0.5, 0.6, 0.4))
+    assert no.verdict == "not testable here" and "is 0.5" in no.why and "at least 1" in no.why
+    assert decide(claim(vice=0.4), ends(-2, -2.1, -1.9), ends(0.5, 0.6, 0.4)).verdict == "holds"
+    assert decide(claim("up", vice=0.4), ends(2, 2.1, 1.9), ends(0.5, 0.6, 0.4)).verdict == "not testable here"
+
+
+def test_budgets_are_alike():
+    ours, theirs = ends(-2, -2.1, -1.9, tokens=10.3), ends(0, 0, 0, tokens=10)
+    assert decide(claim(), ours, theirs).verdict == "holds"
+    assert decide(claim(budget=("tokens",)), ours, theirs).verdict == "not testable here"
+    assert decide(claim(budget=("tokens",)), ends(-2, -2.1, -1.9, tokens=10.1), theirs).verdict == "holds"
+
+
+def test_against_the_start_and_against_zero():
+    runs = [run([5, 3]), run([6, 4.1]), run([7, 4.9])]
+    assert decide(claim(baseline="start"), runs, ()).paired.theirs == (5, 6, 7)
+    assert decide(claim(baseline="start"), runs, ()).verdict == "holds"
+    assert decide(claim(baseline="zero"), runs, ()).verdict == "does not hold"
+
+
+@pytest.mark.parametrize(
+    ("over", "level", "direction", "want"),
+    [
+        ("end", None, "up", 2.0),
+        ("best", None, "up", 4.0),
+        ("best", None, "down", 0.0),
+        ("worst", None, "up", 0.0),
+        ("worst", None, "down", 4.0),
+        ("area", None, "up", (2 + 2 + 3) / 3),
+        ("spread", None, "up", sqrt((4 + 4 + 0 + 0) / 4)),
+        ("first", 3.0, "down", 3.0),
+        ("first", 9.0, "down", 8.0),
+    ],
+)
+def test_what_is_made_of_a_run(over, level, direction, want):
+    """0, 4, 2, 2 after the steps 1 to 4; a level that is never reached counts twice for the recipe, once for others"""
+    made = figure(claim(direction, over=over, level=level), run([0, 4, 2, 2] if level != 3.0 else [0, 2, 3, 4]))
+    assert made == pytest.approx(want)
+    if level == 9.0:
+        assert figure(claim(direction, over=over, level=level), run([0, 4, 2, 2]), favour=False) == 4.0
+
+
+def test_what_is_not_finite_decides_nothing():
+    assert decide(claim(), ends(float("nan"), -2, -2), ends(0, 0, 0)).verdict == "undecided"
+
+
+def test_too_few_runs():
+    with pytest.raises(InputError, match="two pairs or more"):
+        decide(claim(), ends(1), ends(0))
+    with pytest.raises(InputError, match="3 runs and 2"):
+        decide(claim(), ends(1, 2, 3), ends(0, 0))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ({"direction": "sideways"}, "up or down"),
+        ({"same": "training/x"}, "another metric"),
+        ({"over": "first"}, "level="),
+        ({"level": 0.5}, "level="),
+        ({"within": 0}, "more than 0"),
+    ],
+)
+def test_bad_claims(arguments, said):
+    with pytest.raises(InputError, match=said):
+        claim(**arguments)
+
+
+def test_scores_dealt_out_anew_must_not_do_it_too():
+    """the interval is -2 -+ 0.2484; its near end is -1.7516"""
+    ours, theirs = ends(-2, -2.1, -1.9), ends(0, 0, 0)
+    assert decide(claim(), ours, theirs, control=-1.7).verdict == "holds"
+    no = decide(claim(), ours, theirs, control=-1.8)
+    assert no.verdict == "not testable here" and "-1.8 too" in no.why
+    assert control_difference(claim(), ends(-3)[0], ends(1)[0]) == -4
+    assert control_difference(claim(baseline="start"), run([5, 3]), None) == -2

@@ -1,0 +1,68 @@
+import numpy as np
+import pytest
+
+from handaxe.errors import InputError
+from handaxe.evaluation.figures import RunFigures
+from handaxe.evaluation.run import summarise
+from handaxe.testing.records import make_group, make_scores, make_task, make_trajectory
+
+
+def evaluation(easy, hard, calls=0):
+    """One easy and one hard task, each right or wrong, with so many calls in the hard one."""
+    first = make_group(task=make_task(id="e", metadata={"difficulty": "easy"}), trajectories=[make_trajectory()])
+    attempt = make_trajectory(texts=["", "x"], calls=[["f"] * calls, []], replies=[["1"] * calls, []])
+    second = make_group(task=make_task(id="h", metadata={"difficulty": "hard"}), trajectories=[attempt])
+    return summarise([(first, make_scores([easy])), (second, make_scores([hard]))])
+
+
+def run(steps=4):
+    rows = [
+        {"step": float(k), "entropy": 2.0 - k, "tokens/sampled": 10.0 * (k + 1), "tokens/trained": 5.0,
+         "calls/made": 3.0, "seconds/sampling": 1.0, "seconds/update": 0.5}
+        for k in range(steps)
+    ]  # fmt: skip
+    return RunFigures(rows, {0: evaluation(0, 0), 2: evaluation(1, 0, calls=2), 4: evaluation(1, 1, calls=4)})
+
+
+def test_a_figure_of_evaluations():
+    axis, values = run().series("pass@1")
+    assert list(axis) == [0, 2, 4] and list(values) == [0, 0.5, 1]
+    assert list(run().series("calls").values) == [0, 1, 2]
+
+
+def test_a_figure_of_some_tasks():
+    assert list(run().series("pass@1", where=("difficulty", "hard")).values) == [0, 0, 1]
+    assert list(run().series("calls", where=("difficulty", "hard")).values) == [0, 2, 4]
+    assert list(run().series("calls", where=("difficulty", "easy")).values) == [0, 0, 0]
+
+
+def test_a_figure_of_training_steps_and_of_the_whole_run():
+    assert [list(part) for part in run().series("training/entropy")] == [[1, 2, 3, 4], [2, 1, 0, -1]]
+    assert run().series("training/tokens_per_second").values[-1] == pytest.approx((10 + 20 + 30 + 40) / 6)
+    assert run().series("training/step_seconds").values[-1] == pytest.approx(1.5)
+
+
+@pytest.mark.parametrize(
+    ("axis", "want"), [("steps", [0, 2, 4]), ("tokens", [0, 30, 100]), ("calls", [0, 6, 12]), ("seconds", [0, 3, 6])]
+)
+def test_axes_count_what_was_used_up(axis, want):
+    assert list(run().series("pass@1", axis=axis).axis) == want
+    rows, loop = run().metrics, [0.0]
+    for row in rows:  # the slow way
+        each = {"steps": 1, "tokens": row["tokens/sampled"], "calls": row["calls/made"], "seconds": 1.5}[axis]
+        loop.append(loop[-1] + each)
+    assert np.allclose(run().spent(axis), loop)
+
+
+@pytest.mark.parametrize(
+    ("metric", "where", "said"),
+    [
+        ("training/entropi", (), "training/entropi; there are calls/made"),
+        ("pass@9", (), "no 'pass@9'"),
+        ("pass@1", ("difficulty", "odd"), "difficulty 'odd'"),
+        ("pass@9", ("difficulty", "easy"), "'pass@9' cannot be told"),
+    ],
+)
+def test_what_is_not_there_is_named(metric, where, said):
+    with pytest.raises(InputError, match=said):
+        run().series(metric, where=where)

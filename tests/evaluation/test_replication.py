@@ -1,0 +1,55 @@
+import json
+from math import isnan, nan
+
+import numpy as np
+import pytest
+
+from handaxe.errors import InputError
+from handaxe.evaluation.claims import Claim, decide
+from handaxe.evaluation.figures import RunFigures
+from handaxe.evaluation.replication import Decided, Replication, curve_of
+
+
+def runs(*rows):
+    return [RunFigures([{"x": float(value)} for value in row], {}) for row in rows]
+
+
+def replication(last=3.0):
+    ours, theirs = runs([1, 2], [2, 3], [2, last]), runs([1, 1], [1, 1], [1, 1.1])
+    claim = Claim("x goes up", "training/x", "up", where=(), budget=())
+    decided = Decided(claim, decide(claim, ours, theirs, control=0.1), "plain", 0.1)
+    curves = {"training/x": {"mine": curve_of(ours, "training/x"), "plain": curve_of(theirs, "training/x")}}
+    return Replication("mine", "handaxe replicate mine", "0.1.0", (100, 101, 102), (decided,), {"steps": 2},
+                       {"plain": {"steps": 2}}, curves, {"mine": 1.5, "plain": 2.0})  # fmt: skip
+
+
+def test_there_and_back():
+    assert Replication.from_json(replication().to_json()) == replication()
+
+
+def test_what_is_not_finite_is_null_and_comes_back_as_nan():
+    text = replication(last=nan).to_json()
+    assert json.loads(text)["claims"][0]["decision"]["paired"]["ours"][2] is None
+    back = Replication.from_json(text).claims[0].decision
+    assert isnan(back.paired.ours[2]) and back.verdict == "undecided"
+
+
+def test_a_curve_is_the_mean_over_runs():
+    """at step 1: 1, 2, 3 have the mean 2 -+ 2.4841"""
+    made = curve_of(runs([1, 5], [2, 5], [3, 5]), "training/x")
+    assert made.steps == (1, 2) and made.mean == (2, 5)
+    assert (made.low[0], made.high[0]) == pytest.approx((-0.4841, 4.4841), abs=1e-4)
+    assert (made.low[1], made.high[1]) == (5, 5)
+
+
+def test_a_curve_keeps_the_steps_that_all_runs_have():
+    assert curve_of(runs([1, 2, 3], [1, 2]), "training/x").steps == (1, 2)
+    assert np.isinf(curve_of(runs([1, 2]), "training/x").low).all()
+    with pytest.raises(InputError, match="needs a run"):
+        curve_of([], "training/x")
+
+
+@pytest.mark.parametrize("text", ["[]", "{}", "no", '{"format": 9}', '{"format": 1, "seeds": 3}'])
+def test_other_texts_are_refused(text):
+    with pytest.raises(InputError, match="handaxe replicate|format 1"):
+        Replication.from_json(text)

@@ -1,0 +1,26 @@
+import pytest
+
+from handaxe.errors import InputError
+from handaxe.losses.parts.pieces import extra, sum_over_rollout
+from handaxe.testing.batches import small_batch
+
+
+def test_extra_is_clean_off_the_mask():
+    batch = small_batch([[1.0, None, 1.0]], extras={"value": [[2.0, 9.0, 3.0]]})
+    assert extra(batch, "value").tolist() == [[0.0, 2.0, 0.0, 3.0]]
+
+
+def test_extra_names_what_is_missing():
+    with pytest.raises(InputError, match=r"'ref_logp'\], but the batch has none"):
+        extra(small_batch([[1.0]]), "ref_logp")
+
+
+def test_sum_over_rollout_is_over_all_rows():
+    batch = small_batch([[1.0, 2.0], [4.0], [8.0, None]], rollout=[5, 9, 5])
+    assert sum_over_rollout(batch.adv_BT, batch).tolist() == [11.0, 4.0, 11.0]
+
+
+def test_sum_over_rollout_refuses_part_of_a_rollout():
+    batch = small_batch([[1.0, 2.0], [4.0], [8.0, None]], rollout=[5, 9, 5])
+    with pytest.raises(InputError, match=r"rollouts \[5\]"):
+        sum_over_rollout(batch.rows(slice(0, 2)).adv_BT, batch.rows(slice(0, 2)))

@@ -1,0 +1,83 @@
+import pytest
+
+from handaxe.errors import InputError
+from handaxe.methods.build import build, make_method, make_world
+from handaxe.methods.chosen import Named, choice
+from handaxe.methods.held_out import HeldOut
+from handaxe.models.load import load
+
+SMALL = {"steps": 2, "groups": 3, "group_size": 4, "held_out": 4, "model": "tiny"}
+
+
+def chosen(name, *, base="", world="", **saved):
+    return choice(name, base=base, world=world).read({**SMALL, **saved})
+
+
+@pytest.mark.parametrize(("name", "critic", "reference"), [("plain", 0, 0), ("grpo", 0, 1), ("ppo", 1, 0)])
+def test_critic_and_reference_follow_from_the_features(name, critic, reference):
+    engine = build(chosen(name))["engine"]
+    assert (engine._critic is not None, engine._reference is not None) == (bool(critic), bool(reference))
+
+
+def test_setting_and_options_reach_their_parts():
+    made = build(chosen("verltool", learning_rate=0.5, max_tokens=7, wait=0.25, seed=3, **{"engine.max_rows": 5}))
+    assert (made["learning_rate"], made["sampling"].max_tokens, made["engine"].max_rows) == (0.5, 7, 5)
+    assert type(made["env"](made["tasks"].next(0, 1)[0])).__name__ == "_Slow"
+    held_out = made["evaluate"]
+    assert isinstance(held_out, HeldOut) and len(held_out.tasks) == 4 and held_out.sampling.max_tokens == 7
+    assert type(held_out.env(held_out.tasks[0])).__name__ != "_Slow"
+
+
+@pytest.mark.parametrize(
+    ("tools", "offered"),
+    [(None, ["calculator"]), ((), []), (("compute", "handaxe.tools.calculator:calculator"), ["compute", "calculator"])],
+)
+def test_tools_are_the_worlds_the_named_ones_or_none(tools, offered):
+    made = build(chosen("plain", tools=tools))
+    env = made["env"](made["tasks"].next(0, 1)[0])
+    assert [schema.name for schema in env.start()[1]] == offered
+    env.close()
+
+
+def test_a_policy_in_the_models_place():
+    policy = load("tiny")
+    assert build(chosen("plain", model="nowhere"), policy=policy)["engine"].model is policy.model
+
+
+def test_a_chain_of_bases_is_followed_to_its_root():
+    made = chosen("retool")
+    method = make_method(made, make_world(made))
+    assert method.annotate == ("value",) and method.minibatches == 2 and method.shape is not None
+    otc = chosen("otc", base="dapo", **{"base.rounds": 7})
+    method = make_method(otc, make_world(otc))
+    assert method.pace.rounds == 7 and method.terms == () and "fewer_calls" in type(method.reward).__module__
+
+
+def test_a_world_without_what_the_recipe_needs():
+    with pytest.raises(InputError, match="world 'gym' has no 'reference'"):
+        build(chosen("toolrl", world="gym"))
+
+
+def test_what_is_no_world_no_method_and_no_engine_for_a_critic():
+    made = chosen("ppo")
+    number = made.choice.__class__(
+        made.choice.recipe, made.choice.about, made.choice.base, Named("n", int), made.choice.engine
+    )
+    with pytest.raises(InputError, match="world n returns int and not a World"):
+        make_world(made.__class__(number, made.setting, {**made.options, "world": {}}))
+
+    def bare(model):
+        return model
+
+    engine = made.choice.__class__(*list(vars(made.choice).values())[:4], Named("bare", bare))
+    with pytest.raises(InputError, match="engine bare has no critic, which recipe ppo needs"):
+        build(made.__class__(engine, made.setting, {**made.options, "engine": {}}))
+
+
+def test_a_recipe_that_returns_something_else():
+    made = chosen("otc")
+    wrong = made.choice.__class__(
+        made.choice.recipe._replace(make=lambda base: 3), *list(vars(made.choice).values())[1:]
+    )
+    with pytest.raises(InputError, match="recipe otc returns int and not a Method"):
+        make_method(made.__class__(wrong, made.setting, {**made.options, "": {}}), make_world(made))

@@ -1,0 +1,109 @@
+from dataclasses import replace
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+import handaxe.training.supervised as supervised
+from handaxe.errors import InputError
+from handaxe.methods.chosen import choice
+from handaxe.methods.run import run
+from handaxe.training.pace import Keep
+from handaxe.training.record import RunRecord
+
+SMALL = {"steps": 2, "groups": 2, "group_size": 3, "held_out": 4, "max_turns": 2, "max_tokens": 12, "seed": 3}
+MODULE = """
+from dataclasses import replace
+
+from handaxe.methods.method import Recipe
+from handaxe.records import Message
+from handaxe.training.pace import Pace
+from handaxe.training.scripted import trajectory_from_messages
+from handaxe.training.sources import played, scripted
+from handaxe.training.stages.teach import teach
+
+RECIPE = Recipe()
+STEADY = Pace(lockstep=True)
+
+
+def said(site):
+    for k in range(8):
+        words = (Message("user", f"{k}+1=?"), Message("assistant", str(k + 1)))
+        yield trajectory_from_messages(site.format, words, id=str(k))
+
+
+def first_taught(base):
+    return replace(
+        base,
+        annotate=("ref_logp",),
+        shared=(teach(source=scripted(trajectories=said), batch_size=4),),
+        stages=(teach(source=played(groups=2, group_size=2, arguments={"pace": STEADY}), batch_size=2),),
+        pace=STEADY,
+    )
+"""
+
+
+@pytest.fixture
+def chosen(tmp_path, monkeypatch):
+    """A user's own recipe with stages, and a cache of its own."""
+    (tmp_path / "with_stages.py").write_text(MODULE)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setenv("HANDAXE_CACHE", str(tmp_path / "cache"))
+    return lambda **changes: choice("with_stages:first_taught", world="sums").read({**SMALL, **changes})
+
+
+def final(out):
+    """The policy's weights at the end of a run."""
+    (last,) = sorted((out / "checkpoints").iterdir())[-1:]
+    found = load_file(last / "engine" / "engine.safetensors")
+    return {name: value for name, value in found.items() if name.startswith("weights.")}
+
+
+def test_stages_come_before_the_loop_and_shared_ones_are_done_once(chosen, tmp_path):
+    out = tmp_path / "run"
+    result = run(chosen(), Keep(out=out, progress=False, recipe={"name": "mine"}))
+    assert len(result.metrics) == 2 and not result.stopped
+    assert {one.name for one in out.iterdir()} >= {"checkpoints", "record.sqlite", "recipe.json", "stages"}
+    assert {one.name for one in (out / "stages").iterdir()} == {"01-teach", "shared.json", "stages.json"}
+    with RunRecord.open(out) as record:
+        assert record.about()["recipe"] == {"name": "mine"} and record.steps() == [0, 1]
+        assert record.about()["arguments"]["steps"] == 2
+    run(chosen(seed=4), Keep(out=tmp_path / "other", progress=False))
+    kept = [one for one in (tmp_path / "cache" / "stages").iterdir() if one.is_dir()]
+    assert len(kept) == 1
+    with pytest.raises(InputError, match="there is a run in"):
+        run(chosen(), Keep(out=out, progress=False))
+
+
+def test_stopped_in_a_stage_it_is_resumed_from_there(chosen, tmp_path, monkeypatch):
+    whole, broken = tmp_path / "whole", tmp_path / "broken"
+    run(chosen(), Keep(out=whole, progress=False))
+
+    def dies(*arguments, **options):
+        raise RuntimeError("the power went")
+
+    with monkeypatch.context() as patch, pytest.raises(RuntimeError, match="the power went"):
+        patch.setattr(supervised, "optimiser_step", dies)  # of the own stage: the shared one is in the cache
+        run(chosen(), Keep(out=broken, progress=False, recipe={"name": "mine"}))
+    with RunRecord.open(broken) as record:
+        assert record.about()["recipe"] == {"name": "mine"} and record.steps() == []
+    result = run(chosen(), Keep(out=broken, resume=True, progress=False))
+    assert len(result.metrics) == 2
+    first, second = final(whole), final(broken)
+    assert first.keys() == second.keys() and all(torch.equal(first[name], second[name]) for name in first)
+
+
+def test_a_stage_is_given_the_runs_roles(tmp_path):
+    seen = []
+
+    def stage(site):
+        seen.append((site.engine.version, site.out.parent, len(site.tasks.next(0, 2)), site.sampling.max_tokens))
+        return [{"loss": 1.0}]
+
+    def staged(base):
+        return replace(base, stages=(stage,))
+
+    made = choice("quickstart")
+    made = replace(made, recipe=made.recipe._replace(name="staged", make=staged))
+    result = run(made.read({**SMALL, "steps": 1}), Keep(out=tmp_path / "run", progress=False))
+    assert seen == [(0, tmp_path / "run" / "stages", 2, 12)] and len(result.metrics) == 1

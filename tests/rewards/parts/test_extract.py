@@ -1,0 +1,87 @@
+import pytest
+
+from handaxe.records import ToolCall
+from handaxe.rewards.parts.extract import answer_line, boxed, final_text, last_number, tagged, written_text
+from handaxe.testing.records import make_trajectory
+
+
+def said(*texts, **more):
+    return make_trajectory(texts=list(texts), **more)
+
+
+SILENT = make_trajectory(layouts=["UUt"])
+
+
+def test_module_example():
+    trajectory = said("so 3 apples\nAnswer: 7 pears")
+    assert final_text(trajectory) == "so 3 apples\nAnswer: 7 pears"
+    assert answer_line(trajectory) == "7 pears"
+    assert last_number(trajectory) == "7"
+
+
+@pytest.mark.parametrize("extract", [final_text, answer_line, last_number, boxed, tagged("answer"), written_text])
+def test_nothing_said_is_the_empty_text(extract):
+    assert extract(SILENT) == ""
+
+
+@pytest.mark.parametrize(
+    "text, line",
+    [("ANSWER:42", "42"), ("answer: 1\nanswer: 2\nmore", "2"), ("no answer here", ""), ("answer:\n5", "")],
+)
+def test_answer_line(text, line):
+    assert answer_line(said(text)) == line
+
+
+@pytest.mark.parametrize(
+    "text, number",
+    [
+        ("1,024 apples", "1024"),
+        ("costs $5.", "5"),
+        ("x2 only", ""),
+        ("3-4", "4"),
+        ("is -4", "-4"),
+        ("3.5e2!", "3.5e2"),
+        ("=.5", ".5"),
+        ("12*34=408", "408"),
+        ("version 1.2.3", "1.2"),
+        ("none", ""),
+    ],
+)
+def test_last_number(text, number):
+    assert last_number(said(text)) == number
+
+
+@pytest.mark.parametrize(
+    "text, inside",
+    [
+        (r"\boxed{\frac{1}{2}}", r"\frac{1}{2}"),
+        (r"\boxed{1} then \boxed{2}", "2"),
+        (r"\boxed{1} then \boxed{2", "1"),
+        ("nothing", ""),
+        (r"\boxed{}", ""),
+    ],
+)
+def test_boxed(text, inside):
+    assert boxed(said(text)) == inside
+
+
+def test_tagged_takes_the_last_closed_one_of_all_turns():
+    trajectory = said("<answer>1</answer>", "<answer> 2 </answer> <answer>3")
+    assert tagged("answer")(trajectory) == "2"
+    assert tagged("a.swer")(trajectory) == ""
+    assert tagged("think")(said("<think>a <think>b</think>")) == "b"
+
+
+def test_final_text_is_of_the_last_turn():
+    assert final_text(said("first", " last ")) == "last"
+
+
+def test_written_text_shows_calls_in_one_notation():
+    trajectory = said(
+        "<think>x</think>", "done", calls=[[ToolCall("f", {"x": 1}), ToolCall("g", {})], []], replies=[["1", "2"], []]
+    )
+    assert written_text(trajectory) == (
+        '<think>x</think>\n<tool_call>\n{"name": "f", "arguments": {"x": 1}}\n'
+        '{"name": "g", "arguments": {}}\n</tool_call>\ndone'
+    )
+    assert written_text(said("a", errors=[["not JSON"]])) == "a\n<tool_call>"

@@ -1,0 +1,21 @@
+import pytest
+
+from handaxe.errors import InputError
+from handaxe.rewards.parts.schedules import ramp, two_stage
+
+
+def test_two_stage_example():
+    scale = two_stage(1.0, 0.5, at=30)
+    assert [scale(step) for step in (0, 29, 30, 1000)] == [1.0, 1.0, 0.5, 0.5]
+
+
+def test_linear_example():
+    target = ramp(384, 640, steps=105)
+    assert [target(0), target(105), target(500)] == [384, 640, 640]
+    assert target(52.5) == 512
+    assert ramp(2, 1, steps=150)(75) == 1.5
+
+
+def test_a_schedule_needs_a_step():
+    with pytest.raises(InputError):
+        ramp(0, 1, steps=0)

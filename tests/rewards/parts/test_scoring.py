@@ -1,0 +1,106 @@
+import numpy as np
+import pytest
+
+from handaxe import rewards
+from handaxe.errors import InfrastructureError, TaskError, VerifierError
+from handaxe.records import Scores
+from handaxe.rewards.exact_match import exact_match
+from handaxe.rewards.fewer_calls import fewer_calls
+from handaxe.rewards.parts.scoring import score_group
+from handaxe.testing.records import make_group, make_task, make_trajectory
+
+
+def group_of(*endings):
+    return make_group(trajectories=[make_trajectory(texts=["4"], ending=kind) for kind in endings])
+
+
+def fails_on(sample):
+    return rewards.outcome(lambda t: None if t.sample == sample else 1.0)
+
+
+def kinds(group):
+    return [one.ending.kind for one in group]
+
+
+def test_module_example():
+    group, scores = score_group(fails_on(2), group_of("completed", "infra_error", "completed"))
+    assert kinds(group) == ["completed", "infra_error", "verifier_error"]
+    assert np.array_equal(scores.outcome, [1, np.nan, np.nan], equal_nan=True)
+    assert scores.eligible.tolist() == [True, False, False]
+    assert "return a finite number" in group[2].ending.reason
+
+
+def test_the_reward_never_sees_what_may_not_be_scored():
+    seen = []
+
+    def reward(group):
+        seen.extend(kinds(group))
+        return Scores(np.zeros(len(group)))
+
+    score_group(reward, group_of("completed", "infra_error", "verifier_error", "policy_error", "truncated"))
+    assert seen == ["completed", "policy_error", "truncated"]
+
+
+def test_group_statistics_are_those_of_the_scored_siblings():
+    task = make_task(answer="4")
+    many = ["f", "f"]
+    group = make_group(
+        trajectories=[
+            make_trajectory(texts=["", "4"], calls=[many, []], replies=[many, []], task=task),
+            make_trajectory(texts=["", "4"], calls=[["f"], []], replies=[["1"], []], task=task, ending="infra_error"),
+        ]
+    )
+    reward = fewer_calls(base=exact_match(), smooth=4)
+    _, scores = score_group(reward, group)
+    assert scores.outcome[0] == 1 and np.isnan(scores.outcome[1])
+    assert reward.least == {"task-0": 2}
+    assert scores.channels["efficiency"][0] == 1 and np.isnan(scores.channels["efficiency"][1])
+
+
+def test_a_failure_without_a_name_ends_the_whole_rest():
+    def reward(group):
+        raise InfrastructureError("the judge is gone")
+
+    group, scores = score_group(reward, group_of("completed", "infra_error", "completed"))
+    assert kinds(group) == ["verifier_error", "infra_error", "verifier_error"]
+    assert np.all(np.isnan(scores.outcome))
+    assert group[0].ending.reason == "InfrastructureError: the judge is gone"
+
+
+def test_state_is_put_back_before_every_attempt_that_failed():
+    class Counts:
+        count = 0
+
+        def __call__(self, group):
+            self.count += 1
+            if len(group) > 1:
+                raise VerifierError("no", trajectory=group[0].id)
+            return Scores(np.array([float(self.count)]))
+
+        def state_dict(self):
+            return {"count": self.count}
+
+        def load_state_dict(self, state):
+            self.count = state["count"]
+
+    group, scores = score_group(Counts(), group_of("completed", "completed", "completed"))
+    assert kinds(group) == ["verifier_error", "verifier_error", "completed"]
+    assert scores.outcome[2] == 1.0
+
+
+def test_per_turn_values_are_spread_too():
+    reward = rewards.per_turn(lambda t: [1.0] * len(t.turns))
+    _, scores = score_group(reward, group_of("infra_error", "completed"))
+    assert np.array_equal(scores.turns[0], [np.nan], equal_nan=True)
+    assert scores.turns[1].tolist() == [1]
+
+
+def test_bad_data_and_broken_code_stop_the_run():
+    with pytest.raises(TaskError):
+        score_group(exact_match(), group_of("completed"))
+
+    def broken(group):
+        return group.no_such_field
+
+    with pytest.raises(AttributeError):
+        score_group(broken, group_of("completed"))

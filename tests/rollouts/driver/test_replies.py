@@ -1,0 +1,58 @@
+import pytest
+
+from handaxe.exchange import EnvReply
+from handaxe.records import Ending, Message, ToolReply
+from handaxe.rollouts.driver.executor import Answer
+from handaxe.rollouts.driver.replies import MOST, reply_of
+
+GOOD = EnvReply((Message("tool", "caf\u00e9 \x1b[2J\x00", call_id="c0"),), (ToolReply("c0", "t", "x"),))
+
+
+def test_a_reply_is_handed_on_as_it_is():
+    assert reply_of(Answer(GOOD)) is GOOD
+    ended = EnvReply(done=True, ending=Ending("completed"))
+    assert reply_of(Answer(ended)) is ended
+
+
+@pytest.mark.parametrize(
+    ("value", "why"),
+    [
+        (None, "it is a NoneType, not an EnvReply"),
+        ("a text", "it is a str"),
+        (((), (), True, None), "it is a tuple"),
+        (EnvReply("text"), "its messages and replies are not tuples"),
+        (EnvReply(("text",)), "a message is a str"),
+        (EnvReply((Message("tool", 7),)), "a message holds a int where text belongs"),
+        (EnvReply((Message("tool", "half \ud800"),)), "a message holds half a character"),
+        (EnvReply((Message("tool", "", name=b""),)), "a message holds a bytes"),
+        (EnvReply((Message("tool", "x" * (MOST + 1)),)), f"a message has {MOST + 1} characters"),
+        (EnvReply((), (7,)), "a tool reply is a int"),
+        (EnvReply((), (ToolReply("c", "t", "", "fine"),)), "a tool reply is a ToolReply, or has an invalid status"),
+        (EnvReply((), (ToolReply("c", "t", None),)), "a tool reply holds a NoneType"),
+        (EnvReply((), (), True, "completed"), "its ending is a str"),
+        (EnvReply(facts=[1]), "its facts are a list, not a mapping"),
+        (EnvReply(facts={"state": {1, 2}}), "its facts are not JSON: Object of type set"),
+        (EnvReply(facts={"text": "x" * MOST}), f"its facts have {MOST + 12} characters"),
+    ],
+)
+def test_what_is_no_reply_is_infrastructure(value, why):
+    reply = reply_of(Answer(value))
+    assert reply.done and reply.ending.kind == "infra_error" and reply.messages == () and why in reply.ending.reason
+
+
+def test_facts_stay_what_they_were_when_the_environment_goes_on():
+    state = {"cells": [0, 0]}
+    reply = reply_of(Answer(EnvReply(facts={"state": state})))
+    state["cells"][0] = 1
+    assert reply.facts == {"state": {"cells": [0, 0]}}
+
+
+def test_what_an_exception_says_is_fit_for_the_record():
+    class Mute(Exception):
+        def __str__(self):
+            raise ValueError
+
+    assert reply_of(Answer(error=OSError("gone"))).ending == Ending("infra_error", "OSError: gone")
+    assert reply_of(Answer(error=Mute())).ending == Ending("infra_error", "Mute: ")
+    reason = reply_of(Answer(error=OSError("\ud800" * 10**6))).ending.reason
+    assert len(reason) < 3000 and reason.encode()

@@ -1,0 +1,35 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from handaxe.exchange import Completion, Rendered
+from handaxe.records import Author
+from handaxe.rollouts.play.sequence_builder import SequenceBuilder
+
+SPANS = st.lists(st.tuples(st.booleans(), st.lists(st.integers(0, 500), min_size=1, max_size=6)), max_size=8)
+
+
+@given(SPANS)
+def test_what_was_appended_stands_there_unchanged_and_in_order(spans):
+    """Any sampled ids, however strange a tokenisation, are never encoded again; the mask counts them exactly."""
+    builder, said = SequenceBuilder(Rendered([1, 2], [Author.TEMPLATE, Author.USER])), [1, 2]
+    for turn, (sampled, ids) in enumerate(spans):
+        if sampled:
+            logp = [-0.1 * (1 + i) for i in range(len(ids))]
+            start, stop = builder.append_sampled(Completion(ids, logp, logp, [turn] * len(ids), "stop"), turn=turn)
+            assert said + ids == builder.ids and (start, stop) == (len(said), len(said) + len(ids))
+        else:
+            builder.append_rendered(Rendered(ids, [Author.TOOL] * len(ids)), turn=turn)
+        said += ids
+    sequence = builder.build()
+    assert sequence.ids.tolist() == said
+    assert sequence.mask.sum() == sum(len(ids) for sampled, ids in spans if sampled)
+    assert np.all(sequence.logp[~sequence.mask] == 0) and np.all(sequence.version[~sequence.mask] == -1)
+    assert np.all(sequence.logp[sequence.mask] < 0)
+
+
+def test_a_format_cannot_claim_to_be_the_policy():
+    builder = SequenceBuilder(Rendered([1], [Author.USER]))
+    with pytest.raises(ValueError, match="may not claim"):
+        builder.append_rendered(Rendered([2], [Author.POLICY]), turn=0)

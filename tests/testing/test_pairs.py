@@ -1,0 +1,76 @@
+"""Each promise of the contract is broken by one maker of pairs here, and found."""
+
+from dataclasses import replace
+
+import pytest
+
+from handaxe.pairs.best_against_worst import best_against_worst
+from handaxe.records import Pair
+from handaxe.testing.pairs import check_pairs
+
+good = best_against_worst()
+
+
+def first_two(rated):
+    return [Pair(one.group[0], one.group[1]) for one in rated if len(one.group) > 1]
+
+
+def silent(rated):
+    def empty(one):
+        return replace(one, turns=(), sequences=())
+
+    return [pair._replace(rejected=empty(pair.rejected)) for pair in good(rated)]
+
+
+def across(rated):
+    found = good(rated)
+    return [Pair(a.chosen, b.rejected) for a, b in zip(found, found[1:])]
+
+
+def in_place(rated):
+    for one in rated:
+        one.scores.outcome[:] = 0
+    return []
+
+
+def memory():
+    seen = []
+
+    def pairs(rated):
+        seen.extend(rated)
+        return good(rated)[: len(seen) % 3]
+
+    return pairs
+
+
+def test_good_ones_pass():
+    check_pairs(good)
+    check_pairs(lambda rated: [])
+    check_pairs(lambda rated: [pair._replace(chosen=replace(pair.chosen)) for pair in good(rated)], cuts=True)
+
+
+@pytest.mark.parametrize(
+    "pairs, message",
+    [
+        (across, "two tasks"),
+        (lambda rated: [pair._replace(rejected=pair.chosen) for pair in good(rated)], "preferred to itself"),
+        (silent, "nothing that the policy wrote"),
+        (lambda rated: [pair._replace(strength=-1.0) for pair in good(rated)], "strength of a pair"),
+        (in_place, "is changed"),
+        (memory(), "asked twice"),
+        (lambda rated: good(rated)[:1], "groups in another order"),
+        (first_two, "siblings in another order"),
+        (lambda rated: [pair._replace(chosen=replace(pair.chosen)) for pair in good(rated)], "not among those given"),
+        (lambda rated: [Pair(*sorted(p[:2], key=lambda t: t.id)) for p in everyone(rated)], "no tie"),
+    ],
+    ids=lambda x: x if isinstance(x, str) else "",
+)
+def test_broken_ones_are_found(pairs, message):
+    with pytest.raises(AssertionError, match=message):
+        check_pairs(pairs)
+
+
+def everyone(rated):
+    """A pair of each group, by the names of its first two siblings that wrote something."""
+    named = [sorted((t for t in one.group if t.num_tokens), key=lambda t: t.id)[:2] for one in rated]
+    return [Pair(*two) for two in named if len(two) == 2]

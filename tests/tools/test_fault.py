@@ -1,0 +1,76 @@
+import asyncio
+
+import pytest
+from pydantic import BaseModel, ValidationError
+
+from handaxe.errors import Failed, InfrastructureError, InputError, Retry
+from handaxe.records import Ending, ToolReply
+from handaxe.tools import fault
+from handaxe.tools.deadline import DeadlineError
+
+RAISED = [
+    (Retry("a capital letter"), ("retry", "a capital letter")),
+    (Failed("no entry"), ("failed", "no entry")),
+    (DeadlineError(), ("timeout", "look gave no reply within 2.5 seconds")),
+    (TimeoutError("its own"), ("infra_error", "TimeoutError: its own")),
+    (KeyError("secret"), ("infra_error", "KeyError: 'secret'")),
+    (InfrastructureError("it died"), ("infra_error", "handaxe.errors.InfrastructureError: it died")),
+    (InputError("no JSON"), ("infra_error", "handaxe.errors.InputError: no JSON")),
+    (SystemExit(3), ("infra_error", "SystemExit: 3")),
+    (asyncio.CancelledError(), ("infra_error", "asyncio.exceptions.CancelledError")),
+]
+ENDS = [
+    ("ok", "infra_error", False),
+    ("retry", "infra_error", False),
+    ("failed", "infra_error", False),
+    ("invalid", "infra_error", False),
+    ("timeout", "infra_error", True),
+    ("timeout", "policy", False),
+    ("infra_error", "infra_error", True),
+    ("infra_error", "policy", True),
+]
+
+
+@pytest.mark.parametrize("error, outcome", RAISED, ids=[type(error).__name__ for error, _ in RAISED])
+def test_what_a_call_that_raised_is(error, outcome):
+    assert fault.of_error(error, name="look", timeout=2.5) == outcome
+
+
+def test_without_a_limit_of_its_own_a_timeout_names_none():
+    assert fault.of_error(DeadlineError(), name="look", timeout=None).content == "look gave no reply in time"
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), GeneratorExit()])
+def test_what_is_not_the_tools_goes_on(error):
+    with pytest.raises(type(error)):
+        fault.of_error(error, name="look", timeout=None)
+
+
+def test_what_a_policy_reads_of_a_call_that_was_not_carried_out():
+    class Arguments(BaseModel, extra="forbid"):
+        city: str
+
+    with pytest.raises(ValidationError) as found:
+        Arguments.model_validate({"town": "Oslo"})
+    content = "invalid arguments for look: city: Field required; town: there is no such parameter"
+    assert fault.misfit(found.value, name="look") == ("invalid", content)
+    assert fault.unknown("lok", offered=["look", "find"]) == (
+        "invalid",
+        "there is no tool 'lok'; the tools are: look, find",
+    )
+    assert fault.unknown("x" * 1000, offered=[]).content == f"there is no tool '{'x' * 80}'; the tools are: none"
+    assert fault.unparsed("not JSON") == "malformed call: not JSON"
+
+
+def test_trouble_is_raised_by_whose_fault_it_is():
+    for whose, status in (("policy", "retry"), ("infra_error", "infra_error")):
+        error = fault.trouble("no connection", whose=whose)
+        assert fault.of_error(error, name="look", timeout=None).status == status and str(error) == "no connection"
+
+
+@pytest.mark.parametrize("status, timeout_is, ends", ENDS)
+def test_what_ends_a_trajectory(status, timeout_is, ends):
+    assert fault.machinery(status, timeout_is=timeout_is) is ends
+    reply = ToolReply("c0", "look", "it died", status)
+    expected = Ending("infra_error", "tool 'look': it died") if ends else None
+    assert fault.ending(reply, timeout_is=timeout_is) == expected

@@ -1,0 +1,162 @@
+import json
+import os
+import resource
+import shutil
+import sqlite3
+import subprocess
+
+import numpy as np
+import pytest
+
+from handaxe.errors import InputError
+from handaxe.records import Group, Task
+from handaxe.testing.crash import start_child
+from handaxe.testing.records import make_trajectory
+from handaxe.training.record.groups import GroupRecord
+from handaxe.training.record.run_record import RunRecord
+
+
+def group(step, task="a", size=2, tokens=3):
+    trajectories = [make_trajectory(layouts=["UUt" + "p" * tokens]) for _ in range(size)]
+    nobody = np.zeros(size, bool)
+    return GroupRecord(Group(Task(task, ()), tuple(trajectories), step), nobody, nobody, fate="unscored")
+
+
+def test_write_and_read(tmp_path):
+    with RunRecord(tmp_path / "deep" / "run") as record:
+        record.write_about({"recipe": {"name": "grpo"}, "arguments": {"steps": 2}})
+        record.write_event(0, "started")
+        record.write_step(0, [group(0, "a"), group(0, "b")], {"reward": 0.5, "loss": float("nan"), "big": float("inf")})
+        record.write_step(1, [group(1, "a")], {"reward": 0.7}, {"accuracy": np.float64(0.25), "each": np.arange(2)})
+    with RunRecord.open(tmp_path / "deep" / "run") as record:
+        assert record.steps() == [0, 1]
+        assert [len(record.trajectories(**q)) for q in ({}, {"step": 0}, {"task": "a"}, {"step": 1, "task": "b"})] == [
+            6,
+            4,
+            4,
+            0,
+        ]
+        first, second = record.metrics()
+        assert first["reward"] == 0.5 and np.isnan(first["loss"]) and first["big"] == float("inf")
+        assert second == {"step": 1.0, "reward": 0.7}
+        assert record.evaluations() == {2: {"accuracy": 0.25, "each": [0, 1]}}
+        assert [(e.step, e.kind) for e in record.events()] == [(0, "started")]
+        about = record.about()
+        assert about["recipe"] == {"name": "grpo"} and {"python", "torch", "handaxe"} <= about["versions"].keys()
+
+
+def test_rolling_back_forgets_later_steps_and_nothing_else(tmp_path):
+    with RunRecord(tmp_path) as record:
+        for step in range(4):
+            record.write_step(step, [group(step)], {"reward": step}, {"accuracy": step})
+        assert record.roll_back(2) == 2
+        assert record.steps() == [0, 1] and len(record.trajectories()) == 4 and len(record.metrics()) == 2
+        assert list(record.evaluations()) == [1, 2]
+        record.write_step(2, [group(2)], {"reward": 9})
+        assert record.metrics()[-1]["reward"] == 9
+        rows = [record._db.execute(f"SELECT count(*) FROM {t}").fetchone()[0] for t in ("trajectories", "sequences")]
+        assert rows == [6, 6]
+
+
+def test_a_step_that_fails_half_way_leaves_nothing(tmp_path):
+    class Odd:
+        def __float__(self):
+            raise ZeroDivisionError
+
+    with RunRecord(tmp_path) as record:
+        record.write_step(0, [group(0)], {"reward": 1})
+        with pytest.raises(ZeroDivisionError):
+            record.write_step(1, [group(1)], {"reward": Odd()})
+        assert record.steps() == [0] and len(record.trajectories()) == 2
+        record.write_step(1, [group(1)], {"reward": 1})
+
+
+def test_one_may_read_while_a_run_writes(tmp_path):
+    with RunRecord(tmp_path) as record, RunRecord.open(tmp_path) as reader:
+        assert reader.steps() == []
+        record.write_step(0, [group(0)], {"reward": 1})
+        assert reader.steps() == [0] and len(reader.trajectories(step=0)) == 2
+        with pytest.raises(InputError, match="opened for reading"):
+            reader.write_event(0, "no")
+
+
+def test_a_second_writer_of_the_same_step_is_refused(tmp_path):
+    with RunRecord(tmp_path) as one, RunRecord(tmp_path) as two:
+        one.write_step(0, [], {"reward": 1})
+        with pytest.raises(InputError, match="another run writes there"):
+            two.write_step(0, [], {"reward": 2})
+        assert two.metrics()[0]["reward"] == 1
+
+
+def test_what_is_no_record(tmp_path):
+    with pytest.raises(InputError, match=r"record\.sqlite is missing"):
+        RunRecord.open(tmp_path)
+    (tmp_path / "record.sqlite").write_text("not a database, but long enough to look like one" * 10)
+    with pytest.raises(InputError, match="not a run record"):
+        RunRecord.open(tmp_path)
+    (tmp_path / "file").write_text("")
+    with pytest.raises(InputError, match="cannot be written"):
+        RunRecord(tmp_path / "file" / "below")
+    db = sqlite3.connect(tmp_path / "new.sqlite")
+    db.execute("PRAGMA user_version = 99")
+    db.close()
+    (tmp_path / "later").mkdir()
+    shutil.move(tmp_path / "new.sqlite", tmp_path / "later" / "record.sqlite")
+    with pytest.raises(InputError, match="a record of format 99; this handaxe reads formats up to 2. Update handaxe"):
+        RunRecord.open(tmp_path / "later")
+
+
+def fill_limited(folder):
+    """In a child: files may not grow beyond 300 kB, which is what a full disk looks like."""
+    resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, 300_000))
+    fill(folder)
+
+
+def fill(folder):
+    with RunRecord(folder) as record:
+        for step in range(1000):
+            try:
+                record.write_step(step, [group(step, tokens=2000)], {"reward": step})
+            except InputError as error:
+                (folder / "said.json").write_text(json.dumps([step, str(error)]))
+                return
+
+
+def check_filled(folder):
+    step, said = json.loads((folder / "said.json").read_text())
+    assert step > 0 and "cannot be written" in said and "Free some space" in said and "intact" in said
+    with RunRecord.open(folder) as record:
+        assert record.steps() == list(range(step)) and len(record.trajectories(step=step - 1)) == 2
+    return step
+
+
+def test_a_full_disk_is_one_clear_error_and_the_record_stays_whole(tmp_path):
+    child = start_child(__file__, "fill_limited", (tmp_path,))
+    child.join(60)
+    assert child.exitcode == 0
+    step = check_filled(tmp_path)
+    with RunRecord(tmp_path) as record:  # there is space again
+        record.write_step(step, [group(step)], {"reward": 1})
+        assert record.steps() == list(range(step + 1))
+
+
+def test_a_full_file_system(tmp_path):
+    mount = ["mount", "-t", "tmpfs", "-o", "size=600k", "tmpfs", str(tmp_path)]
+    if os.geteuid() != 0 or subprocess.run(mount, capture_output=True).returncode != 0:
+        pytest.skip("a small file system cannot be mounted here")
+    try:
+        (tmp_path / "said.json").write_text(" " * 4000)  # so that there is room for what it says
+        fill(tmp_path)
+        step = check_filled(tmp_path)
+        subprocess.run(["mount", "-o", "remount,size=2m", str(tmp_path)], check=True)
+        with RunRecord(tmp_path) as record:
+            record.write_step(step, [group(step)], {"reward": 1})
+            assert record.steps() == list(range(step + 1))
+    finally:
+        subprocess.run(["umount", str(tmp_path)], check=True)
+
+
+def test_a_record_that_was_never_begun_is_empty(tmp_path):
+    (tmp_path / "record.sqlite").touch()
+    with pytest.raises(InputError, match="is empty: the run was stopped before it began"):
+        RunRecord.open(tmp_path)

@@ -1,0 +1,30 @@
+import pytest
+
+from handaxe.errors import InputError
+from handaxe.training.loop import train
+from handaxe.training.pace import Keep
+from handaxe.training.record import RunRecord
+from handaxe.training.stages.reinforce import reinforce
+
+
+def test_it_is_one_call_of_train(world, tmp_path):
+    staged, plain, seen = world.site(out=tmp_path, seed=3), world.site(seed=3), []
+    arguments = {**world.TRAIN, "steps": 2, "sampling": world.Sampling(max_tokens=4)}
+
+    def log(step, metrics):
+        seen.append(step)
+
+    log.close = lambda: None
+    metrics = reinforce(arguments=arguments, keep=Keep(loggers=(log,), checkpoint_every=1))(staged)
+    roles = {name: getattr(plain, name) for name in ("engine", "format", "env", "tasks", "rollout", "reward")}
+    train(**roles, **arguments, seed=3, keep=Keep(progress=False))
+    assert world.same(world.weights(staged.engine), world.weights(plain.engine))
+    assert [row["step"] for row in metrics] == [0, 1] == seen
+    with RunRecord.open(tmp_path) as record:
+        assert record.steps() == [0, 1]
+
+
+@pytest.mark.parametrize("name, says", [("setps", "no argument setps"), ("seed", "takes seed from its site")])
+def test_arguments_that_it_cannot_pass_on(name, says):
+    with pytest.raises(InputError, match=says):
+        reinforce(arguments={name: 1})

@@ -1,0 +1,65 @@
+from io import StringIO
+
+import pytest
+from rich.console import Console
+
+from handaxe.evaluation.claims import Claim, decide, paired_of
+from handaxe.evaluation.figures import RunFigures
+from handaxe.evaluation.replication import Decided, Replication, curve_of
+from handaxe.view.plots import plot_curves
+from handaxe.view.verdicts import claimed, side_table, verdict_table
+
+OURS = [RunFigures([{"x": value, "y": 1.0}], {}) for value in (1.0, 1.1, 0.9)]
+THEIRS = [RunFigures([{"x": value, "y": 1.0}], {}) for value in (2.0, 2.1, 2.1)]
+CLAIM = Claim("x falls", "training/x", "down", same="training/y")
+BOLD = Claim("[red]no markup[/red]", "training/[red]x", "up")
+
+
+def shown(table, width=160):
+    out = StringIO()
+    Console(file=out, width=width).print(table)
+    return out.getvalue()
+
+
+def replication():
+    decided = Decided(CLAIM, decide(CLAIM, OURS, THEIRS), "plain")
+    curves = {"training/x": {"mine": curve_of(OURS, "training/x"), "plain": curve_of(THEIRS, "training/x")}}
+    return Replication("mine", "handaxe replicate mine", "0", (1, 2, 3), (decided,), {}, {}, curves, {})
+
+
+def test_the_table_of_verdicts():
+    text = shown(verdict_table(replication()))
+    for part in (
+        "mine, 3 pairs of runs",
+        "training/x down, training/y stays within 0.05",
+        "1.000",
+        "2.067",
+        "-1.067",
+        "holds",
+    ):
+        assert part in text
+
+
+@pytest.mark.parametrize(
+    ("claim", "says"),
+    [
+        (Claim("", "calls", "down", where=("difficulty", "easy")), "calls (difficulty easy) down"),
+        (Claim("", "pass@1", "up", over="first", level=0.5), "pass@1, first 0.5 up"),
+        (Claim("", "pass@1", "up", over="area"), "pass@1, area up"),
+    ],
+)
+def test_what_is_claimed(claim, says):
+    assert claimed(claim) == says
+
+
+def test_sides():
+    found = {"training/x": {"a": paired_of(CLAIM, OURS, OURS), "b": paired_of(CLAIM, THEIRS, OURS)}}
+    text = shown(side_table(found, "a"))
+    assert "against a" in text and "+1.067" in text and text.count("+") == 1
+
+
+def test_a_plot_is_the_same_picture_each_time(tmp_path):
+    plot_curves(replication(), tmp_path / "one.png")
+    plot_curves(replication(), tmp_path / "two.png")
+    assert (tmp_path / "one.png").read_bytes() == (tmp_path / "two.png").read_bytes()
+    assert (tmp_path / "one.png").read_bytes()[:4] == b"\x89PNG"

@@ -1,0 +1,28 @@
+from handaxe.models.compact import Compact
+from handaxe.records import Ending, Group, Message, ToolCall
+from handaxe.worlds.calls import calls
+from handaxe.worlds.demonstrate import demonstrate
+
+
+def outcome(world, task, speaker):
+    one = demonstrate(world.env(world.tools), task, speaker, format=Compact())
+    assert one.ending == Ending("completed") and len(one.turns) == 1 and not one.replies
+    return world.correct(Group(task, (one,))).outcome[0]
+
+
+def test_the_reference_call_is_right_and_nothing_else():
+    world = calls()
+    for task in world.tasks("test", 30, 0):
+        (call,) = world.reference(task)
+        other = ToolCall("compute", {**call.arguments, "left": call.arguments["left"] + 1})
+        assert outcome(world, task, world.expert) == 1
+        assert outcome(world, task, lambda task, facts: Message("assistant", "", (other,))) == -1
+        assert outcome(world, task, lambda task, facts: Message("assistant", task.answer)) == -1
+
+
+def test_tools_may_come_in_lists_and_from_functions():
+    world = calls()
+    task = world.tasks("train", 1, 0)[0]
+    env = world.env([list(world.tools)])(task)
+    made = world.env([lambda: world.tools[0]])(task)
+    assert [tool.name for tool in env.start()[1]] == [tool.name for tool in made.start()[1]] == ["compute"]

@@ -1,0 +1,152 @@
+import json
+
+import pytest
+
+from handaxe.errors import InputError, TaskError
+from handaxe.models.compact import Compact
+from handaxe.records import Group, Message, Scores
+from handaxe.testing.worlds import check_world
+from handaxe.tools import tool
+from handaxe.worlds.demonstrate import demonstrate
+from handaxe.worlds.jsonl import jsonl
+
+QUESTIONS = [{"question": f"double {k}?", "answer": 2 * k, "size": len(str(k))} for k in range(100)]
+
+
+@tool
+def double(number: int) -> str:
+    """Double a number."""
+    return str(2 * number)
+
+
+def double_expert(task, facts):
+    """An expert as a user writes one."""
+    return Message("assistant", str(task.answer))
+
+
+def wrong_expert(task, facts):
+    return str(task.answer)
+
+
+@pytest.fixture
+def write(tmp_path):
+    def write(lines, name="doubles.jsonl"):
+        file = tmp_path / name
+        file.write_text("".join(f"{line if isinstance(line, str) else json.dumps(line)}\n" for line in lines))
+        return str(file)
+
+    return write
+
+
+def shown(lines):
+    return [{**line, "calls": [{"name": "double", "arguments": {"number": line["answer"] // 2}}]} for line in lines]
+
+
+def test_the_expert_is_made_of_the_calls_and_the_tool_answers(write):
+    world = jsonl(file=write(shown(QUESTIONS)), score="numeric_match", by=("size",))
+    check_world(world, tools=[double], count=20)
+    task = world.tasks("train", 1, 0)[0]
+    one = demonstrate(world.env([double]), task, world.expert, format=Compact())
+    assert one.calls[0].name == "double" and one.replies[0].content == one.final_text == str(task.answer)
+    assert world.reference(task)[0].arguments == one.calls[0].arguments
+    assert world.by == ("size",) and task.metadata["size"] in (1, 2) and world.start is not None
+
+
+def test_an_expert_of_the_users(write):
+    world = jsonl(file=write(QUESTIONS), score="numeric_match", expert=f"{__name__}:double_expert")
+    check_world(world, count=10)
+    wrong = jsonl(file=write(QUESTIONS), score="numeric_match", expert=f"{__name__}:wrong_expert")
+    with pytest.raises(InputError, match="wrong_expert said '.*' to task .*: return Message"):
+        check_world(wrong, count=10)
+
+
+def test_without_either_there_is_no_expert_and_no_start(write):
+    world = jsonl(file=write(QUESTIONS), score="numeric_match")
+    assert world.expert is None and world.start is None and world.reference is None
+
+
+def test_a_question_never_changes_sides(write):
+    both = jsonl(file=write(QUESTIONS), score="numeric_match")
+    half = jsonl(file=write(QUESTIONS[::-2]), score="numeric_match")
+    sides = {task.id: split for split in ("train", "test") for task in both.tasks(split, 1000, 0)}
+    assert len(sides) == 100 and 10 <= list(sides.values()).count("test") <= 30
+    for split in ("train", "test"):
+        assert {sides[task.id] for task in half.tasks(split, 1000, 7)} == {split}
+
+
+def test_seeds_order_and_counts(write):
+    world = jsonl(file=write(QUESTIONS), score="numeric_match")
+    ids = [task.id for task in world.tasks("train", 1000, 0)]
+    assert ids == [task.id for task in world.tasks("train", 10**6, 0)] and len(set(ids)) == len(ids)
+    assert ids[:5] == [task.id for task in world.tasks("train", 5, 0)]
+    assert sorted(ids) == sorted(task.id for task in world.tasks("train", 1000, 1)) and ids != world.tasks(
+        "train", 1000, 1
+    )
+    with pytest.raises(TaskError, match="0 tasks is empty"):
+        world.tasks("train", 0, 0)
+
+
+def test_other_keys_tools_and_a_table(write):
+    lines = ["q,a,tools", *(f'double {k}?,{2 * k},"[""double""]"' for k in range(60))]
+    world = jsonl(file=write(lines, "doubles.csv"), question="q", answer="a", score="numeric_match")
+    task = world.tasks("train", 1, 0)[0]
+    assert task.tools == ("double",) and task.answer.isdigit()
+
+
+def test_a_score_of_the_users_and_those_by_name(write):
+    file = write(QUESTIONS)
+    for score in ("exact_match", "numeric_match", "token_f1", "handaxe.worlds.calls:correct_of_none"):
+        if ":" in score:
+            with pytest.raises(InputError, match="there is no reward"):
+                jsonl(file=file, score=score)
+            continue
+        world = jsonl(file=file, score=score)
+        task = world.tasks("test", 1, 0)[0]
+        one = demonstrate(world.env(()), task, double_expert, format=Compact())
+        assert world.correct(Group(task, (one,))).outcome[0] == 1
+    assert jsonl(file=file, score=f"{__name__}:own_score").correct is own_score
+
+
+def own_score(group):
+    """A reward as a user writes one."""
+    return Scores([0.0] * len(group))
+
+
+@pytest.mark.parametrize(
+    "line, message",
+    [
+        ({"question": "a?"}, r"line 101 has no 'answer', only \['question'\]"),
+        ({"question": "", "answer": 1}, "line 101: the question is ''; give text"),
+        ({"question": "a?", "answer": None}, "line 101: the answer is None; give text, a number, or a list"),
+        ({"question": "a?", "answer": True}, "line 101: the answer is True"),
+        ({"question": "a?", "answer": []}, r"line 101: the answer is \[\]"),
+        ('{"question": "a?", "answer": NaN}', "line 101: the answer is nan"),
+        ({"question": "a?", "answer": "soon"}, "line 101: numeric_match cannot read the answer 'soon'"),
+        ({"question": "a?", "answer": 1, "tools": "double"}, "line 101: tools is 'double'; give a list of names"),
+        ({"question": "a?", "answer": 1, "calls": [{"tool": "f"}]}, "line 101: calls is .*; give"),
+        (QUESTIONS[3], "line 101 asks again what doubles.jsonl, line 4 asks: 'double 3"),
+    ],
+)
+def test_a_bad_line_is_named(write, line, message):
+    with pytest.raises(TaskError, match=message):
+        jsonl(file=write([*QUESTIONS, line]), score="numeric_match")
+
+
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        ({"test_share": 0.0}, "test_share is 0.0; give a share above 0 and below 1"),
+        ({"score": "numeric_mach"}, "there is no reward 'numeric_mach'; did you mean numeric_match"),
+        ({"score": "answer_score"}, r"the reward 'answer_score' needs arguments \(scorer\)"),
+        ({"score": f"{__name__}:QUESTIONS"}, "no reward: give a function of a group"),
+        ({"expert": f"{__name__}:nothing"}, "there is no expert"),
+    ],
+)
+def test_a_bad_argument_is_named(write, arguments, message):
+    with pytest.raises(InputError, match=message):
+        jsonl(file=write(QUESTIONS), **{"score": "numeric_match", **arguments})
+
+
+def test_a_split_that_leaves_nothing(write):
+    with pytest.raises(TaskError, match="none of the 2 questions of .* falls to 'test'"):
+        jsonl(file=write(QUESTIONS[:2]), score="numeric_match", test_share=0.0001)
