@@ -80,7 +80,8 @@ def check_world(
 
 
 def _check_tasks(world: World, train: Sequence[Task], test: Sequence[Task], count: int) -> None:
-    for split, made in (("train", train), ("test", test)):
+    both: tuple[tuple[Split, Sequence[Task]], ...] = (("train", train), ("test", test))
+    for split, made in both:
         _expect(bool(made), f"there is no task to {split}")
         again, fewer = world.tasks(split, count, 0), world.tasks(split, max(1, count // 2), 0)
         _expect([_told(one) for one in again] == [_told(one) for one in made], f"seed 0 gives two lists to {split}")

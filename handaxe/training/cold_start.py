@@ -48,7 +48,7 @@ class _Phase(NamedTuple):
     """So many conversations with a habit, None for lessons alone, learnt at this rate."""
 
     habit: Habit | None
-    count: int
+    conversations: int
     rate: float
     seed: int
 
