@@ -134,7 +134,7 @@ def main() -> int:
         failed = 0
         outcomes = pool.map(lambda each: try_out(each[0], files), chosen)
         for (way, kinds), (code, output) in zip(chosen, outcomes, strict=True):
-            verdict, summary = "failed" if code else "passed", output.strip().rsplit("\n", 1)[-1]
+            verdict, summary = "failed" if code else "passed", output.strip().rsplit("\n", 1)[-1].strip("= ")
             print(f"{verdict}   {name_of(way)}; other bits in {', '.join(kinds)}; {summary}", flush=True)
             failed += bool(code)
             if code:
