@@ -12,7 +12,7 @@ from handaxe.models.compact import Compact
 from handaxe.models.load import Policy
 from handaxe.ops.seeds import derive_seed
 from handaxe.records import Group, Message, ParsedTurn, Sampling, Task, ToolCall, Trajectory
-from handaxe.rewards.scoring import score_group
+from handaxe.rewards.parts.scoring import score_group
 from handaxe.rollouts import driver
 from handaxe.rollouts.linear import linear
 from handaxe.slots import Attempt
