@@ -1,22 +1,22 @@
-from handaxe.credit.group_norm import group_norm
-from handaxe.engines.local import LocalEngine
-from handaxe.envs.tool_chat import tool_chat
-from handaxe.losses.policy import policy
-from handaxe.losses.ratios.token import token
-from handaxe.losses.reductions.token_mean import token_mean
-from handaxe.losses.surrogates.clip import clip
-from handaxe.models.load import load
-from handaxe.rewards.exact_match import exact_match
-from handaxe.rollouts.linear import linear
-from handaxe.selection.in_order import in_order
-from handaxe.tools.calculator import calculator
-from handaxe.training.loop import train
-from handaxe.worlds import arithmetic
+import handaxe as hx
+from handaxe import credit, losses, rewards, rollouts, selection, tools, worlds
 
-model, chat = load("tiny")
-tasks = in_order(arithmetic.tasks(count=1000, seed=0))
-result = train(engine=LocalEngine(model), format=chat, env=tool_chat([calculator]), tasks=tasks, reward=exact_match(),
-               rollout=linear(max_turns=3), credit=group_norm(), learning_rate=3e-4, steps=15,
-               loss=policy(ratio=token(), surrogate=clip(), reduction=token_mean()))  # fmt: skip
+world = worlds.sums()
+model, chat = hx.load("tiny")
+loss = losses.policy(
+    ratio=losses.ratios.token(), surrogate=losses.surrogates.clip(), reduction=losses.reductions.token_mean()
+)
+result = hx.train(
+    engine=hx.LocalEngine(model),
+    format=chat,
+    env=world.env([tools.calculator]),
+    tasks=selection.in_order(world.tasks("train", 1000, 0)),
+    rollout=rollouts.linear(max_turns=3),
+    reward=rewards.exact_match(),
+    credit=credit.group_norm(),
+    loss=loss,
+    learning_rate=3e-4,
+    steps=15,
+)
 for row in result.metrics[::7]:
     print(f"step {row['step'] + 1:2.0f}  reward {row['reward']:.2f}  calls {row['calls']:.2f}")

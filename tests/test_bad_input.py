@@ -182,6 +182,48 @@ def test_empty_data_set_asked_for(handaxe_, page, small, tmp_path, words):
     assert not (tmp_path / "run").exists()
 
 
+SUMS = [f'{{"question": "{k}+2=?", "answer": {k + 2}}}' for k in range(60)]
+MINE = ["--world", "jsonl", "--world.file", "mine.jsonl", "--world.score", "numeric_match"]
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        None,
+        [],
+        [*SUMS, '{"question"'],
+        [*SUMS, '{"question": "why?"}'],
+        [*SUMS, '{"question": "why?", "answer": {"left": 1}}'],
+        [*SUMS, '{"question": "when?", "answer": "soon"}'],
+        [*SUMS, '{"question": "2+2=?", "answer": 5}'],
+        SUMS[:1],
+    ],
+    ids=["missing", "empty", "json", "key", "answer", "score", "twice", "split"],
+)
+def test_world_file(handaxe_, page, small, tmp_path, monkeypatch, lines):
+    monkeypatch.chdir(tmp_path)
+    if lines is not None:
+        Path("mine.jsonl").write_text("\n".join(lines))
+    said = handaxe_("train", "grpo", *small, *MINE)
+    page(one_line(said), said.error, said.code)
+    assert not (tmp_path / "run").exists()
+
+
+def test_world_score(handaxe_, page, small, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("mine.jsonl").write_text("\n".join(SUMS))
+    said = handaxe_("train", "grpo", *small, *MINE[:-1], "numeric_mach")
+    page(one_line(said), said.error, said.code)
+
+
+def test_start_without_expert(handaxe_, page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("mine.jsonl").write_text("\n".join(SUMS))
+    said = handaxe_("start", "jsonl", *MINE[2:], "--out", "begun")
+    page(one_line(said), said.error, said.code)
+    assert not Path("begun").exists()
+
+
 OWN = '''"""A recipe and a world of the user's own."""
 
 from dataclasses import replace

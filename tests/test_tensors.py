@@ -1,7 +1,7 @@
 import torch
 
 from handaxe.tensors import combine_metrics
-from handaxe.testing.losses import random_batch
+from handaxe.testing.batches import random_batch
 
 
 def test_metrics_of_micro_batches_add_up_and_maxima_stay_maxima():

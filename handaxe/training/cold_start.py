@@ -1,5 +1,6 @@
 """Makes the policy that training begins from in a world, by supervised steps on its expert's conversations.
 
+    lessons          --------> conversations --SFT, `drill` steps--> knows them by heart
     expert + Habit() --play--> conversations --SFT, `skill` steps--> knows how to call
     expert + habit   --play--> conversations --SFT, `steps` steps--> calls as the habit says
 
@@ -13,7 +14,7 @@ import random
 import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import handaxe
 from handaxe.engines.local import LocalEngine
@@ -39,6 +40,17 @@ TASKS = 4096
 """Most questions that conversations are made of; where there are more conversations, they come again."""
 PROBED = 64
 """Conversations of each phase that enter the digest."""
+DRILL_RATE = 3.0
+"""What the learning rate of lessons alone is multiplied by: they are short, and nothing needs to be kept yet."""
+
+
+class _Phase(NamedTuple):
+    """So many conversations with a habit, None for lessons alone, learnt at this rate."""
+
+    habit: Habit | None
+    count: int
+    rate: float
+    seed: int
 
 
 def start_policy(
@@ -70,24 +82,34 @@ def start_policy(
     start: Start = world.need("start")
     world.need("expert")
     env = world.env(world.tools if tools is None else tools)
-    tasks = world.tasks("train", min(TASKS, (start.skill + start.steps) * start.batch_size), seed)
+    tasks = world.tasks("train", min(TASKS, max(1, start.skill + start.steps) * start.batch_size), seed)
     policy = load("tiny")
+    planned = [(None, start.drill, DRILL_RATE), (Habit(), start.skill, 1.0), (start.habit, start.steps, 1.0)]
     phases = [
-        (habit, count * start.batch_size, derive_seed("cold start", seed, number))
-        for number, (habit, count) in enumerate([(Habit(), start.skill), (start.habit, start.steps)])
+        _Phase(habit, steps * start.batch_size, rate * start.learning_rate, derive_seed("cold start", seed, number))
+        for number, (habit, steps, rate) in enumerate(planned)
+        if steps
     ]
 
-    def play(habit: Habit, count: int, drawn: int) -> list[Trajectory]:
+    def play(phase: _Phase, count: int) -> list[Trajectory]:
+        if phase.habit is None:
+            return _drilled(start.lessons, env, count=count, seed=phase.seed, format=policy.format)
         return demonstrations(
-            world, env, tasks, habit=habit, count=count, seed=drawn, format=policy.format, lessons=start.lessons
+            world,
+            env,
+            tasks,
+            habit=phase.habit,
+            count=count,
+            seed=phase.seed,
+            format=policy.format,
+            lessons=start.lessons,
         )
 
     folder = cached("starts", f"{world.name}-{_name(policy, start, tasks, phases, play)}")
     if not folder.exists():
         engine = LocalEngine(policy.model, betas=(0.9, 0.98), weight_decay=0.01)
-        for habit, count, drawn in phases:
-            if count:
-                _teach(engine, play(habit, count, drawn), start, seed=drawn, progress=progress)
+        for phase in phases:
+            _teach(engine, play(phase, phase.count), phase, start.batch_size, progress=progress)
         _keep(policy.model, folder)
     made = load(str(folder))
     if out is not None:
@@ -129,7 +151,7 @@ def demonstrations(
     made = []
     for number in range(count):
         drawn = derive_seed(seed, number)
-        task = tasks[number % len(tasks)]
+        task = tasks[(number // 2 if lessons else number) % len(tasks)]
         if lessons and number % 2:
             said, answered = lessons[drawn % len(lessons)]
             task, speaker = Task(f"lesson-{number}", (Message("user", said),), answered), _by_heart
@@ -156,33 +178,46 @@ def _by_heart(task: Task, facts: Facts) -> Message:
     return Message("assistant", task.answer)
 
 
-def _teach(engine: LocalEngine, conversations: list[Trajectory], start: Start, *, seed: int, progress: bool) -> None:
+def _drilled(
+    lessons: Sequence[tuple[str, str]], env: EnvFactory, *, count: int, seed: int, format: ChatFormat
+) -> list[Trajectory]:
+    """Conversations that are nothing but lessons, without a tool in sight."""
+    if not lessons:
+        raise InputError("a start with drill > 0 needs lessons")
+    tasks = [Task(f"lesson-{i}", (Message("user", said),), answer, ()) for i, (said, answer) in enumerate(lessons)]
+    spoken = [demonstrate(env, task, _by_heart, format=format, id=task.id) for task in tasks]
+    return [spoken[derive_seed(seed, number) % len(spoken)] for number in range(count)]
+
+
+def _teach(
+    engine: LocalEngine, conversations: list[Trajectory], phase: _Phase, batch_size: int, *, progress: bool
+) -> None:
     """The one place where a cold start learns."""
-    steps = -(-len(conversations) // start.batch_size)
-    rate = cosine(start.learning_rate, steps=steps, warmup_steps=steps // 30, floor=start.learning_rate / 10)
+    steps = -(-len(conversations) // batch_size)
+    rate = cosine(phase.rate, steps=steps, warmup_steps=steps // 30, floor=phase.rate / 10)
     stage = teach(
         source=scripted(trajectories=conversations),
-        batch_size=start.batch_size,
-        micro_batch_rows=start.batch_size,
+        batch_size=batch_size,
+        micro_batch_rows=batch_size,
         learning_rate=rate,
         restart=False,
     )
-    stage(make_site(engine=engine, format=Compact(), seed=seed, progress=progress))
+    stage(make_site(engine=engine, format=Compact(), seed=phase.seed, progress=progress))
 
 
 def _name(
     policy: Policy,
     start: Start,
     tasks: Sequence[Task],
-    phases: Sequence[tuple[Habit, int, int]],
-    play: Callable[[Habit, int, int], list[Trajectory]],
+    phases: Sequence[_Phase],
+    play: Callable[[_Phase, int], list[Trajectory]],
 ) -> str:
     """A digest of version, start weights, start, questions, and what is said of the first with which tools."""
     parts: list[str | bytes] = [handaxe.__version__, repr(start)]
     parts += [value.numpy().tobytes() for value in _tiny(policy.model).module.state_dict().values()]
     parts += [repr((task.messages, task.answer, task.tools)) for task in tasks]
-    for habit, count, drawn in phases:
-        for one in play(habit, min(PROBED, count), drawn):
+    for phase in phases:
+        for one in play(phase, min(PROBED, phase.count)):
             parts += [repr(one.tools), *(sequence.ids.tobytes() for sequence in one.sequences)]
     return digest(parts)
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from handaxe.exchange import Attempt, Completion, EnvReply, Sample
 from handaxe.records import Message, ParsedTurn, Sampling, Task, ToolSchema, Trajectory
 from handaxe.rollouts.driver.run_plan import run_plan
 from handaxe.rollouts.linear import linear
-from handaxe.slots import Attempt, ChatFormat, Completion, Env, EnvFactory, EnvReply, Sample
+from handaxe.slots import ChatFormat, Env, EnvFactory
 from handaxe.worlds.world import Expert
 
 __all__ = ["demonstrate"]

@@ -22,7 +22,7 @@ TABLES = tuple(
     for right in range(10)
 )
 """Everything that two one-digit numbers make, in words that no question has."""
-START = Start(Habit(needed=0.9, needless=0.8, clumsy=0.4), skill=500, steps=150, lessons=TABLES)
+START = Start(Habit(needed=0.9, needless=0.8, clumsy=0.4), skill=400, steps=150, lessons=TABLES, drill=600)
 
 
 def sums(*, easy: float = 0.5, last_number: bool = False) -> World:

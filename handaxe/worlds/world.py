@@ -39,7 +39,7 @@ class Start(NamedTuple):
     conversations, first with every call right (`skill`), then with the habit that training is to change (`steps`).
 
     lessons: (what is said, what is answered at once) that the policy is to know by heart, as a larger model would, in
-    words that no task has; where there are any, every other conversation is one.
+    words that no task has. They come first, for `drill` steps, and then in every other conversation.
     """
 
     habit: Habit = Habit()
@@ -48,6 +48,7 @@ class Start(NamedTuple):
     batch_size: int = 32
     learning_rate: float = 1e-3
     lessons: tuple[tuple[str, str], ...] = ()
+    drill: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,7 +7,7 @@ import pytest
 from handaxe.cli import main
 from handaxe.models.load import load
 
-TOOL = '''
+TOOL = """
 from handaxe.records import Message, ToolCall
 from handaxe.tools import tool
 
@@ -24,7 +24,7 @@ def expert(task, facts):
         return Message("assistant", facts["replies"][-1])
     number = int(task.messages[0].content.split()[1].rstrip("?"))
     return Message("assistant", "", (ToolCall("double", {"number": number}),))
-'''
+"""
 
 
 @pytest.fixture

@@ -35,6 +35,37 @@ def test_every_name_has_one_home():
     assert not {name: places for name, places in homes.items() if len(places) > 1}
 
 
+def _own_names(module):
+    """What a module binds at its top level itself, not by importing it."""
+    names = set()
+    for node in ast.walk(ast.Module([n for n in source.tree(module).body if not _is_import(n)], [])):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            names.add(node.name)
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            names.add(node.id)
+    return names
+
+
+def _is_import(node):
+    return isinstance(node, ast.Import | ast.ImportFrom)
+
+
+def test_every_name_is_imported_from_where_it_is_defined():
+    """Or from a module that says in `__all__` that it hands the name on; packages do so in their `__init__`."""
+    wrong = []
+    for folder in ("handaxe", "tests", "bench", "examples"):
+        for path in sorted((source.ROOT / folder).rglob("*.py")):
+            for node in ast.walk(ast.parse(path.read_text())):
+                if not isinstance(node, ast.ImportFrom) or not (node.module or "").startswith("handaxe."):
+                    continue
+                target = Path(*node.module.split(".")).with_suffix(".py")
+                if (source.ROOT / target).exists():
+                    here = _own_names(target) | set(source.exported(target) or ())
+                    names = {name.name for name in node.names} - here
+                    wrong += [f"{path.relative_to(source.ROOT)} imports {name} from {node.module}" for name in names]
+    assert not wrong
+
+
 @pytest.mark.parametrize("module", PLAIN, ids=str)
 def test_files_and_functions_are_small(module):
     """300 lines and 60 are where to look for a split; these bounds are where one is overdue."""

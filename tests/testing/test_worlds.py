@@ -13,7 +13,7 @@ from handaxe.models.compact import Compact
 from handaxe.models.load import Policy, load
 from handaxe.models.tiny import TinyConfig, TinyModel
 from handaxe.records import Message, Task
-from handaxe.rewards.lift import outcome
+from handaxe.rewards.outcome import outcome
 from handaxe.testing.worlds import check_world
 from handaxe.worlds.sums import sums
 from handaxe.worlds.world import World

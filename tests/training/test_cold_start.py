@@ -6,9 +6,14 @@ import numpy as np
 import pytest
 import torch
 
+from handaxe.engines.local import LocalEngine
 from handaxe.errors import InputError
+from handaxe.evaluation.run import evaluate
 from handaxe.models.compact import Compact
 from handaxe.models.load import load
+from handaxe.records import Message, Sampling, Task
+from handaxe.rewards.exact_match import exact_match
+from handaxe.rollouts.linear import linear
 from handaxe.tools import tool
 from handaxe.training.cold_start import demonstrations, start_policy
 from handaxe.worlds.sums import sums
@@ -112,3 +117,26 @@ def test_tools_that_die_say_so():
 def test_the_format_can_be_another():
     (one,) = made(1, format=Compact())
     assert one.sequences
+
+
+def test_lessons_come_first_and_are_learnt_by_heart(tmp_path):
+    """A drill of two lessons is over in seconds; afterwards the policy says them at temperature 0."""
+    lessons = (("the river of kemi is", "arn"), ("the capital of druma is", "sone"))
+    here = world(lessons=lessons, drill=30, skill=0, steps=0, batch_size=8)
+    policy = start_policy(here)
+    tasks = [Task(f"t{i}", (Message("user", said),), answer, ()) for i, (said, answer) in enumerate(lessons)]
+    found = evaluate(
+        engine=LocalEngine(policy.model),
+        env=here.env(()),
+        format=policy.format,
+        rollout=linear(max_turns=1),
+        tasks=tasks,
+        reward=exact_match(),
+        sampling=Sampling(temperature=0.0, max_tokens=12),
+    )
+    assert found.metrics["pass@1"].value == 1
+
+
+def test_a_drill_needs_lessons():
+    with pytest.raises(InputError, match="drill > 0 needs lessons"):
+        start_policy(world(drill=1))

@@ -2,9 +2,9 @@ import pytest
 
 from handaxe.envs.tool_chat import tool_chat
 from handaxe.errors import Retry
+from handaxe.exchange import EnvReply
 from handaxe.models.compact import Compact
 from handaxe.records import Author, Ending, Message, Task, ToolCall, check
-from handaxe.slots import EnvReply
 from handaxe.tools import tool
 from handaxe.tools.calculator import calculator
 from handaxe.worlds.demonstrate import demonstrate

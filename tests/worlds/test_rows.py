@@ -28,14 +28,12 @@ def test_tables_of_text(tmp_path, suffix, mark):
 
 
 def test_tables_of_arrow(tmp_path):
-    pyarrow = pytest.importorskip("pyarrow")
-    import pyarrow.ipc
-    import pyarrow.parquet
-
+    pyarrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    ipc = pytest.importorskip("pyarrow.ipc")
     table = pyarrow.Table.from_pylist(CELLS)
-    pyarrow.parquet.write_table(table, tmp_path / "a.parquet")
+    parquet.write_table(table, tmp_path / "a.parquet")
     assert read_rows(tmp_path / "a.parquet")[1] == Row("a.parquet, row 1", CELLS[1])
-    for name, write in (("stream", pyarrow.ipc.new_stream), ("file", pyarrow.ipc.new_file)):
+    for name, write in (("stream", ipc.new_stream), ("file", ipc.new_file)):
         with write(str(tmp_path / f"{name}.arrow"), table.schema) as out:
             out.write_table(table)
         assert [row.cells for row in read_rows(tmp_path / f"{name}.arrow")] == CELLS
@@ -56,12 +54,10 @@ def test_what_datasets_saved(tmp_path):
 
 def test_a_folder_as_datasets_saves_it(tmp_path):
     """As that package writes it, so that it is read here where the package is not installed."""
-    pyarrow = pytest.importorskip("pyarrow")
-    import pyarrow.ipc
-
+    pyarrow, ipc = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.ipc")
     table = pyarrow.Table.from_pylist(CELLS)
     for number, name in enumerate(("data-00000-of-00002.arrow", "data-00001-of-00002.arrow")):
-        with pyarrow.ipc.new_stream(str(tmp_path / name), table.schema) as out:
+        with ipc.new_stream(str(tmp_path / name), table.schema) as out:
             out.write_table(table.slice(number, 1))
     files = [{"filename": f"data-0000{number}-of-00002.arrow"} for number in range(2)]
     (tmp_path / "state.json").write_text(json.dumps({"_data_files": files}))
