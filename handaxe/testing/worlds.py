@@ -20,7 +20,7 @@ from handaxe.testing.tools import check_no_leak
 from handaxe.tools.decorator import tool
 from handaxe.tools.schema import NAME
 from handaxe.worlds.demonstrate import demonstrate
-from handaxe.worlds.world import World
+from handaxe.worlds.world import Split, World
 
 __all__ = ["check_world"]
 
