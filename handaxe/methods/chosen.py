@@ -14,7 +14,7 @@ from handaxe.methods.method import Change, Recipe, Setting
 from handaxe.methods.names import find
 from handaxe.methods.options import Option, dump_options, options_of, read_options, unwrapped
 
-__all__ = ["Choice", "Chosen", "Named", "choice", "is_root", "load_recipe", "of_base"]
+__all__ = ["Choice", "Chosen", "Named", "choice", "is_root", "load_recipe", "of_base", "recipe_of"]
 
 MADE_BY_US = ("model", "critic", "reference")
 """Arguments of an engine that follow from the recipe."""

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from handaxe.engines.local import LocalEngine
+from handaxe.exchange import Attempt
 from handaxe.models.compact import Compact
 from handaxe.models.load import Policy
 from handaxe.ops.seeds import derive_seed
@@ -15,7 +16,6 @@ from handaxe.records import Group, Message, ParsedTurn, Sampling, Task, ToolCall
 from handaxe.rewards.parts.scoring import score_group
 from handaxe.rollouts import driver
 from handaxe.rollouts.linear import linear
-from handaxe.slots import Attempt
 from handaxe.testing.tools import check_no_leak
 from handaxe.tools.decorator import tool
 from handaxe.tools.schema import NAME
