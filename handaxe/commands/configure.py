@@ -10,7 +10,7 @@ from handaxe.methods.chosen import Choice, Chosen, Named, choice
 from handaxe.methods.method import Setting
 from handaxe.methods.options import REQUIRED, Option, unwrapped
 
-__all__ = ["Names", "choose_all", "option_class", "parse"]
+__all__ = ["Names", "option_class", "parse", "parse_train"]
 
 FLAT: Any = tyro.conf.arg(name="")
 HELP = ("-h", "--help")
@@ -31,7 +31,7 @@ class Names:
     engine: str = "local"
 
 
-def choose_all(recipe: str, words: list[str], *, prog: str, also: Mapping[str, type]) -> tuple[Chosen, dict[str, Any]]:
+def parse_train(recipe: str, words: list[str], *, prog: str, also: Mapping[str, type]) -> tuple[Chosen, dict[str, Any]]:
     """Read a command line: first the names in it, then the options of what they name.
 
         own options and settings     --smooth 2 --steps 30           --base NAME     --base.OPTION ...

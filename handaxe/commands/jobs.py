@@ -20,7 +20,7 @@ from handaxe.errors import HandaxeError, InputError
 from handaxe.training.checkpoint import Checkpoints
 from handaxe.training.record.run_record import RunRecord
 
-__all__ = ["Job", "finished", "run_jobs"]
+__all__ = ["TrainingJob", "finished", "run_jobs"]
 
 POLL = 0.2
 LAST_LINES = 12
@@ -28,7 +28,7 @@ PATIENCE = 60.0
 """Seconds that a run is given to finish its step after Ctrl-C, before it is killed."""
 
 
-class Job(NamedTuple):
+class TrainingJob(NamedTuple):
     """One training run. `words` follow `handaxe` where it is begun; its folder is `folder`, of `steps` steps."""
 
     name: str
@@ -37,7 +37,7 @@ class Job(NamedTuple):
     steps: int
 
 
-def finished(job: Job) -> bool:
+def finished(job: TrainingJob) -> bool:
     """Whether all steps of a run are recorded and its end is."""
     try:
         with RunRecord.open(job.folder) as record:
@@ -47,7 +47,7 @@ def finished(job: Job) -> bool:
         return False
 
 
-def run_jobs(jobs: Sequence[Job], *, at_once: int, console: Console, title: str) -> None:
+def run_jobs(jobs: Sequence[TrainingJob], *, at_once: int, console: Console, title: str) -> None:
     """Do every job that is not finished, `at_once` at a time, each on one thread of torch.
 
     A run that was stopped is resumed from its last checkpoint; one without a checkpoint begins anew. After Ctrl-C the
@@ -60,7 +60,7 @@ def run_jobs(jobs: Sequence[Job], *, at_once: int, console: Console, title: str)
     if at_once < 1:
         raise InputError(f"{at_once} runs at a time; give 1 or more")
     waiting = [job for job in dict.fromkeys(jobs) if not finished(job)]
-    working: dict[Job, subprocess.Popen[bytes]] = {}
+    working: dict[TrainingJob, subprocess.Popen[bytes]] = {}
     with _bar(console) as bar, _stopping(working):
         task = bar.add_task(title, total=len(waiting), completed=0)
         lines = {job: bar.add_task("", total=job.steps, visible=False) for job in waiting}
@@ -81,7 +81,7 @@ def run_jobs(jobs: Sequence[Job], *, at_once: int, console: Console, title: str)
                 bar.advance(task)
 
 
-def _begin(job: Job) -> subprocess.Popen[bytes]:
+def _begin(job: TrainingJob) -> subprocess.Popen[bytes]:
     words: Sequence[str] = ["resume", str(job.folder), "--quiet"]
     if not Checkpoints(job.folder / "checkpoints").found():
         shutil.rmtree(job.folder, ignore_errors=True)
@@ -100,7 +100,7 @@ def _begin(job: Job) -> subprocess.Popen[bytes]:
 
 
 @contextmanager
-def _stopping(working: dict[Job, subprocess.Popen[bytes]]) -> Iterator[None]:
+def _stopping(working: dict[TrainingJob, subprocess.Popen[bytes]]) -> Iterator[None]:
     """Whatever ends the block, no run stays behind."""
     try:
         yield
@@ -117,7 +117,7 @@ def _stopping(working: dict[Job, subprocess.Popen[bytes]]) -> Iterator[None]:
                 process.wait()
 
 
-def _steps(job: Job) -> int:
+def _steps(job: TrainingJob) -> int:
     try:
         with RunRecord.open(job.folder) as record:
             return len(record.steps())
@@ -125,11 +125,11 @@ def _steps(job: Job) -> int:
         return 0
 
 
-def _log(job: Job) -> Path:
+def _log(job: TrainingJob) -> Path:
     return job.folder.with_name(f"{job.folder.name}.log")
 
 
-def _said(job: Job) -> str:
+def _said(job: TrainingJob) -> str:
     lines = _log(job).read_text(encoding="utf-8", errors="replace").splitlines()
     return "\n".join(lines[-LAST_LINES:])
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from handaxe.commands import show, train
-from handaxe.commands.configure import choose_all
+from handaxe.commands.configure import parse_train
 from handaxe.commands.output import command_line, console, note
 
 __all__ = ["QuickstartOptions", "main"]
@@ -29,7 +29,7 @@ class QuickstartOptions:
 
 def main(arguments: list[str]) -> int:
     """Train the recipe `quickstart`, then show one of its attempts; returns the exit code."""
-    chosen, more = choose_all(RECIPE, arguments, prog="handaxe quickstart", also={"run": QuickstartOptions})
+    chosen, more = parse_train(RECIPE, arguments, prog="handaxe quickstart", also={"run": QuickstartOptions})
     quick: QuickstartOptions = more["run"]
     folder = quick.out or train.new_folder(Path("runs"), RECIPE)
     options = train.RunOptions(out=folder, json=quick.json, quiet=quick.quiet)

@@ -7,7 +7,7 @@ from pathlib import Path
 import tyro
 from rich.console import Console
 
-from handaxe.commands.jobs import Job, run_jobs
+from handaxe.commands.jobs import TrainingJob, run_jobs
 from handaxe.commands.output import command_line, console, note
 from handaxe.commands.sides import Side, job_of, read_side, side
 from handaxe.errors import InputError
@@ -19,7 +19,7 @@ from handaxe.methods.chosen import of_base
 from handaxe.view.plots import plot_curves
 from handaxe.view.verdicts import verdict_table
 
-__all__ = ["ReplicateOptions", "main"]
+__all__ = ["ReplicateOptions", "main", "replicate"]
 
 CURVES = ("training/reward", "training/calls")
 
@@ -95,7 +95,7 @@ def replicate(name: str, options: ReplicateOptions, *, command: str, console: Co
     seeds = tuple(range(options.first_seed, options.first_seed + options.seeds))
     jobs = {(one.name, seed): job_of(one, seed, options.runs) for seed in seeds for one in sides.values()}
     control = job_of(ours.shuffled(), seeds[0], options.runs) if any(claim.learned for claim in claims) else None
-    wanted: list[Job] = [*jobs.values(), *([] if control is None else [control])]
+    wanted: list[TrainingJob] = [*jobs.values(), *([] if control is None else [control])]
     run_jobs(wanted, at_once=options.at_once or len(os.sched_getaffinity(0)), console=console, title=title)
     runs = {one: [read_side(jobs[one, seed].folder) for seed in seeds] for one in sides}
     dealt = None if control is None else read_side(control.folder)

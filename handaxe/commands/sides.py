@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import handaxe
-from handaxe.commands.configure import choose_all
-from handaxe.commands.jobs import Job
+from handaxe.commands.configure import parse_train
+from handaxe.commands.jobs import TrainingJob
 from handaxe.commands.report import evaluations
 from handaxe.errors import InputError
 from handaxe.evaluation.figures import RunFigures
@@ -47,11 +47,12 @@ class Side:
 
     def shuffled(self) -> Side:
         """The same with scores dealt out anew among siblings."""
-        return Side(f"{self.name}, shuffled", self.with_setting(shuffled=True))
+        setting = replace(self.chosen.setting, shuffled=True)
+        return Side(f"{self.name}, shuffled", replace(self.chosen, setting=setting))
 
-    def with_setting(self, **changes: Any) -> Chosen:
-        """What was chosen, with other settings."""
-        return replace(self.chosen, setting=replace(self.chosen.setting, **changes))
+    def seeded(self, seed: int) -> Chosen:
+        """What was chosen, with this seed."""
+        return replace(self.chosen, setting=replace(self.chosen.setting, seed=seed))
 
 
 def side(words: str, options: str = "", *, setting_of: Side | None = None) -> Side:
@@ -68,7 +69,7 @@ def side(words: str, options: str = "", *, setting_of: Side | None = None) -> Si
     name, *rest = shlex.split(words) or [""]
     if not name:
         raise InputError("a side of a comparison is a recipe and its options, such as 'otc --smooth 2'")
-    chosen, _ = choose_all(name, [*rest, *shlex.split(options)], prog=f"handaxe train {name}", also={})
+    chosen, _ = parse_train(name, [*rest, *shlex.split(options)], prog=f"handaxe train {name}", also={})
     if setting_of is not None and setting_of.chosen.name != name:
         other = setting_of.chosen
         choice = replace(chosen.choice, world=other.choice.world, engine=other.choice.engine)
@@ -77,17 +78,17 @@ def side(words: str, options: str = "", *, setting_of: Side | None = None) -> Si
     return Side(words, chosen)
 
 
-def job_of(one: Side, seed: int, runs: Path) -> Job:
+def job_of(one: Side, seed: int, runs: Path) -> TrainingJob:
     """The run of a side with a seed. Its folder is named by all that was chosen and by the code, so that a run which
     several claims need is done once, and none is taken for another."""
-    chosen = one.with_setting(seed=seed)
+    chosen = one.seeded(seed)
     about = {"recipe": {"name": chosen.name, "arguments": chosen.arguments()}}
     digest = hashlib.sha256(json.dumps([about, one.version], sort_keys=True).encode()).hexdigest()[:12]
     folder = runs / f"{chosen.name.replace(':', '.')}-{digest}"
     file = runs / f"{folder.name}.json"
     runs.mkdir(parents=True, exist_ok=True)
     file.write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
-    return Job(f"{one.name}, seed {seed}", ("train", str(file)), folder, chosen.setting.steps)
+    return TrainingJob(f"{one.name}, seed {seed}", ("train", str(file)), folder, chosen.setting.steps)
 
 
 def read_side(folder: Path) -> RunFigures:

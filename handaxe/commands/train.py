@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import tyro
 
-from handaxe.commands.configure import choose_all
+from handaxe.commands.configure import parse_train
 from handaxe.commands.output import check_writable, command_line, console, note, write_json
 from handaxe.commands.report import print_outcome, read_outcome, result_body
 from handaxe.commands.started import about_recipe, chosen_in
@@ -52,7 +52,7 @@ def main(arguments: list[str]) -> int:
             RunOptions, args=arguments[1:], prog="handaxe train FILE", config=(tyro.conf.FlagCreatePairsOff,)
         )
         return train_chosen(chosen_in(Path(name)), options, command=command_line(["train", *arguments]))
-    chosen, more = choose_all(name, arguments[1:], prog=f"handaxe train {name}", also={"run": RunOptions})
+    chosen, more = parse_train(name, arguments[1:], prog=f"handaxe train {name}", also={"run": RunOptions})
     return train_chosen(chosen, more["run"], command=command_line(["train", *arguments]))
 
 

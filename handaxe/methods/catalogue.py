@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from handaxe.errors import RecipeError
 from handaxe.evaluation.claims import Claim
-from handaxe.methods.names import HOME, Found, offered
+from handaxe.methods.names import HOME, Offer, offered
 from handaxe.methods.paper import Paper
 
 __all__ = ["Listed", "find_recipes"]
@@ -49,7 +49,7 @@ def find_recipes(home: Path = HOME) -> list[Listed]:
     return listed
 
 
-def _read(found: Found) -> Listed:
+def _read(found: Offer) -> Listed:
     tree = ast.parse(found.file.read_text(encoding="utf-8"))
     constants = _constants(tree)
     recipe = constants["RECIPE"]

@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 from handaxe.errors import InputError, RecipeError
 from handaxe.methods.method import Change, Recipe, Setting
 from handaxe.methods.names import find
-from handaxe.methods.options import Option, dump, options_of, read, unwrapped
+from handaxe.methods.options import Option, dump_options, options_of, read_options, unwrapped
 
-__all__ = ["Chosen", "Choice", "Named", "choice", "is_root", "load_recipe", "of_base"]
+__all__ = ["Choice", "Chosen", "Named", "choice", "is_root", "load_recipe", "of_base", "recipe_of"]
 
 MADE_BY_US = ("model", "critic", "reference")
 """Arguments of an engine that follow from the recipe."""
@@ -78,9 +78,9 @@ class Choice:
                 of[part][option] = value
             elif name not in (*setting, "base", "world", "engine"):
                 of[""][name] = value
-        options = {part: read(made.options(), of[part], whose=f"{part or 'recipe'} {made.name}")
+        options = {part: read_options(made.options(), of[part], whose=f"{part or 'recipe'} {made.name}")
                    for part, made in self.parts().items()}  # fmt: skip
-        settings = read(_setting_options(self.about.setting), setting, whose="a run")
+        settings = read_options(_setting_options(self.about.setting), setting, whose="a run")
         return Chosen(self, Setting(**settings), options)
 
 
@@ -100,12 +100,14 @@ class Chosen:
     def arguments(self) -> dict[str, Any]:
         """Everything chosen, as JSON: the recipe's own options and the setting by name, those of base, world and
         engine as "base.NAME", and the three names."""
-        found = dump(self.choice.recipe.options(), self.options[""])
-        found |= dump(_setting_options(self.setting), vars(self.setting))
+        found = dump_options(self.choice.recipe.options(), self.options[""])
+        found |= dump_options(_setting_options(self.setting), vars(self.setting))
         for part, made in self.choice.parts().items():
             if part:
                 found[part] = made.name
-                found |= {f"{part}.{key}": value for key, value in dump(made.options(), self.options[part]).items()}
+                found |= {
+                    f"{part}.{key}": value for key, value in dump_options(made.options(), self.options[part]).items()
+                }
         return found
 
 
@@ -149,7 +151,7 @@ def of_base(chosen: Chosen) -> Chosen:
     options = {part: made for part, made in chosen.options.items() if part in ("world", "engine")}
     options |= {"": chosen.options["base"]}
     if under is not None:
-        options |= {"base": read(under.options(), {}, whose=f"base {under.name}")}
+        options |= {"base": read_options(under.options(), {}, whose=f"base {under.name}")}
     return Chosen(choice, chosen.setting, options)
 
 

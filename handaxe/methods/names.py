@@ -19,7 +19,7 @@ import handaxe
 from handaxe.attributes import attribute
 from handaxe.errors import InputError, RecipeError
 
-__all__ = ["Found", "Room", "find", "offered"]
+__all__ = ["Offer", "Room", "find", "offered"]
 
 Room = Literal["recipes", "worlds", "tools", "engines"]
 HOME = Path(handaxe.__file__).parent
@@ -27,7 +27,7 @@ KINDS = {"recipes": "recipe", "worlds": "world", "tools": "tool", "engines": "en
 Node = ast.FunctionDef | ast.ClassDef
 
 
-class Found(NamedTuple):
+class Offer(NamedTuple):
     """What a room offers under a name, as its source describes it."""
 
     name: str
@@ -36,7 +36,7 @@ class Found(NamedTuple):
     summary: str
 
 
-def offered(room: Room, home: Path = HOME) -> list[Found]:
+def offered(room: Room, home: Path = HOME) -> list[Offer]:
     """Everything that a room offers, sorted by name.
 
     Args:
@@ -86,7 +86,7 @@ def _close(name: str, there: list[str]) -> str:
     return f"; did you mean {' or '.join(close)}?" if close else ""
 
 
-def _offer(room: Room, file: Path) -> Found | None:
+def _offer(room: Room, file: Path) -> Offer | None:
     """What a file of a room offers, None when it is a helper."""
     try:
         tree = ast.parse(file.read_text(encoding="utf-8"))
@@ -95,7 +95,7 @@ def _offer(room: Room, file: Path) -> Found | None:
     for node in tree.body:
         if isinstance(node, Node) and CHECKS[room](node, file.stem, tree):
             summary = (ast.get_docstring(node) or "").partition("\n")[0]
-            return Found(file.stem, node.name, file, summary)
+            return Offer(file.stem, node.name, file, summary)
     return None
 
 

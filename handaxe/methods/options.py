@@ -11,7 +11,7 @@ import pydantic
 
 from handaxe.errors import RecipeError
 
-__all__ = ["Option", "dump", "options_of", "read", "unwrapped"]
+__all__ = ["Option", "dump_options", "options_of", "read_options", "unwrapped"]
 
 REQUIRED = inspect.Parameter.empty
 
@@ -60,13 +60,13 @@ def options_of(made: Callable[..., Any], *, given: Collection[str] = ()) -> list
     return found
 
 
-def dump(options: list[Option], chosen: Mapping[str, Any]) -> dict[str, Any]:
+def dump_options(options: list[Option], chosen: Mapping[str, Any]) -> dict[str, Any]:
     """What was chosen, as JSON values."""
     return {one.name: pydantic.TypeAdapter(one.type).dump_python(chosen[one.name], mode="json") for one in options}
 
 
-def read(options: list[Option], saved: Mapping[str, Any], *, whose: str) -> dict[str, Any]:
-    """Take back what `dump` gave. Options that were not saved have their default.
+def read_options(options: list[Option], saved: Mapping[str, Any], *, whose: str) -> dict[str, Any]:
+    """Take back what `dump_options` gave. Options that were not saved have their default.
 
     Args:
         options: of the function.

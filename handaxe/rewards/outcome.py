@@ -13,7 +13,7 @@ from collections.abc import Callable
 import numpy as np
 
 from handaxe.records import Group, Scores, Trajectory
-from handaxe.rewards.parts.checks import asked, number
+from handaxe.rewards.parts.checks import called_with, number
 from handaxe.slots import Reward
 
 __all__ = ["outcome"]
@@ -39,6 +39,6 @@ def outcome(score: Callable[[Trajectory], float]) -> Reward:
     """
 
     def reward(group: Group) -> Scores:
-        return Scores(np.array([number(asked(score, one), one) for one in group], dtype=np.float64))
+        return Scores(np.array([number(called_with(score, one), one) for one in group], dtype=np.float64))
 
     return reward

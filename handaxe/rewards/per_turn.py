@@ -10,7 +10,7 @@ import numpy as np
 
 from handaxe.errors import VerifierError
 from handaxe.records import Group, Scores, Trajectory
-from handaxe.rewards.parts.checks import asked, number
+from handaxe.rewards.parts.checks import called_with, number
 from handaxe.slots import Reward
 
 __all__ = ["per_turn"]
@@ -35,7 +35,7 @@ def per_turn(score: Callable[[Trajectory], Iterable[float]]) -> Reward:
     """
 
     def reward(group: Group) -> Scores:
-        turns = tuple(_turn_values(asked(score, one), one) for one in group)
+        turns = tuple(_turn_values(called_with(score, one), one) for one in group)
         return Scores(np.zeros(len(group)), turns=turns)
 
     return reward

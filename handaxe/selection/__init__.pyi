@@ -4,4 +4,5 @@ from handaxe.selection.in_order import in_order as in_order
 from handaxe.selection.keep_all import keep_all as keep_all
 from handaxe.selection.mask_overlong import mask_overlong as mask_overlong
 from handaxe.selection.pipe import pipe as pipe
+from handaxe.selection.task_pool import task_pool as task_pool
 from handaxe.selection.void_turns import void_turns as void_turns

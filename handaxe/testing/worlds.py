@@ -20,7 +20,7 @@ from handaxe.testing.tools import check_no_leak
 from handaxe.tools.decorator import tool
 from handaxe.tools.schema import NAME
 from handaxe.worlds.demonstrate import demonstrate
-from handaxe.worlds.world import World
+from handaxe.worlds.world import Split, World
 
 __all__ = ["check_world"]
 
@@ -80,7 +80,8 @@ def check_world(
 
 
 def _check_tasks(world: World, train: Sequence[Task], test: Sequence[Task], count: int) -> None:
-    for split, made in (("train", train), ("test", test)):
+    splits: dict[Split, Sequence[Task]] = {"train": train, "test": test}
+    for split, made in splits.items():
         _expect(bool(made), f"there is no task to {split}")
         again, fewer = world.tasks(split, count, 0), world.tasks(split, max(1, count // 2), 0)
         _expect([_told(one) for one in again] == [_told(one) for one in made], f"seed 0 gives two lists to {split}")
@@ -94,12 +95,11 @@ def _check_tasks(world: World, train: Sequence[Task], test: Sequence[Task], coun
             kept = {"answer": task.answer, "metadata": dict(task.metadata)}
             _expect(_through_json(kept) == kept, f"answer or metadata of task {task.id!r} are not JSON")
     # Other seeds too: a split that depends on the seed would let a question change sides.
-    asked = {split: _questions(world, split, count) for split in ("train", "test")}
-    both = sorted(asked["train"] & asked["test"])
+    both = sorted(_questions(world, "train", count) & _questions(world, "test", count))
     _expect(not both, f"{len(both)} questions are in both splits, such as {both[:1]}")
 
 
-def _questions(world: World, split: Any, count: int) -> set[str]:
+def _questions(world: World, split: Split, count: int) -> set[str]:
     return {repr(task.messages) for seed in (0, 1) for task in world.tasks(split, count, seed)}
 
 

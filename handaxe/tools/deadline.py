@@ -1,10 +1,9 @@
 """Does work that may hang without hanging with it, in a thread or on an event loop.
 
 Why this, `threads` and `rollouts.driver.event_loop` are not anyio's `to_thread`, `fail_after` and
-`start_blocking_portal` (anyio 4.16, tried side by side): its threads are no daemons, so one that hangs keeps the program from ending; its
-`fail_after` waits for a coroutine that refuses to be cancelled, however long; a portal whose loop is blocked can be
-neither noticed nor left. And, alternating in one process, a call in a thread took it 2.2 times as long from a loop and
-10 times or more from a thread without one, a coroutine posted to a loop 10 times or more, an awaited call 1.2 times.
+`start_blocking_portal` (anyio 4.16, tried side by side): its threads are no daemons, so one that hangs keeps the
+program from ending; its `fail_after` waits for a coroutine that refuses to be cancelled, however long; a portal whose
+loop is blocked can be neither noticed nor left.
 """
 
 import asyncio

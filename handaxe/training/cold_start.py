@@ -32,7 +32,7 @@ from handaxe.training.stages.teach import teach
 from handaxe.worlds.cache import cached, digest
 from handaxe.worlds.demonstrate import demonstrate
 from handaxe.worlds.habits import guess, with_habit
-from handaxe.worlds.world import Facts, Habit, Start, World
+from handaxe.worlds.world import Expert, Facts, Habit, Start, World
 
 __all__ = ["demonstrations", "start_policy"]
 
@@ -48,7 +48,7 @@ class _Phase(NamedTuple):
     """So many conversations with a habit, None for lessons alone, learnt at this rate."""
 
     habit: Habit | None
-    count: int
+    size: int
     rate: float
     seed: int
 
@@ -109,7 +109,7 @@ def start_policy(
     if not folder.exists():
         engine = LocalEngine(policy.model, betas=(0.9, 0.98), weight_decay=0.01)
         for phase in phases:
-            _teach(engine, play(phase, phase.count), phase, start.batch_size, progress=progress)
+            _teach(engine, play(phase, phase.size), phase, start.batch_size, progress=progress)
         _keep(policy.model, folder)
     made = load(str(folder))
     if out is not None:
@@ -149,6 +149,7 @@ def demonstrations(
         raise InputError(f"world {world.name!r} gave no task to make conversations of")
     expert, answers = world.need("expert"), [task.answer for task in tasks]
     made = []
+    speaker: Expert
     for number in range(count):
         drawn = derive_seed(seed, number)
         task = tasks[(number // 2 if lessons else number) % len(tasks)]
@@ -217,7 +218,7 @@ def _name(
     parts += [value.numpy().tobytes() for value in _tiny(policy.model).module.state_dict().values()]
     parts += [repr((task.messages, task.answer, task.tools)) for task in tasks]
     for phase in phases:
-        for one in play(phase, min(PROBED, phase.count)):
+        for one in play(phase, min(PROBED, phase.size)):
             parts += [repr(one.tools), *(sequence.ids.tobytes() for sequence in one.sequences)]
     return digest(parts)
 

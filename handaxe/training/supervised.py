@@ -18,7 +18,7 @@ from handaxe.training.run import Run
 from handaxe.training.schedule import rate_at
 from handaxe.training.update import optimiser_step
 
-__all__ = ["as_rated", "batch_of", "keep_at", "restart", "run_steps", "shuffled", "stateful_parts"]
+__all__ = ["as_rated", "batch_of", "in_batches", "keep_at", "restart", "run_steps", "stateful_parts"]
 
 CHECKPOINT_EVERY = 50
 
@@ -36,7 +36,7 @@ def batch_of(rated: Sequence[Rated], engine: Engine) -> Batch:
     return replace(batch, temperature_B=torch.ones_like(batch.temperature_B))
 
 
-def shuffled(count: int, size: int, epochs: int, seed: int) -> Iterator[np.ndarray]:
+def in_batches(count: int, size: int, epochs: int, seed: int) -> Iterator[np.ndarray]:
     """Indices of each optimiser step: every epoch all of `count` in an order of its own, `size` at a time."""
     if epochs < 0 or size < 1:
         raise InputError(f"epochs is {epochs} and batch_size {size}; give 0 or more epochs, and 1 or more a batch")

@@ -22,7 +22,7 @@ def update(
     learning_rate: float,
     rng: np.random.Generator,
 ) -> dict[str, float]:
-    """Take `epochs` times `parts` optimiser steps on what was selected, groups of a lower `part` first.
+    """Take `epochs` times `parts` optimiser steps on what was selected.
 
     Groups of a lower `Rated.part` take all their steps before those of a higher one take any.
 

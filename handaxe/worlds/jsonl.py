@@ -17,7 +17,7 @@ from handaxe.ops.seeds import derive_seed
 from handaxe.records import Ending, Group, Message, Task, ToolCall, Trajectory
 from handaxe.slots import Reward
 from handaxe.worlds.experts import calls_then_answer
-from handaxe.worlds.rows import Row, read_rows
+from handaxe.worlds.rows import FileRow, read_rows
 from handaxe.worlds.sums import kept_calls
 from handaxe.worlds.world import Expert, Facts, Habit, Split, Start, World
 
@@ -118,7 +118,7 @@ class _Lines:
         return "test" if part < self.test_share * PARTS else "train"
 
 
-def _task(row: Row, file: str, question: str, answer: str) -> Task:
+def _task(row: FileRow, file: str, question: str, answer: str) -> Task:
     for key in (question, answer):
         if key not in row.cells:
             raise TaskError(
@@ -151,7 +151,7 @@ def _is_answer(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 
-def _checked_calls(row: Row) -> list[dict[str, Any]]:
+def _checked_calls(row: FileRow) -> list[dict[str, Any]]:
     calls = row.cells["calls"]
     shapes = isinstance(calls, list) and all(
         isinstance(one, Mapping) and isinstance(one.get("name"), str) and isinstance(one.get("arguments"), Mapping)
@@ -166,7 +166,7 @@ def _present(arguments: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in arguments.items() if value is not None}
 
 
-def _check_questions(rows: Sequence[Row], tasks: Sequence[Task]) -> None:
+def _check_questions(rows: Sequence[FileRow], tasks: Sequence[Task]) -> None:
     first: dict[str, str] = {}
     for row, task in zip(rows, tasks):
         asked = task.messages[0].content
@@ -175,7 +175,7 @@ def _check_questions(rows: Sequence[Row], tasks: Sequence[Task]) -> None:
         first[asked] = row.place
 
 
-def _check_answer(row: Row, task: Task, correct: Reward, score: str) -> None:
+def _check_answer(row: FileRow, task: Task, correct: Reward, score: str) -> None:
     """Score an attempt that said nothing: a reward says at once of an answer that it cannot read it."""
     try:
         correct(Group(task, (Trajectory("check", task, 0, (), (), Ending("completed"), task.messages),)))

@@ -8,20 +8,20 @@ from typing import Any, NamedTuple
 
 from handaxe.errors import InputError, TaskError
 
-__all__ = ["Row", "read_rows"]
+__all__ = ["FileRow", "read_rows"]
 
 COLUMNS = ("tools", "calls")
 """Columns of a CSV file whose cells are JSON where they are not empty."""
 
 
-class Row(NamedTuple):
+class FileRow(NamedTuple):
     """An object of a file, and where it stands, such as "my.jsonl, line 3"."""
 
     place: str
     cells: Mapping[str, Any]
 
 
-def read_rows(file: str | Path) -> list[Row]:
+def read_rows(file: str | Path) -> list[FileRow]:
     """Read every row of a file.
 
     Args:
@@ -50,7 +50,7 @@ def read_rows(file: str | Path) -> list[Row]:
     return rows
 
 
-def _json_lines(path: Path) -> Iterator[Row]:
+def _json_lines(path: Path) -> Iterator[FileRow]:
     with path.open(encoding="utf-8-sig") as lines:
         for number, line in enumerate(lines, 1):
             if not line.strip():
@@ -62,10 +62,10 @@ def _json_lines(path: Path) -> Iterator[Row]:
                 raise TaskError(f"{place} is not JSON: {error}; write one object a line") from error
             if not isinstance(cells, dict):
                 raise TaskError(f"{place} holds a {type(cells).__name__}; write one object a line")
-            yield Row(place, cells)
+            yield FileRow(place, cells)
 
 
-def _csv(path: Path) -> Iterator[Row]:
+def _csv(path: Path) -> Iterator[FileRow]:
     with path.open(encoding="utf-8-sig", newline="") as text:
         reader = csv.DictReader(text, delimiter="\t" if path.suffix.lower() == ".tsv" else ",", strict=True)
         try:
@@ -75,17 +75,17 @@ def _csv(path: Path) -> Iterator[Row]:
             raise TaskError(f"{path.name}, line {reader.line_num} cannot be read: {error}") from error
 
 
-def _csv_row(place: str, cells: dict[Any, Any]) -> Row:
+def _csv_row(place: str, cells: dict[Any, Any]) -> FileRow:
     if None in cells or None in cells.values():
         raise TaskError(f"{place} has more or fewer cells than the first line has names; quote cells with commas")
     try:
         made = {key: json.loads(cell) if key in COLUMNS and cell else cell for key, cell in cells.items()}
     except ValueError as error:
         raise TaskError(f"{place}: the cells of {' and '.join(COLUMNS)} hold JSON or nothing: {error}") from error
-    return Row(place, {key: cell for key, cell in made.items() if key not in COLUMNS or cell != ""})
+    return FileRow(place, {key: cell for key, cell in made.items() if key not in COLUMNS or cell != ""})
 
 
-def _saved(path: Path) -> Iterator[Row]:
+def _saved(path: Path) -> Iterator[FileRow]:
     """Every row of what `datasets` or pyarrow wrote, read by pyarrow; nothing is fetched from a hub."""
     try:
         import pyarrow.ipc
@@ -103,7 +103,7 @@ def _saved(path: Path) -> Iterator[Row]:
         except (OSError, ValueError, pyarrow.ArrowException) as error:
             raise TaskError(f"{file} cannot be read: {error}") from error
         name = path.name if file == path else f"{path.name}/{file.relative_to(path)}"
-        yield from (Row(f"{name}, row {number}", _present(one)) for number, one in enumerate(cells))
+        yield from (FileRow(f"{name}, row {number}", _present(one)) for number, one in enumerate(cells))
 
 
 def _files(path: Path) -> list[Path]:

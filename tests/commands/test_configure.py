@@ -1,12 +1,12 @@
 import pytest
 
-from handaxe.commands.configure import Names, choose_all
+from handaxe.commands.configure import Names, parse_train
 from handaxe.commands.train import RunOptions
 from handaxe.errors import InputError, RecipeError
 
 
 def chosen(recipe, *words):
-    return choose_all(recipe, list(words), prog="handaxe train", also={"run": RunOptions})
+    return parse_train(recipe, list(words), prog="handaxe train", also={"run": RunOptions})
 
 
 def test_own_options_and_settings_are_flat_and_the_others_nested():

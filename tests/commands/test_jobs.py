@@ -7,7 +7,7 @@ import time
 import pytest
 from rich.console import Console
 
-from handaxe.commands.jobs import Job, finished, run_jobs
+from handaxe.commands.jobs import TrainingJob, finished, run_jobs
 from handaxe.commands.sides import job_of, side
 from handaxe.errors import HandaxeError, InputError
 from handaxe.training.record.run_record import RunRecord
@@ -39,7 +39,7 @@ def test_a_run_is_done_once_and_goes_on_where_it_was_killed(tmp_path):
 
 
 def test_a_run_that_fails_is_named_with_its_last_words(tmp_path):
-    bad = Job("bad, seed 1", ("train", str(tmp_path / "no.json")), tmp_path / "runs" / "bad", 1)
+    bad = TrainingJob("bad, seed 1", ("train", str(tmp_path / "no.json")), tmp_path / "runs" / "bad", 1)
     with pytest.raises(HandaxeError, match="(?s)bad, seed 1 failed .exit code 2.*no.json is not the recipe.json"):
         run_jobs([bad], at_once=1, console=QUIET, title="test")
 

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from handaxe.errors import RecipeError
-from handaxe.methods.options import REQUIRED, Option, dump, options_of, read, unwrapped
+from handaxe.methods.options import REQUIRED, Option, dump_options, options_of, read_options, unwrapped
 
 
 def example(
@@ -50,18 +50,18 @@ def test_an_argument_without_default_is_required():
     (one,) = options_of(world)
     assert one.default is REQUIRED
     with pytest.raises(RecipeError, match="world mine needs file"):
-        read([one], {}, whose="world mine")
+        read_options([one], {}, whose="world mine")
 
 
 def test_what_was_chosen_survives_json():
     options = options_of(example)
     chosen = {"steps": 3, "kind": "b", "sizes": (4, 5), "model": None}
-    assert read(options, json.loads(json.dumps(dump(options, chosen))), whose="it") == chosen
-    assert read(options, {"steps": 3}, whose="it")["sizes"] == (1, 2)
+    assert read_options(options, json.loads(json.dumps(dump_options(options, chosen))), whose="it") == chosen
+    assert read_options(options, {"steps": 3}, whose="it")["sizes"] == (1, 2)
 
 
 def test_what_was_saved_and_no_longer_fits():
     with pytest.raises(RecipeError, match="recipe x takes no argument gone"):
-        read(options_of(example), {"gone": 1}, whose="recipe x")
+        read_options(options_of(example), {"gone": 1}, whose="recipe x")
     with pytest.raises(RecipeError, match="do not fit recipe x"):
-        read(options_of(example), {"kind": "z"}, whose="recipe x")
+        read_options(options_of(example), {"kind": "z"}, whose="recipe x")

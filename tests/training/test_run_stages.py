@@ -16,7 +16,7 @@ from handaxe.training.record import RunRecord
 from handaxe.training.run_stages import run_stages
 from handaxe.training.sources import play_at, scripted
 from handaxe.training.stages.teach import teach
-from handaxe.training.supervised import as_rated, batch_of, shuffled
+from handaxe.training.supervised import as_rated, batch_of, in_batches
 from handaxe.training.update import optimiser_step
 
 NAMES = ["00-teach", "01-reinforce", "02-repeat"]
@@ -33,7 +33,7 @@ def test_stages_are_the_same_calls_one_after_the_other(world):
     engine, lessons = plain.engine, world.conversations()
     seeds = [derive_seed(plain.seed, "stage", k) for k in range(3)]
     engine.restart()
-    for index in shuffled(6, 2, 2, seeds[0]):
+    for index in in_batches(6, 2, 2, seeds[0]):
         batch = batch_of([as_rated([lessons[i]]) for i in index], engine)
         optimiser_step(engine, world.CROSS_ENTROPY, [batch], 0.01)
     roles = {name: getattr(plain, name) for name in ("format", "env", "tasks", "rollout", "reward", "sampling")}
@@ -44,7 +44,7 @@ def test_stages_are_the_same_calls_one_after_the_other(world):
         pairs = world.best_against_worst()(groups)
         assert len(pairs) == 3
         engine.restart()
-        for index in shuffled(3, 1, 1, seed):
+        for index in in_batches(3, 1, 1, seed):
             batch = batch_of([as_rated([pairs[i].chosen, pairs[i].rejected]) for i in index], engine)
             extras = {"ref_logp": engine.forward(batch, reference=True)["logp"]}
             optimiser_step(engine, world.dpo(), [replace(batch, extras=extras)], 0.01)

@@ -8,15 +8,15 @@ import torch
 from handaxe.errors import InputError
 from handaxe.testing.records import make_trajectory
 from handaxe.training.site import make_site
-from handaxe.training.supervised import as_rated, batch_of, restart, run_steps, shuffled
+from handaxe.training.supervised import as_rated, batch_of, in_batches, restart, run_steps
 
 
 def test_every_epoch_has_all_of_them_in_an_order_of_its_own():
-    steps = list(shuffled(10, 4, 2, seed=0))
+    steps = list(in_batches(10, 4, 2, seed=0))
     assert [len(one) for one in steps] == [4, 4, 2, 4, 4, 2]
     first, second = np.concatenate(steps[:3]), np.concatenate(steps[3:])
     assert sorted(first) == sorted(second) == list(range(10)) and first.tolist() != second.tolist()
-    assert [one.tolist() for one in shuffled(10, 4, 2, seed=0)] == [one.tolist() for one in steps]
+    assert [one.tolist() for one in in_batches(10, 4, 2, seed=0)] == [one.tolist() for one in steps]
 
 
 def test_what_the_policy_wrote_has_advantage_one(world):

@@ -3,7 +3,7 @@ import json
 import pytest
 
 from handaxe.errors import TaskError
-from handaxe.worlds.rows import Row, read_rows
+from handaxe.worlds.rows import FileRow, read_rows
 
 CELLS = [{"question": "3 ft in m?", "answer": 0.9144, "kind": "length"}, {"question": "2 kg in g?", "answer": 2000}]
 
@@ -11,7 +11,7 @@ CELLS = [{"question": "3 ft in m?", "answer": 0.9144, "kind": "length"}, {"quest
 def test_json_lines_and_where_they_stand(tmp_path):
     file = tmp_path / "a.jsonl"
     file.write_text("\ufeff" + json.dumps(CELLS[0]) + "\n\n" + json.dumps(CELLS[1]), encoding="utf-8")
-    assert read_rows(file) == [Row("a.jsonl, line 1", CELLS[0]), Row("a.jsonl, line 3", CELLS[1])]
+    assert read_rows(file) == [FileRow("a.jsonl, line 1", CELLS[0]), FileRow("a.jsonl, line 3", CELLS[1])]
 
 
 @pytest.mark.parametrize("suffix, mark", [(".csv", ","), (".tsv", "\t")])
@@ -20,10 +20,10 @@ def test_tables_of_text(tmp_path, suffix, mark):
     calls = '"[{""name"": ""f"", ""arguments"": {}}]"'
     file.write_text(f'question{mark}answer{mark}calls\n"a{mark} b?"{mark}1{mark}{calls}\nc?{mark}2{mark}\n')
     assert read_rows(file) == [
-        Row(
+        FileRow(
             f"a{suffix}, line 2", {"question": f"a{mark} b?", "answer": "1", "calls": [{"name": "f", "arguments": {}}]}
         ),
-        Row(f"a{suffix}, line 3", {"question": "c?", "answer": "2"}),
+        FileRow(f"a{suffix}, line 3", {"question": "c?", "answer": "2"}),
     ]
 
 
@@ -32,7 +32,7 @@ def test_tables_of_arrow(tmp_path):
     ipc = pytest.importorskip("pyarrow.ipc")
     table = pyarrow.Table.from_pylist(CELLS)
     parquet.write_table(table, tmp_path / "a.parquet")
-    assert read_rows(tmp_path / "a.parquet")[1] == Row("a.parquet, row 1", CELLS[1])
+    assert read_rows(tmp_path / "a.parquet")[1] == FileRow("a.parquet, row 1", CELLS[1])
     for name, write in (("stream", ipc.new_stream), ("file", ipc.new_file)):
         with write(str(tmp_path / f"{name}.arrow"), table.schema) as out:
             out.write_table(table)

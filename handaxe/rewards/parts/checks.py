@@ -9,7 +9,7 @@ import numpy as np
 from handaxe.errors import InputError, VerifierError
 from handaxe.records import Group, Scores, Trajectory
 
-__all__ = ["asked", "checked", "number", "outcome_only"]
+__all__ = ["called_with", "checked", "number", "outcome_only"]
 
 
 def number(value: Any, trajectory: Trajectory) -> float:
@@ -61,7 +61,7 @@ def outcome_only(scores: Scores, name: str) -> Scores:
     return scores
 
 
-def asked(score: Callable[[Trajectory], Any], trajectory: Trajectory) -> Any:
+def called_with(score: Callable[[Trajectory], Any], trajectory: Trajectory) -> Any:
     """What `score` says of a trajectory.
 
     Raises:

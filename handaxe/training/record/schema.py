@@ -58,8 +58,8 @@ ALTER TABLE turns ADD COLUMN facts TEXT;
 ALTER TABLE sequences ADD COLUMN trains BLOB;
 """
 }
-"""A format -> what makes the tables of the format before it into its own. A column stands last in its table there and in
-SCHEMA, since rows are written by place."""
+"""A format -> what makes the tables of the format before it into its own. A column stands last in its table there and
+in SCHEMA, since rows are written by place."""
 
 
 def create(db: sqlite3.Connection) -> None:

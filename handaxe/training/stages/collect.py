@@ -8,12 +8,12 @@ from handaxe.slots import Site, Stage
 from handaxe.training.sources import play_at
 from handaxe.training.train_arguments import check_train_arguments
 
-__all__ = ["Pool", "collect"]
+__all__ = ["GroupPool", "collect"]
 
 NOTHING: Mapping[str, Any] = {}
 
 
-class Pool:
+class GroupPool:
     """Groups that a stage collected. It is a Source: a stage after it may learn from them."""
 
     def __init__(self) -> None:
@@ -25,7 +25,7 @@ class Pool:
 
 
 def collect(
-    *, into: Pool, steps: int = 1, groups: int = 16, group_size: int = 8, arguments: Mapping[str, Any] = NOTHING
+    *, into: GroupPool, steps: int = 1, groups: int = 16, group_size: int = 8, arguments: Mapping[str, Any] = NOTHING
 ) -> Stage:
     """Make a stage that plays without training and puts the groups that were scored into a pool.
 

@@ -5,7 +5,7 @@ from typing import Any
 from handaxe.slots import Learner, Site, Source, Stage
 from handaxe.training.about import describe
 from handaxe.training.run import Run
-from handaxe.training.supervised import keep_at, shuffled, stateful_parts
+from handaxe.training.supervised import in_batches, keep_at, stateful_parts
 
 __all__ = ["fit"]
 
@@ -26,7 +26,7 @@ def fit(*, learner: Learner, source: Source, epochs: int = 1, batch_size: int = 
 
     def stage(site: Site) -> list[dict[str, float]]:
         groups = source(site)
-        order = list(shuffled(len(groups), batch_size, epochs, site.seed))
+        order = list(in_batches(len(groups), batch_size, epochs, site.seed))
         run = Run(
             site.engine, {**stateful_parts(site), "learner": learner}, len(order), about, keep_at(site), title="fit"
         )

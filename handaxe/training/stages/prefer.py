@@ -12,7 +12,7 @@ from handaxe.records import Pair
 from handaxe.slots import Engine, Loss, Pairs, Site, Source, Stage
 from handaxe.tensors import Batch
 from handaxe.training.about import describe
-from handaxe.training.supervised import as_rated, batch_of, run_steps, shuffled
+from handaxe.training.supervised import as_rated, batch_of, in_batches, run_steps
 
 __all__ = ["prefer"]
 
@@ -61,7 +61,7 @@ def prefer(
                 raise InputError(f"trajectory {one.id!r} holds no token that a policy wrote: no pair can be made of it")
         pieces = [
             partial(_pieces, site.engine, chosen, index, micro_batch_rows, reference)
-            for index in shuffled(len(chosen), batch_size, epochs, site.seed)
+            for index in in_batches(len(chosen), batch_size, epochs, site.seed)
         ]
         return run_steps(site, loss, pieces, learning_rate=learning_rate, title="prefer", about=about, anew=True)
 

@@ -14,7 +14,7 @@ from handaxe.slots import Engine, Loss, Selector, Site, Source, Stage
 from handaxe.tensors import Batch
 from handaxe.training.about import describe
 from handaxe.training.batch import microbatches
-from handaxe.training.supervised import as_rated, batch_of, run_steps, shuffled
+from handaxe.training.supervised import as_rated, batch_of, in_batches, run_steps
 
 __all__ = ["teach"]
 
@@ -69,7 +69,7 @@ def teach(
             raise InputError("there is nothing to fine-tune on: no trajectory holds a token that a policy wrote")
         pieces = [
             partial(_pieces, site.engine, chosen, index, micro_batch_rows)
-            for index in shuffled(len(chosen), batch_size, epochs, site.seed)
+            for index in in_batches(len(chosen), batch_size, epochs, site.seed)
         ]
         return run_steps(site, loss, pieces, learning_rate=learning_rate, title="teach", about=about, anew=restart)
 

@@ -1,10 +1,10 @@
 from handaxe.training.record import RunRecord
-from handaxe.training.stages.collect import Pool, collect
+from handaxe.training.stages.collect import GroupPool, collect
 from handaxe.training.stages.teach import teach
 
 
 def test_what_was_played_is_handed_on_and_comes_back_on_resume(world, tmp_path):
-    pool, site = Pool(), world.site(out=tmp_path)
+    pool, site = GroupPool(), world.site(out=tmp_path)
     before = world.weights(site.engine)
     chosen = {"steps": 2, "groups": 2, "group_size": 3, "arguments": world.PLAY}
     (row,) = collect(into=pool, **chosen)(site)
@@ -13,7 +13,7 @@ def test_what_was_played_is_handed_on_and_comes_back_on_resume(world, tmp_path):
     with RunRecord.open(tmp_path) as record:
         assert [one.id for one in record.trajectories()] == [t.id for one in pool.groups for t in one.group]
 
-    again, unkept = Pool(), Pool()
+    again, unkept = GroupPool(), GroupPool()
     resumed = world.site(out=tmp_path, resume=True)
     assert collect(into=again, **chosen)(resumed) == [row]
     assert collect(into=unkept, **chosen)(world.site()) == [row]

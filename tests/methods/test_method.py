@@ -1,0 +1,24 @@
+from dataclasses import fields, replace
+
+from handaxe.methods.build import make_method, make_world
+from handaxe.methods.chosen import choice
+from handaxe.methods.method import Method, Recipe, Setting
+
+
+def test_a_recipe_is_a_change_that_leaves_its_base_as_it_was():
+    made = choice("otc").default()
+    world = make_world(made)
+    method = make_method(made, world)
+    assert method.world is world and method.reward is not world.correct
+    other = replace(method, epochs=0)
+    assert other.epochs == 0 and method.epochs == 1
+
+
+def test_nothing_is_chosen_that_is_not_said():
+    """every further role of a method has a default that does nothing"""
+    needed = {"world", "reward", "rollout", "credit", "ratio", "surrogate", "reduction"}
+    plain = make_method(made := choice("plain").default(), make_world(made))
+    for field in fields(Method):
+        if field.name not in needed:
+            assert getattr(plain, field.name) == field.default or field.name in ("pace", "select"), field.name
+    assert Recipe() == Recipe(paper=None, claims=(), base=None, world=None, setting=Setting())
