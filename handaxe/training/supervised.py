@@ -18,7 +18,7 @@ from handaxe.training.run import Run
 from handaxe.training.schedule import rate_at
 from handaxe.training.update import optimiser_step
 
-__all__ = ["as_rated", "batch_of", "keep_at", "restart", "run_steps", "in_batches", "stateful_parts"]
+__all__ = ["as_rated", "batch_of", "in_batches", "keep_at", "restart", "run_steps", "stateful_parts"]
 
 CHECKPOINT_EVERY = 50
 

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from handaxe import records
-from handaxe.commands.configure import choose
+from handaxe.commands.configure import choose_all
 from handaxe.commands.train import RunOptions
 from handaxe.evaluation.result import Evaluation
 from handaxe.methods.build import build, make_method, make_world
@@ -26,7 +26,7 @@ SMALL = ["--steps", "2", "--groups", "3", "--group-size", "4", "--held-out", "4"
 
 
 def chosen(name, *words):
-    return choose(name, [*SMALL, *words], prog="handaxe train", also={"run": RunOptions})[0]
+    return choose_all(name, [*SMALL, *words], prog="handaxe train", also={"run": RunOptions})[0]
 
 
 def test_the_recipes_of_the_first_chapter_are_there():
