@@ -16,11 +16,13 @@ from handaxe.evaluation.result import Evaluation
 from handaxe.methods.chosen import Named
 from handaxe.methods.held_out import HeldOut
 from handaxe.methods.names import find, offered
+from handaxe.models.compact import Compact
 from handaxe.models.load import Policy, load
 from handaxe.records import Sampling
 from handaxe.rollouts.linear import linear
 from handaxe.training.cold_start import start_policy
 from handaxe.view.tables import evaluation_table
+from handaxe.worlds.demonstrate import demonstrate
 from handaxe.worlds.world import World
 
 __all__ = ["StartOptions", "main"]
@@ -93,7 +95,12 @@ def _make(world: World, options: StartOptions) -> int:
         if one is not None:
             title = f"{name}: {len(one.tasks)} held-out questions"
             terminal.print(evaluation_table(one.metrics, endings=one.endings, breakdown=one.breakdown, title=title))
-    note(terminal, "use", f"handaxe train RECIPE --model {options.out}")
+    longest = _longest_turn(world, tools)
+    note(
+        terminal,
+        "use",
+        f"handaxe train RECIPE --model {options.out} --max-tokens {longest}  # its longest turn, or more",
+    )
     evaluations = {"before": before, "after": after}
     write_json(options.json, {name: one.flat() for name, one in evaluations.items() if one is not None})
     return 0
@@ -128,6 +135,13 @@ def _evaluation(world: World, tools: Sequence[Any], policy: Policy, options: Sta
         sampling=Sampling(max_tokens=options.max_tokens),
     )
     return held_out.evaluation(LocalEngine(policy.model, max_rows=64))
+
+
+def _longest_turn(world: World, tools: Sequence[Any]) -> int:
+    """Tokens of the longest turn of the expert in some questions: with fewer a call is cut off."""
+    env = world.env(tools)
+    shown = [demonstrate(env, task, world.need("expert"), format=Compact()) for task in world.tasks("train", 64, 0)]
+    return max(turn.stop - turn.start for one in shown for turn in one.turns)
 
 
 def _help(*, asked: bool) -> int:

@@ -47,7 +47,7 @@ def test_a_start_for_a_tool_of_the_users(mine, capsys):
     assert main(["start", *WORLD, *EXPERT, "--out", "begun", "--json", "found.json", *SHORT]) == 0
     shown = capsys.readouterr().out
     assert "before: 4 held-out questions" in shown and "after: 4 held-out questions" in shown
-    assert "handaxe train RECIPE --model begun" in shown
+    assert "handaxe train RECIPE --model begun --max-tokens 12 " in shown  # <CALL>double 39<CALL_END><END>
     assert load("begun").model.vocab_size == 264
     found = json.loads((mine / "found.json").read_text())
     assert set(found) == {"before", "after"} and "pass@1" in found["after"]
