@@ -102,7 +102,9 @@ class World:
     """Answers until the attempt has had its turns, which its first seed decides."""
 
     def __init__(self, task: Task, workload: Workload):
-        self.task, self.workload, self.left = task, workload, -1
+        self.task = task
+        self.workload = workload
+        self.left = -1
 
     def start(self) -> Any:
         return self.task.messages, ()

@@ -90,7 +90,9 @@ def critical(seconds: list[float], rollouts: int, turns: int) -> float:
 
 def measure(case: dict[str, Any], options: argparse.Namespace) -> dict[str, Any]:
     """Both sides on one case, in turn. Raises ValueError when they did not do the same work."""
-    rollouts, turns, rounds = case["rollouts"], case["turns"], case["rounds"]
+    rollouts = case["rollouts"]
+    turns = case["turns"]
+    rounds = case["rounds"]
     seconds = waits(case["wait"], max(1, rollouts * turns))
     with tempfile.TemporaryDirectory() as folder:
         setting = {

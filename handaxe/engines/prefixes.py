@@ -123,7 +123,9 @@ class Prefixes:
         assert node.parent is not None
         first = _Node(node.parent, node.ids[:at], [part[..., :at, :].clone() for part in node.parts])
         node.parent.children[first.ids[0]] = first
-        node.parent, node.ids, node.parts = first, node.ids[at:], [part[..., at:, :].clone() for part in node.parts]
+        node.parent = first
+        node.ids = node.ids[at:]
+        node.parts = [part[..., at:, :].clone() for part in node.parts]
         first.children[node.ids[0]] = node
         self._order[first] = None
         return first

@@ -68,7 +68,10 @@ class SlotStream:
         kept_tokens: int,
         draft_tokens: int = 0,
     ):
-        self._model, self._cache, self._version, self._max_rows = model, cache, version, max_rows
+        self._model = model
+        self._cache = cache
+        self._version = version
+        self._max_rows = max_rows
         self._device = next(model.module.parameters()).device
         self._parameters = [p for p in model.module.parameters() if not p.is_inference()]
         self._prefixes = Prefixes(kept_tokens)
@@ -174,7 +177,9 @@ class SlotStream:
         them, and their place."""
         self._move_together()
         live = [index for index, slot in enumerate(self._slots) if slot.row is not None]
-        ids, before, positions = list[list[int]](), list[int](), list[int]()
+        ids = list[list[int]]()
+        before = list[int]()
+        positions = list[int]()
         if not live:
             return ids, before, positions
         most = DRAFTED // (self._model.vocab_size * len(live))

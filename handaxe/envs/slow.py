@@ -50,7 +50,9 @@ class _Slow:
     """Implements `slots.Env`, and `astep` besides."""
 
     def __init__(self, env: Env, task: Task, shape: tuple[float, float, float]):
-        self.env, self.task, self.shape = env, task, shape
+        self.env = env
+        self.task = task
+        self.shape = shape
 
     def start(self) -> tuple[tuple[Message, ...], tuple[ToolSchema, ...]]:
         return self.env.start()

@@ -209,7 +209,9 @@ def _line(value: Any) -> bytes:
 
 def _lines(ids: Sequence[int]) -> list[tuple[bool, list[int]]]:
     """The values between control ids, and whether each is a turn of the policy."""
-    lines, line, begins = [], list[int](), False
+    lines = []
+    line = list[int]()
+    begins = False
     for token in [*ids, END]:
         if token < 256:
             line.append(token)

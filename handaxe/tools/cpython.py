@@ -118,7 +118,9 @@ class PythonSession:
     """The session that owns the tool `python`. Made by `cpython`."""
 
     def __init__(self, pool: Pool, files: dict[str, bytes], outputs: tuple[str, ...]):
-        self._pool, self._files, self._outputs = pool, files, outputs
+        self._pool = pool
+        self._files = files
+        self._outputs = outputs
         self._worker: Worker | None = None
         self._finalizer: weakref.finalize | None = None
         self._restarts = 0

@@ -47,12 +47,16 @@ class Tool:
         limit: Limit | None = None,
         retries: int = 0,
     ):
-        self.function, self.definition, self.method = function, definition, method
+        self.function = function
+        self.definition = definition
+        self.method = method
         self.limit, self.retries = limit, retries
         self.owner: Any = None
         self._async = inspect.iscoroutinefunction(function)
         self.timeout, self.timeout_is = timeout, timeout_is
-        self.cost, self.max_chars, self.drop = cost, max_chars, drop
+        self.cost = cost
+        self.max_chars = max_chars
+        self.drop = drop
         functools.update_wrapper(self, function)
 
     @property
@@ -78,7 +82,9 @@ class Tool:
     def but(self, *, max_chars: int, cost: float, prefix: str = "") -> Tool:
         """The same tool with other `max_chars` and cost, and a prefix before its name."""
         changed = copy.copy(self)
-        changed.max_chars, changed.cost, changed.definition = max_chars, cost, self.definition.prefixed(prefix)
+        changed.max_chars = max_chars
+        changed.cost = cost
+        changed.definition = self.definition.prefixed(prefix)
         return changed
 
     @property

@@ -149,7 +149,10 @@ class McpTools:
         look: dict[str, Any],
     ):
         self._server, self._chosen = server, chosen
-        self._shared, self._warm, self._startup, self._look = shared, warm, startup, look
+        self._shared = shared
+        self._warm = warm
+        self._startup = startup
+        self._look = look
         self._ready: collections.deque[McpSession] = collections.deque()
         self._offered: list[str] | None = None
         self._lock = threading.Lock()

@@ -80,7 +80,9 @@ class Process:
     """
 
     def __init__(self, command: Sequence[str], *, env: Mapping[str, str], cwd: Path | None):
-        self.command, self.env, self.cwd = list(command), dict(env), cwd
+        self.command = list(command)
+        self.env = dict(env)
+        self.cwd = cwd
         self._report: TextIO | None = None
         self._heard: dict[str, Any] = {}
 

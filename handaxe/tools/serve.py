@@ -150,7 +150,9 @@ class _Desk:
     def __init__(
         self, tools: Sequence[Offered], schemas: list[ToolSchema], workers: int, seed: int, one: _Session | None
     ):
-        self.offered, self.seed, self.one = tools, seed, one
+        self.offered = tools
+        self.seed = seed
+        self.one = one
         self.listed = [
             types.Tool(name=s.name, description=s.description, input_schema=dict(s.parameters)) for s in schemas
         ]
@@ -191,7 +193,9 @@ class _Session:
     """The tools of one client, made in the thread of its first call, since that may take long."""
 
     def __init__(self, offered: Sequence[Offered], seed: int, *, stateful: bool):
-        self.offered, self.seed, self.numbers = offered, seed, itertools.count()
+        self.offered = offered
+        self.seed = seed
+        self.numbers = itertools.count()
         self.made: list[Tool] | None = None
         self.turn: Any = anyio.Lock() if stateful else nullcontext()
 

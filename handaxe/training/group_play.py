@@ -70,9 +70,14 @@ class GroupPlay:
         again: Callable[[Attempt, int], Attempt],
         stop_when: StopRule | None = None,
     ):
-        self.task, self.step, self.nth = task, step, nth
+        self.task = task
+        self.step = step
+        self.nth = nth
         self.under_way: dict[str, Attempt] = {attempt.id: attempt for attempt in attempts}
-        self._size, self._treatment, self._retries, self._again = size, treatment, retries, again
+        self._size = size
+        self._treatment = treatment
+        self._retries = retries
+        self._again = again
         self._stop_when = stop_when
         self._tries = dict.fromkeys((attempt.sample for attempt in attempts), 0)
         self._kept: dict[int, list[Trajectory]] = {}

@@ -248,7 +248,9 @@ def main(source: TextIO, sink: TextIO) -> None:
         return
     for line in source:
         request = json.loads(line)
-        seconds, rows, chars = settings["seconds"], settings["rows"], settings["chars"]
+        seconds = settings["seconds"]
+        rows = settings["rows"]
+        chars = settings["chars"]
         reply = answer_query(database, request["sql"], seconds=seconds, rows=rows, chars=chars)
         # Memory that a query leaves taken would be missing for the next one.
         _say(sink, {**reply, "last": _address_space() > full})

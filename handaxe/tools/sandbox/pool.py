@@ -29,7 +29,9 @@ class Pool:
     """
 
     def __init__(self, spec: Spec, *, warm: int, live: int):
-        self.spec, self.warm, self.live = spec, warm, live
+        self.spec = spec
+        self.warm = warm
+        self.live = live
         self.ready: deque[Worker] = deque()
         self.taken: set[Worker] = set()
         self.waiting = 0

@@ -58,7 +58,10 @@ class Worker:
     """
 
     def __init__(self, process: subprocess.Popen, group: int, channel: socket.socket, output: int, limits: Limits):
-        self.process, self.group, self.socket, self.output = process, group, channel, output
+        self.process = process
+        self.group = group
+        self.socket = channel
+        self.output = output
         self.limits = limits
         self.folder: int | None = None
         self.owner = os.getpid()
