@@ -50,7 +50,7 @@ class Paced:
         return {}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """There is none."""
+        """There is no state."""
 
     def __call__(self, step: int, metrics: dict[str, float]) -> None:
         tokens = metrics["tokens"] * metrics["trajectories"]

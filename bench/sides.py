@@ -9,7 +9,7 @@ each held to a core (`taskset --cpu-list 0`) and with --append and the same --ou
 
 In the two tables without waits a third process takes the steps of handaxe that decodes token by token. Where tools
 wait, a third process takes the steps of handaxe without waits: with the longest waiting of one rollout,
-which is written down too, they give the bound: what a step takes in which nobody waits for another one's tool, and
+which is written down too, they give the bound: what a step takes in which no rollout waits for another one's tool, and
 nothing is computed meanwhile.
 """
 
