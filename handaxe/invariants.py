@@ -1,4 +1,4 @@
-"""The invariants that every trajectory keeps, whoever made it; `handaxe.records.check` is this check."""
+"""The invariants that every trajectory keeps, whatever made it; `handaxe.records.check` is this check."""
 
 from __future__ import annotations
 

@@ -81,9 +81,9 @@ class OpenAICompatible:
         headers: further HTTP headers; like the key in no record, message or repr.
 
     Raises:
-        InputError: a limit out of range, an address that is none, an environment variable that is not set, a key or
-            header that is none; later, by sampling, whatever the server refuses for good (a wrong key, an unknown
-            model), in its own words.
+        InputError: a limit out of range, an invalid address, key or header, an environment variable that is not
+            set; later, by sampling, whatever the server refuses for good (a wrong key, an unknown model), in its own
+            words.
 
     Example:
         engine = OpenAICompatible("http://127.0.0.1:8000/v1", model="some/model", format=Transcript())

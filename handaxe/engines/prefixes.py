@@ -1,7 +1,7 @@
 """Keep keys and values of what was read and sampled, so that a request that begins alike need not be read again.
 
-A tree of stretches of tokens: what two rows share from their first token on is kept once, whoever wrote it. Full, it
-forgets what was used longest ago, the ends of rows before their beginnings.
+A tree of stretches of tokens: what two rows share from their first token on is kept once, whichever row wrote it. Full,
+it forgets what was used longest ago, the ends of rows before their beginnings.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The stream of models whose rows cannot join and leave between two tokens: whoever waits is sampled in one round."""
+"""The stream of models whose rows cannot join and leave between two tokens: all that wait are sampled in one round."""
 
 from __future__ import annotations
 

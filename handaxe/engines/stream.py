@@ -160,7 +160,7 @@ class SlotStream:
             return self._draw(logits_NV, asked(ids, writing, self._slots, joining.logits))
 
     def _mark(self) -> tuple[int, int]:
-        """Changes when the engine steps or loads, and when anybody writes into a parameter."""
+        """Changes when the engine steps or loads, and when a parameter is written into."""
         return self._version(), sum(parameter._version for parameter in self._parameters)
 
     def _follow_weights(self) -> None:

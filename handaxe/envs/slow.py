@@ -36,7 +36,7 @@ def slow(env: EnvFactory, *, median: float = 0.05, sigma: float = 1.0, longest: 
         An EnvFactory. Waiting blocks no thread of the driver.
 
     Raises:
-        InputError: a number that is negative, or none.
+        InputError: a number that is negative or NaN.
 
     Example:
         slow(tool_chat([calculator]), median=0.25, sigma=0)

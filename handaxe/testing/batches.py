@@ -36,7 +36,7 @@ def small_batch(
     """A batch written down by hand. A prompt token is put before each row, so numbers stand from column 1 on.
 
     Args:
-        adv: an advantage for each trained token, None for each token of somebody else.
+        adv: an advantage for each trained token, None for each other token.
         old: old log-probs.
         behaviour: those of the sampler; None for the old ones.
         turn: turn indices.

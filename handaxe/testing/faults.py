@@ -95,7 +95,7 @@ def faulty(
         Another tool; or a factory that makes lists of tools.
 
     Raises:
-        InputError: probabilities that are none.
+        InputError: invalid probabilities.
 
     Example:
         tool_chat([faulty(calculator, hang=0.0, log=log), faulty(python, crash=0.5, log=log)])

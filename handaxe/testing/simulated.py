@@ -1,4 +1,4 @@
-"""Simulated time: tools and decode steps that take seconds on a clock that nobody waits for.
+"""Simulated time: tools and decode steps that take seconds on a clock and no real time.
 
     clock = SimulatedClock()
     engine = SimulatedEngine(engine, clock, decode=lambda rows: 0.02)
@@ -36,7 +36,7 @@ class SimulatedClock:
         """Let time pass.
 
         Raises:
-            InputError: a negative number, or none at all (NaN).
+            InputError: a negative number, or NaN.
         """
         if not seconds >= 0:
             raise InputError(f"time cannot pass by {seconds} seconds")

@@ -126,8 +126,8 @@ class Tool:
         loop, any other in one of `threads`. Waiting for a thread or for `limit` takes nothing from the timeout.
 
         Raises:
-            asyncio.CancelledError: whoever waits for the reply was cancelled; so was the function, or its thread is
-                given up.
+            asyncio.CancelledError: the task that waits for the reply was cancelled; so was the function, or its
+                thread is given up.
         """
         tries = self._tries(call, seed)
         said: CallOutcome | None = None
@@ -230,7 +230,7 @@ def tool(
 
     Args:
         name: what the policy calls it; default the function's name.
-        timeout: seconds a try may take; None: as long as whoever runs it allows (`run` makes the call in its own
+        timeout: seconds a try may take; None: as long as the caller allows (`run` makes the call in its own
             thread, without end). A function that hangs is left behind in a daemon thread; a coroutine is cancelled.
             In a rollout all async tools share an event loop; `run` makes one for each call.
         timeout_is: whose fault a timeout is. "infra_error" ends the trajectory unscored; "policy" tells the policy.

@@ -89,7 +89,7 @@ def mcp(
         what is shared or warm; a `with` block does that too.
 
     Raises:
-        InputError: neither or both of command and url, a number out of range, a header that is none; by the first call,
+        InputError: neither or both of command and url, a number out of range, an invalid header; by the first call,
             `only` or `repeatable` that name what is not there.
         ToolDefinitionError: by the first call, for a tool that cannot be offered; leave it out with `only`.
         InfrastructureError: by a call, when there is no session; the message ends with the end of the server's stderr.

@@ -133,7 +133,7 @@ class Process:
                     yield streams
             finally:
                 self._heard, self._report = self._known(), None
-                if "group" in self._heard and "status" not in self._heard:  # the relay was killed, so it killed nobody
+                if "group" in self._heard and "status" not in self._heard:  # the relay was killed, so it killed nothing
                     with suppress(OSError):
                         os.killpg(self._heard["group"], signal.SIGKILL)
                 if "unstarted" in self._heard:

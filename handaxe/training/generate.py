@@ -152,7 +152,7 @@ class Player:
                 yield self._finishing(step, progress)
 
     def beside(self, plan: RolloutPlan) -> None:
-        """Take up a plan that is nobody's attempt, such as rewarding a group: it goes on whenever attempts are played.
+        """Take up a plan that plays no attempt, such as rewarding a group: it goes on whenever attempts are played.
 
         Its end is not told; `wait` for it.
         """

@@ -44,8 +44,8 @@ class Next(NamedTuple):
 class GroupPlay:
     """Decides for one group; it plays nothing itself.
 
-    The group is over when nobody is under way. It is decided as soon as `size` attempts ended that may be scored, or
-    `stop_when` says so; then those under way are stopped, and whatever comes of them, also of one that ended in the
+    The group is over when no attempt is under way. It is decided as soon as `size` attempts ended that may be scored,
+    or `stop_when` says so; then those under way are stopped, and whatever comes of them, also of one that ended in the
     same instant, is kept at the end of the group, unscored.
 
     Args:
@@ -86,7 +86,7 @@ class GroupPlay:
 
     @property
     def over(self) -> bool:
-        """Whether nobody is under way."""
+        """Whether no attempt is under way."""
         return not self.under_way
 
     def ended(self, attempt: Attempt, trajectories: Sequence[Trajectory]) -> Next:

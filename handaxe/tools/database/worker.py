@@ -51,7 +51,7 @@ LIMITS = {
 
 
 class QueryError(Exception):
-    """The query is wrong or too dear; the message is for whoever wrote it."""
+    """The query is wrong or too dear; the message is for the author of the query."""
 
 
 class Lite:

@@ -92,7 +92,7 @@ def open_index(folder: str | Path) -> Index:
         try:
             return _open(folder, manifest)
         except FileNotFoundError as error:
-            # Somebody may have built a new index between the two reads; else a file is really gone.
+            # A new index may have been built between the two reads; else a file is really gone.
             if attempt == 2 or read_manifest(folder).data == manifest.data:
                 raise InputError(
                     f"the index lacks a file ({error}): delete {str(folder)!r} and build it again"
