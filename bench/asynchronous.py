@@ -102,7 +102,9 @@ class World:
     """Answers until the attempt has had its turns, which its first seed decides."""
 
     def __init__(self, task: Task, workload: Workload):
-        self.task, self.workload, self.left = task, workload, -1
+        self.task = task
+        self.workload = workload
+        self.left = -1
 
     def start(self) -> Any:
         return self.task.messages, ()
@@ -198,8 +200,8 @@ def main() -> None:
     verltool = VERLTOOL._replace(groups=max(1, VERLTOOL.groups // small))
     agentmath = AGENTMATH._replace(steps=max(2, AGENTMATH.steps // (2 if options.quick else 1)))
     ways: dict[str, dict[str, Any]] = {
-        "everybody waits for everybody": {"pace": Pace(lockstep=True)},
-        "nobody waits for another's tool": {"pace": Pace()},
+        "every attempt waits for all others": {"pace": Pace(lockstep=True)},
+        "no attempt waits for another's tool": {"pace": Pace()},
     }
     more: dict[str, dict[str, Any]] = {
         "and long rollouts go on in the next step": {

@@ -55,7 +55,9 @@ def plain_loop(net, prompt_BT, new, generator):
         tokens = x.shape[1]
         q, k, v = block.qkv(block.norm_1(x)).view(rows, tokens, 3, heads, width).unbind(2)
         keys[index][:, :, at], values[index][:, :, at] = turned(k, at).transpose(1, 2), v.transpose(1, 2)
-        q, k, v = turned(q, at).transpose(1, 2), keys[index][:, :, : at.stop], values[index][:, :, : at.stop]
+        q = turned(q, at).transpose(1, 2)
+        k = keys[index][:, :, : at.stop]
+        v = values[index][:, :, : at.stop]
         if tokens > 1:
             out = F.scaled_dot_product_attention(q, k, v, is_causal=True)
         else:
@@ -65,7 +67,9 @@ def plain_loop(net, prompt_BT, new, generator):
         return x + block.down(F.silu(gate) * up)
 
     x = net.embed(prompt_BT) + F.pad(net.embed_before(prompt_BT[:, :-1]), (0, 0, 1, 0))
-    last, at, out = prompt_BT[:, -1:], slice(0, read), []
+    last = prompt_BT[:, -1:]
+    at = slice(0, read)
+    out = []
     while True:
         for index, block in enumerate(net.blocks):
             x = layer(block, index, x, at)

@@ -49,7 +49,9 @@ class Format:
 
 
 class Engine:
-    version, max_length, pad_id = 0, 1 << 20, 0
+    version = 0
+    max_length = 1 << 20
+    pad_id = 0
 
     def sample(self, requests):
         return [SAID] * len(requests)
@@ -87,7 +89,9 @@ def bare(turns):
     """A rollout that keeps no record."""
 
     def rollout(attempt):
-        env, sampling, ids = Env(attempt.task), attempt.sampling, [1] * 16
+        env = Env(attempt.task)
+        sampling = attempt.sampling
+        ids = [1] * 16
         for k in range(turns):
             yield Sample(ids, sampling, k, Format.stop_ids, turn=k)
             yield Act(env, CALL, k)
@@ -132,7 +136,9 @@ def main():
     arguments = parser.parse_args()
     if arguments.quick:
         arguments.live, arguments.runs = 1000, 1
-    live, turns, same = arguments.live, arguments.turns, (arguments.workers, arguments.lockstep)
+    live = arguments.live
+    turns = arguments.turns
+    same = (arguments.workers, arguments.lockstep)
     played = {
         "turn": (linear(max_turns=turns), Env),
         "turn_async": (linear(max_turns=turns), AsyncEnv),

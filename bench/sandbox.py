@@ -37,7 +37,7 @@ GOALS = {"embedded": 30.0, "cpython": 5.0}
 SESSION = 50
 LONG = 1000
 SETTLE = 0.3
-"""Seconds in which the pool of sandboxes fills up again, so that nobody is timed while it does."""
+"""Seconds in which the pool of sandboxes fills up again, so that no call is timed while it does."""
 
 
 def session(tool: Tool) -> Callable[[], str]:

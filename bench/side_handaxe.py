@@ -50,7 +50,7 @@ class Paced:
         return {}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """There is none."""
+        """There is no state."""
 
     def __call__(self, step: int, metrics: dict[str, float]) -> None:
         tokens = metrics["tokens"] * metrics["trajectories"]
@@ -66,7 +66,10 @@ class Record:
     """What is looked up: slow for as many calls as the setting has turns, each wait used once in a step."""
 
     def __init__(self, paced: Paced, number: int, setting: dict[str, Any]):
-        self.paced, self.number, self.setting, self.turn = paced, number, setting, 0
+        self.paced = paced
+        self.number = number
+        self.setting = setting
+        self.turn = 0
 
     @tool
     def lookup(self, key: str) -> str:

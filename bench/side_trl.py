@@ -39,7 +39,9 @@ def main() -> None:
     """Build the trainer and train."""
     setting = json.loads(sys.stdin.readline())
     torch.set_num_threads(setting["threads"])
-    pace, waits, replies = Pace(), setting["waits"], setting["replies"]
+    pace = Pace()
+    waits = setting["waits"]
+    replies = setting["replies"]
 
     def lookup(key: str) -> str:
         """

@@ -9,7 +9,7 @@ each held to a core (`taskset --cpu-list 0`) and with --append and the same --ou
 
 In the two tables without waits a third process takes the steps of handaxe that decodes token by token. Where tools
 wait, a third process takes the steps of handaxe without waits: with the longest waiting of one rollout,
-which is written down too, they give the bound: what a step takes in which nobody waits for another one's tool, and
+which is written down too, they give the bound: what a step takes in which no rollout waits for another one's tool, and
 nothing is computed meanwhile.
 """
 
@@ -90,7 +90,9 @@ def critical(seconds: list[float], rollouts: int, turns: int) -> float:
 
 def measure(case: dict[str, Any], options: argparse.Namespace) -> dict[str, Any]:
     """Both sides on one case, in turn. Raises ValueError when they did not do the same work."""
-    rollouts, turns, rounds = case["rollouts"], case["turns"], case["rounds"]
+    rollouts = case["rollouts"]
+    turns = case["turns"]
+    rounds = case["rounds"]
     seconds = waits(case["wait"], max(1, rollouts * turns))
     with tempfile.TemporaryDirectory() as folder:
         setting = {

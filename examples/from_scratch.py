@@ -14,7 +14,10 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-CALL, ASK, TOOL, VOCABULARY = 10, 11, 12, 13
+CALL = 10
+ASK = 11
+TOOL = 12
+VOCABULARY = 13
 LENGTH, MAX_TURNS = 6, 2  # a b ? CALL <tool> d, where the tool's reply is TOOL and a digit: six ids before the last
 
 

@@ -36,7 +36,9 @@ COMMANDS = {
     "stubs": "write the type stubs of the rooms",
     "papers": "write PAPERS.md; --check fails when it is stale",
 }
-FAILED, WRONG_INPUT, INTERRUPTED = 1, 2, 130
+FAILED = 1
+WRONG_INPUT = 2
+INTERRUPTED = 130
 
 
 def main(arguments: list[str] | None = None) -> int:

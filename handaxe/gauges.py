@@ -1,4 +1,4 @@
-"""What a world or a claim measures of attempts besides the usual figures: ratios of sums, and numbers that are none."""
+"""What a world or a claim measures of attempts besides the usual figures: ratios of sums, and other numbers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The invariants that every trajectory keeps, whoever made it; `handaxe.records.check` is this check."""
+"""The invariants that every trajectory keeps, whatever made it; `handaxe.records.check` is this check."""
 
 from __future__ import annotations
 
@@ -68,7 +68,9 @@ def _branch_problems(branch: Trajectory, left: Trajectory) -> list[str]:
 
 
 def _sequence_problems(index: int, sequence: TokenSequence) -> list[str]:
-    name, mask, length = f"sequence {index}", sequence.mask, len(sequence.ids)
+    name = f"sequence {index}"
+    mask = sequence.mask
+    length = len(sequence.ids)
     arrays = {k: getattr(sequence, k) for k in ("author", "turn", "logp", "behaviour_logp", "version")}
     arrays |= sequence.features
     problems = [f"{name}: {k} has {len(a)} entries for {length} ids" for k, a in arrays.items() if len(a) != length]

@@ -144,8 +144,8 @@ class Turn:
     """One act of the policy: ids [start, stop) of sequence `sequence`, and what came of it.
 
     `finish`: stop (the policy ended its turn), length (cut; calls in it are not executed) or header (it began
-    to write somebody else's turn). `seconds` and `cost` are of sampling; those of tools stand in `replies`. `facts` is
-    what the environment said of its state after this turn (JSON); the policy never reads it.
+    to write another speaker's turn). `seconds` and `cost` are of sampling; those of tools stand in `replies`. `facts`
+    is what the environment said of its state after this turn (JSON); the policy never reads it.
     """
 
     sequence: int

@@ -148,7 +148,7 @@ class ChatFormat(Protocol):
     stop_ids: frozenset[int]
     """Ids with which the policy ends its turn; sampled, kept and trained."""
     header_ids: frozenset[int]
-    """Ids that begin somebody else's turn; sampling one ends the turn with finish="header"."""
+    """Ids that begin another speaker's turn; sampling one ends the turn with finish="header"."""
 
     def start(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> Rendered:
         """The whole opening, up to and including what precedes the policy's first token."""

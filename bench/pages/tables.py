@@ -9,7 +9,9 @@ from matplotlib.figure import Figure
 
 matplotlib.use("Agg")
 FOLDER = Path(__file__).parents[1]
-OURS, THEIRS, LIMIT = "#2b6cb0", "#c05621", "#718096"
+OURS = "#2b6cb0"
+THEIRS = "#c05621"
+LIMIT = "#718096"
 
 
 def table(head: list[str], rows: list[list[str]]) -> str:

@@ -70,7 +70,7 @@ def chosen_in(file: Path) -> Chosen:
     """What the recipe.json of a run says was chosen, so that the same is begun anew.
 
     Raises:
-        InputError: there is no such file, or it is none of a run that a recipe made.
+        InputError: there is no such file, or it is not that of a run that a recipe made.
     """
     try:
         found = json.loads(file.read_text(encoding="utf-8"))["recipe"]

@@ -29,8 +29,8 @@ def batch_norm(*, mean: Literal["group", "batch"] = "group", std: Std = "sample"
 
     Returns:
         A shape: [Rated] -> [Rated], the same groups in the same order; value targets are kept. A lone sibling (with
-        mean "group"), a group of equal rewards and unscored siblings get exactly 0; so does everybody in a batch of
-        equal rewards.
+        mean "group"), a group of equal rewards and unscored siblings get exactly 0; so does every sibling in a
+        batch of equal rewards.
 
     Raises:
         InputError: for scores that do not fit their group or are infinite.

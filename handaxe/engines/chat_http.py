@@ -43,7 +43,7 @@ class ChatHttp:
         backoff: seconds before the second attempt, doubled for each further one; a server's Retry-After counts more.
 
     Raises:
-        InputError: an address, key or header that is none.
+        InputError: an invalid address, key or header.
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class ChatHttp:
             httpx.URL(url)
         except httpx.InvalidURL as error:
             raise InputError(f"{url!r} is no address of a server: {error}") from None
-        # A redirect would carry the conversation, and perhaps the key, to somebody the user did not name.
+        # A redirect would carry the conversation, and perhaps the key, to an address the user did not name.
         self._client = httpx.Client(headers=sent, timeout=timeout, limits=limits, follow_redirects=False)
         self._over = threading.Event()
 
@@ -157,7 +157,7 @@ class Said(NamedTuple):
 
     @classmethod
     def of(cls, answer: dict[str, Any], *, hide: Callable[[str], str] = str) -> Said:
-        """Read an answer; raises InfrastructureError when it is none, with the answer after `hide`."""
+        """Read an answer; raises InfrastructureError when it is no chat completion, with the answer after `hide`."""
         try:
             choice = answer["choices"][0]
             message = choice["message"]

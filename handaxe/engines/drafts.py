@@ -30,7 +30,9 @@ class Drafts:
     """
 
     def __init__(self, most: int, *, context: int = 3, kept: int = 32768):
-        self.most, self.context, self.kept = most, context, kept
+        self.most = most
+        self.context = context
+        self.kept = kept
         self._next: dict[tuple[int, ...], tuple[int, bool]] = {}
 
     def learn(self, ids: Sequence[int], start: int) -> None:

@@ -1,4 +1,4 @@
-"""Say in one message what made a loss or a gradient not finite, so that nobody has to search for it."""
+"""Say in one message what made a loss or a gradient not finite, which saves the search for it."""
 
 from __future__ import annotations
 

@@ -107,7 +107,9 @@ def _round(
         ids_B = drawn.ids_B
         if full or live < COMPACT_BELOW * len(row_B):
             index_B = live_B.nonzero()[:, 0]
-            row_B, ids_B, rules_B = row_B[index_B], ids_B[index_B], rules_B.rows(index_B)
+            row_B = row_B[index_B]
+            ids_B = ids_B[index_B]
+            rules_B = rules_B.rows(index_B)
             cache = model.keep(cache, index_B)
         logits_BV, cache = model.decode(ids_B, cache)
     return _Round(ids_RN.tolist(), logp_RN.tolist(), behaviour_logp_RN.tolist(), length_R.tolist(), seconds_N)

@@ -91,10 +91,14 @@ class LocalEngine:
             raise InputError("give clip_norm above 0, max_rows, micro_batch_rows from 1, kept_, draft_tokens from 0")
         self._reader = make_reader(model, packing=packing, pack_tokens=pack_tokens, checkpointing=checkpointing)
         self.version = 0
-        self.model, self.max_length, self.pad_id = model, model.max_length, model.pad_id
+        self.model = model
+        self.max_length = model.max_length
+        self.pad_id = model.pad_id
         self.device = torch.device(device)
         self.clip_norm, self.micro_batch_rows = clip_norm, micro_batch_rows
-        self.max_rows, self.kept_tokens, self.draft_tokens = max_rows, kept_tokens, draft_tokens
+        self.max_rows = max_rows
+        self.kept_tokens = kept_tokens
+        self.draft_tokens = draft_tokens
         model.module.to(self.device)
         floating = next(p.dtype for p in model.module.parameters() if p.is_floating_point())
         self._dtype = torch.promote_types(floating, torch.float32)

@@ -90,7 +90,9 @@ class Measuring:
     def __init__(self, model: Model, batch: Batch, layout: Layout, hidden_ND: Tensor, chosen_BT: Tensor):
         chosen_BT = chosen_BT & batch.attend_BT
         chosen_BT[:, :1] = False
-        self._model, self._hidden_ND, self._shape = model, hidden_ND, batch.ids_BT.shape
+        self._model = model
+        self._hidden_ND = hidden_ND
+        self._shape = batch.ids_BT.shape
         self._row_M, self._column_M = chosen_BT.nonzero(as_tuple=True)
         before_M = layout.node_BT[self._row_M, self._column_M - 1]
         heats_H, heat_B = batch.temperature_B.unique(return_inverse=True)

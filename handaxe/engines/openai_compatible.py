@@ -81,9 +81,9 @@ class OpenAICompatible:
         headers: further HTTP headers; like the key in no record, message or repr.
 
     Raises:
-        InputError: a limit out of range, an address that is none, an environment variable that is not set, a key or
-            header that is none; later, by sampling, whatever the server refuses for good (a wrong key, an unknown
-            model), in its own words.
+        InputError: a limit out of range, an invalid address, key or header, an environment variable that is not
+            set; later, by sampling, whatever the server refuses for good (a wrong key, an unknown model), in its own
+            words.
 
     Example:
         engine = OpenAICompatible("http://127.0.0.1:8000/v1", model="some/model", format=Transcript())
@@ -121,8 +121,12 @@ class OpenAICompatible:
             )
         if key_env and not os.environ.get(key_env):
             raise InputError(f"the environment variable {key_env} is not set; it should hold the API key")
-        self.model, self.format, self.url = model, format, url.rstrip("/")
-        self._price, self._seeded, self._limit_as = price or Price(0.0, 0.0), seeded, limit_as
+        self.model = model
+        self.format = format
+        self.url = url.rstrip("/")
+        self._price = price or Price(0.0, 0.0)
+        self._seeded = seeded
+        self._limit_as = limit_as
         self._extra, self._concurrency = dict(extra or {}), concurrency
         self._http = ChatHttp(
             f"{self.url}/chat/completions",
@@ -231,7 +235,9 @@ class OpenAICompatible:
             return error
         except RefusedError as error:
             if error.status in (400, 413, 422) and any(sign in str(error).lower() for sign in TOO_LONG):
-                said, read, written = Said("", [], "length"), 0.0, 0.0
+                said = Said("", [], "length")
+                read = 0.0
+                written = 0.0
             else:
                 raise InputError(f"{self!r} refuses the request with HTTP {error.status}: {error}") from None
         ids = self.format.reply(said.content, said.calls, ended=said.finish == "stop")

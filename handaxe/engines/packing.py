@@ -104,7 +104,9 @@ def balance(sizes: Sequence[int] | np.ndarray, costs: Sequence[float] | np.ndarr
     for one in sorted(range(len(sizes)), key=lambda index: (-costs[index], index)):
         room = [pack for pack in range(len(packs)) if not packs[pack] or full[pack] + sizes[one] <= most]
         if not room:
-            packs, full, dear = [*packs, []], [*full, 0], [*dear, 0.0]
+            packs = [*packs, []]
+            full = [*full, 0]
+            dear = [*dear, 0.0]
             room = [len(packs) - 1]
         pack = min(room, key=lambda pack: dear[pack])
         packs[pack].append(one)

@@ -1,7 +1,7 @@
 """Keep keys and values of what was read and sampled, so that a request that begins alike need not be read again.
 
-A tree of stretches of tokens: what two rows share from their first token on is kept once, whoever wrote it. Full, it
-forgets what was used longest ago, the ends of rows before their beginnings.
+A tree of stretches of tokens: what two rows share from their first token on is kept once, whichever row wrote it. Full,
+it forgets what was used longest ago, the ends of rows before their beginnings.
 """
 
 from __future__ import annotations
@@ -123,7 +123,9 @@ class Prefixes:
         assert node.parent is not None
         first = _Node(node.parent, node.ids[:at], [part[..., :at, :].clone() for part in node.parts])
         node.parent.children[first.ids[0]] = first
-        node.parent, node.ids, node.parts = first, node.ids[at:], [part[..., at:, :].clone() for part in node.parts]
+        node.parent = first
+        node.ids = node.ids[at:]
+        node.parts = [part[..., at:, :].clone() for part in node.parts]
         first.children[node.ids[0]] = node
         self._order[first] = None
         return first

@@ -50,7 +50,9 @@ def completed(ticket: int, request: Sample, sampled: Partial, seconds: float) ->
 
 def check_request(ticket: int, request: Sample, model: Model) -> None:
     """Raise InputError, naming the request, when it cannot be sampled."""
-    ids, sampling, problem = request.ids, request.sampling, ""
+    ids = request.ids
+    sampling = request.sampling
+    problem = ""
     if not len(ids):
         problem = "it has no ids, but a policy needs at least one token to see"
     elif len(ids) >= model.max_length:

@@ -1,4 +1,4 @@
-"""The stream of models whose rows cannot join and leave between two tokens: whoever waits is sampled in one round."""
+"""The stream of models whose rows cannot join and leave between two tokens: all that wait are sampled in one round."""
 
 from __future__ import annotations
 
@@ -33,7 +33,10 @@ class RoundStream:
                 f"{type(model).__name__} cannot be sampled from: it offers neither `slots` (networks.CachedModel) nor "
                 "`prefill`, `decode` and `keep` (networks.PaddedModel)"
             )
-        self._model, self._padded, self._version, self._max_rows = model, model, version, max_rows
+        self._model = model
+        self._padded = model
+        self._version = version
+        self._max_rows = max_rows
         self._device = next(model.module.parameters()).device
         self._waiting: dict[int, Sample] = {}
         self._tickets = 0

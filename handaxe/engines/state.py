@@ -81,7 +81,9 @@ def read_state(folder: Path) -> tuple[dict[str, Tensor], int]:
     again = "it is damaged or incomplete; load another checkpoint"
     try:
         about = json.loads((folder / "engine.json").read_text())
-        number, version, checksum = about["format"], int(about["version"]), about["checksum"]
+        number = about["format"]
+        version = int(about["version"])
+        checksum = about["checksum"]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise CheckpointError(f"{folder / 'engine.json'} cannot be read ({error!r}); {again}") from error
     if number != FORMAT:

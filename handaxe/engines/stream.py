@@ -68,7 +68,10 @@ class SlotStream:
         kept_tokens: int,
         draft_tokens: int = 0,
     ):
-        self._model, self._cache, self._version, self._max_rows = model, cache, version, max_rows
+        self._model = model
+        self._cache = cache
+        self._version = version
+        self._max_rows = max_rows
         self._device = next(model.module.parameters()).device
         self._parameters = [p for p in model.module.parameters() if not p.is_inference()]
         self._prefixes = Prefixes(kept_tokens)
@@ -157,7 +160,7 @@ class SlotStream:
             return self._draw(logits_NV, asked(ids, writing, self._slots, joining.logits))
 
     def _mark(self) -> tuple[int, int]:
-        """Changes when the engine steps or loads, and when anybody writes into a parameter."""
+        """Changes when the engine steps or loads, and when a parameter is written into."""
         return self._version(), sum(parameter._version for parameter in self._parameters)
 
     def _follow_weights(self) -> None:
@@ -174,7 +177,9 @@ class SlotStream:
         them, and their place."""
         self._move_together()
         live = [index for index, slot in enumerate(self._slots) if slot.row is not None]
-        ids, before, positions = list[list[int]](), list[int](), list[int]()
+        ids = list[list[int]]()
+        before = list[int]()
+        positions = list[int]()
         if not live:
             return ids, before, positions
         most = DRAFTED // (self._model.vocab_size * len(live))

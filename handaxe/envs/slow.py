@@ -36,7 +36,7 @@ def slow(env: EnvFactory, *, median: float = 0.05, sigma: float = 1.0, longest: 
         An EnvFactory. Waiting blocks no thread of the driver.
 
     Raises:
-        InputError: a number that is negative, or none.
+        InputError: a number that is negative or NaN.
 
     Example:
         slow(tool_chat([calculator]), median=0.25, sigma=0)
@@ -50,7 +50,9 @@ class _Slow:
     """Implements `slots.Env`, and `astep` besides."""
 
     def __init__(self, env: Env, task: Task, shape: tuple[float, float, float]):
-        self.env, self.task, self.shape = env, task, shape
+        self.env = env
+        self.task = task
+        self.shape = shape
 
     def start(self) -> tuple[tuple[Message, ...], tuple[ToolSchema, ...]]:
         return self.env.start()

@@ -93,7 +93,9 @@ def _estimates(found: Mapping[str, Any]) -> dict[str, Estimate]:
 
 
 def _estimate(one: Mapping[str, Any]) -> Estimate:
-    value, low, high = one["value"], one["low"], one["high"]
+    value = one["value"]
+    low = one["low"]
+    high = one["high"]
     return Estimate(
         nan if value is None else value, -inf if low is None else low, inf if high is None else high, one["tasks"]
     )

@@ -56,8 +56,8 @@ def evaluate(
         context: most tokens of a sequence; default `engine.max_length`.
         workers: environments that act at the same time, or who carries out what they are asked; the result does not
             depend on it.
-        lockstep: the same bits whatever the tools' timing; see `rollouts.driver.Driver`. False lets nobody wait for
-            another one's tool; the tokens are the same unless rounding tips a draw, log-probs within rounding.
+        lockstep: the same bits whatever the tools' timing; see `rollouts.driver.Driver`. False: no attempt
+            waits for another one's tool; tokens are the same unless rounding tips a draw, log-probs within rounding.
         ks: pass@k and pass^k are estimated for these k; default 1 and `samples`.
         by: metadata keys to break the metrics down by, such as ("difficulty",).
         gauges, statistics: further figures, by name; see handaxe.gauges.

@@ -49,7 +49,9 @@ def dpo(*, beta: float = 0.1) -> Loss:
     def loss(out: PolicyOut, batch: Batch) -> LossOut:
         mask_BT = batch.mask_BT
         reward_B = beta * sum_over_rollout(masked(out.logp_BT, mask_BT) - extra(batch, "ref_logp"), batch)
-        live_B, chosen_B, pair_B = mask_BT.any(1), batch.rollout_B % 2 == 0, batch.rollout_B // 2
+        live_B = mask_BT.any(1)
+        chosen_B = batch.rollout_B % 2 == 0
+        pair_B = batch.rollout_B // 2
         # A rollout of several rows holds its reward on each of them, so each row carries its share of one rollout.
         share_B = masked(1 / sum_by(live_B.to(reward_B.dtype), batch.rollout_B).clamp(min=1), live_B)
         sides_B = sum_by(share_B, pair_B).round()

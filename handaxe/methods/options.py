@@ -38,7 +38,7 @@ def options_of(made: Callable[..., Any], *, given: Collection[str] = ()) -> list
     Args:
         made: what will be called. Arguments that may be passed by position are no options, unless it is a class or
             they have a default.
-        given: arguments that are none either, since whoever calls it supplies them.
+        given: arguments that are no options either, since the caller supplies them.
 
     Raises:
         RecipeError: an argument has no type, or its type cannot be found.

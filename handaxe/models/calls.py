@@ -71,7 +71,9 @@ class TaggedCalls:
 
     def read(self, text: str, *, thinking: bool = False) -> ParsedTurn:
         """Text outside calls, the calls, and one message for each that is malformed."""
-        outside, calls, errors = list[str](), list[ToolCall](), list[str]()
+        outside = list[str]()
+        calls = list[ToolCall]()
+        errors = list[str]()
         at = _after_thought(text, 0) if thinking else 0
         begin = 0
         while match := self._next.search(text, at):

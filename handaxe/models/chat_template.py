@@ -2,8 +2,8 @@
 
 A template is written to render whole conversations. This module renders them with placeholders in place of what users
 and tools said, cuts the result at the placeholders, and encodes the template's words and theirs apart (see
-`models.untrusted`), so that nobody's words become control ids. White space at the ends of a message stays outside its
-placeholder, where the template can strip it.
+`models.untrusted`), so that no word of users and tools becomes a control id. White space at the ends of a message
+stays outside its placeholder, where the template can strip it.
 
 To extend, it renders the conversation before the policy's turn (opening) and after it (whole):
 

@@ -33,7 +33,7 @@ KNOWN_LAYERS = frozenset(f"transformers.models.{name}DecoderLayer" for name in K
 
 class Decoder:
     """The layers of a model that `find_decoder` found fit. Each is called as a module, so that its hooks see the call,
-    and its weights are looked up only then: whoever hooks into it may have put them there the moment before.
+    and its weights are looked up only then: a hook may have put them there the moment before.
 
     Args:
         inner: the model without its output layer.

@@ -178,7 +178,7 @@ def load_pretrained(
     except ImportError as error:
         raise InputError(f"{EXTRA} ({error})") from error
     if dtype not in DTYPES:
-        raise InputError(f"dtype {dtype!r} is none of {', '.join(DTYPES)}")
+        raise InputError(f"dtype {dtype!r} is not one of {', '.join(DTYPES)}")
     source, gguf_file = _source(where, gguf_file)
     path = Path(source)
     try:

@@ -35,7 +35,9 @@ def attend_written(lengths: Sequence[int], positions: Sequence[int], like: Tenso
     def attend(q_NHK: Tensor, keys: Tensor, values: Tensor) -> Tensor:
         if not count:
             return q_NHK[:0]
-        heads, shared, size = keys.shape[1], q_NHK.shape[1] // keys.shape[1], keys.shape[3]
+        heads = keys.shape[1]
+        shared = q_NHK.shape[1] // keys.shape[1]
+        size = keys.shape[3]
         q = q_NHK[: len(there_N)]
         if len(there_N) < count * width:
             q = q.new_zeros(count * width, *q.shape[1:]).index_copy_(0, there_N, q)

@@ -109,7 +109,9 @@ class PretrainedSlots:
     def __init__(self, model: Trunk, max_length: int, decoder: Decoder | None = None):
         from transformers import Cache
 
-        self._model, self._max_length, self._decoder = model, max_length, decoder
+        self._model = model
+        self._max_length = max_length
+        self._decoder = decoder
         self.several = decoder is not None
         self._layers: list[_Layer] = []
         self._cache: Any = Cache(layer_class_to_replicate=self._layer)  # type: ignore[arg-type]
@@ -201,7 +203,9 @@ class PretrainedSlots:
         copies: Sequence[Copying],
     ) -> Tensor:
         """Logits [N + R, V] of what `write` and what `read` is given."""
-        tokens, slots, places = list[int](), list[int](), list[int]()
+        tokens = list[int]()
+        slots = list[int]()
+        places = list[int]()
         for slot, (ids, position) in enumerate(zip(written, positions)):
             tokens += ids
             slots += [self.count if position < 0 else slot] * len(ids)

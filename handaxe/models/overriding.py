@@ -1,4 +1,4 @@
-"""Change for a while what single layers of somebody else's model do, without touching its class or its weights."""
+"""Change for a while what single layers of a model do, without touching its class or its weights."""
 
 from __future__ import annotations
 

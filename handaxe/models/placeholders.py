@@ -20,7 +20,7 @@ class Placeholders:
     stands for is then escaped as often.
 
     Args:
-        encoder: whose control tokens must not come from anybody's words.
+        encoder: whose control tokens must not come from what others said.
         messages, tools: everything that will be hidden, to choose placeholders that occur in none of it.
     """
 

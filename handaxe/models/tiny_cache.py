@@ -55,7 +55,9 @@ class TinySlots:
 
     def __init__(self, net: TinyNet):
         weight, config = net.embed.weight, net.config
-        self._net, self._heads, self._width = net, config.heads, config.width // config.heads
+        self._net = net
+        self._heads = config.heads
+        self._width = config.width // config.heads
         self._scale = self._width**-0.5
         self._slots = self._length = 0
         self._keys = [weight.new_zeros(0, self._heads, 0, self._width) for _ in range(config.layers)]
@@ -87,7 +89,10 @@ class TinySlots:
 
     def _read(self, rows: Sequence[Reading], copies: Sequence[Copying]) -> Tensor:
         """Hidden states [R, D] before the last norm, at the end of each row."""
-        ids, before, slots, positions = list[int](), list[int](), list[int](), list[int]()
+        ids = list[int]()
+        before = list[int]()
+        slots = list[int]()
+        positions = list[int]()
         parts, ends = list[_Part](), list[int]()
         for row in rows:
             first, length = len(ids), len(row.ids)
@@ -217,7 +222,9 @@ class TinySlots:
 def _groups(rows: Sequence[Reading], copies: Sequence[Copying]) -> Iterator[tuple[list[Reading], list[Copying]]]:
     """Rows in their order, GROUP tokens together or a few more, each with the copies into its slots. A slot that is
     only copied into goes with the one that it is copied from."""
-    group_of, tokens, groups = dict[int, int](), GROUP, list[tuple[list[Reading], list[Copying]]]()
+    group_of = dict[int, int]()
+    tokens = GROUP
+    groups = list[tuple[list[Reading], list[Copying]]]()
     for row in rows:
         if tokens >= GROUP:
             groups.append(([], []))

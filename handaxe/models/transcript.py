@@ -108,7 +108,7 @@ class Transcript:
         """What to send: "messages" and, if there are any, "tools", in the words of the chat completions protocol.
 
         Every call gets an answer, as servers demand: tool messages go by their call's id, and those without one (about
-        malformed calls) to the calls still open, in order; a call that nobody answered is told so.
+        malformed calls) to the calls still open, in order; a call that was not answered gets one that says so.
 
         Raises:
             InputError: the ids are no transcript, or do not end where a turn of the policy begins.
@@ -149,7 +149,7 @@ class Transcript:
 
 
 class _Chat:
-    """Messages in the words of the protocol, and the calls that nobody has answered yet."""
+    """Messages in the words of the protocol, and the calls that have no answer yet."""
 
     def __init__(self) -> None:
         self.messages: list[dict[str, Any]] = []
@@ -209,7 +209,9 @@ def _line(value: Any) -> bytes:
 
 def _lines(ids: Sequence[int]) -> list[tuple[bool, list[int]]]:
     """The values between control ids, and whether each is a turn of the policy."""
-    lines, line, begins = [], list[int](), False
+    lines = []
+    line = list[int]()
+    begins = False
     for token in [*ids, END]:
         if token < 256:
             line.append(token)
@@ -230,7 +232,7 @@ def _value(ids: Sequence[int]) -> Any:
 
 
 def _read(ids: Sequence[int]) -> dict[str, Any] | None:
-    """A turn of the policy, its calls with ids that differ; None if it is none."""
+    """A turn of the policy, its calls with ids that differ; None if the ids hold no such turn."""
     said = _value([i for i in ids if i < 256])
     if not isinstance(said, dict) or not isinstance(said.get("content"), str):
         return None

@@ -1,4 +1,4 @@
-"""Ids for text that somebody else wrote: whatever it says, it can never contribute a control id.
+"""Ids for text from outside: whatever it says, it can never contribute a control id.
 
 A control id is the id of any token that was added to a vocabulary on top of what it learned from text: roles, ends of
 turns, tool markers, padding. A message is written as parts, each trusted (the chat format's own words, in which
@@ -31,7 +31,7 @@ __all__ = ["Part", "SafeEncoder", "Span", "THINKING", "encode_untrusted"]
 SPACE_MARK = "\u2581"
 """How sentencepiece vocabularies write a space."""
 LOSSY = {"Prepend", "NFC", "NFD", "NFKC", "NFKD", "Nmt", "Precompiled", "Strip"}
-"""Normalisers that would change what somebody else wrote."""
+"""Normalisers that would change text from outside."""
 THINKING = ("<think>", "</think>")
 
 

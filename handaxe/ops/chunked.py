@@ -157,7 +157,9 @@ def _add(sums: _Sums | None, z_MC: Tensor, ids_M: Tensor, piece: slice, names: t
     m = m.clamp(min=torch.finfo(m.dtype).min)  # a piece of impossible tokens only
     z_MC.sub_(m[:, None])
     e_MC = z_MC.exp()
-    s, u, c = e_MC.sum(1), torch.zeros_like(m), torch.zeros_like(m)
+    s = e_MC.sum(1)
+    u = torch.zeros_like(m)
+    c = torch.zeros_like(m)
     if "entropy" in names:
         u = z_MC.clamp_(min=torch.finfo(m.dtype).min).mul_(e_MC).sum(1)  # 0 * -inf would be NaN
     if "collision" in names:

@@ -123,7 +123,7 @@ def counted(group: Group, scores: Scores, rewards: np.ndarray, stats_over: str =
 
     Args:
         rewards: [G]; NaN, never scored, never counts.
-        stats_over: "all" that were scored, or those that are also "eligible" (`scores.eligible`; None is everybody).
+        stats_over: "all" that were scored, or those that are also "eligible" (`scores.eligible`; None is all of them).
 
     Raises:
         InputError: for any other `stats_over`.

@@ -95,7 +95,9 @@ def tree_attention(q_HNK: Tensor, k_HNK: Tensor, v_HNK: Tensor, blocks: Sequence
     """
     parts = list[Tensor]()
     for block in blocks:
-        queries, keys, values = q_HNK[:, block.start : block.stop], _gather(k_HNK, block), _gather(v_HNK, block)
+        queries = q_HNK[:, block.start : block.stop]
+        keys = _gather(k_HNK, block)
+        values = _gather(v_HNK, block)
         out_1HQK = F.scaled_dot_product_attention(queries[None], keys[None], values[None], attn_mask=block.sees_QS)
         parts.append(out_1HQK[0])
     return torch.cat(parts, 1) if parts else torch.empty_like(v_HNK)

@@ -62,7 +62,9 @@ def forest(rows: Sequence[np.ndarray]) -> Forest:
     total = sum(len(row) for row in rows)
     ids_N, before_N, depth_N, last_N = (np.empty(total, np.int64) for _ in range(4))
     node_BT = np.full((len(rows), max(map(len, rows), default=0)), -1, np.int64)
-    count, roots, previous = 0, [], None
+    count = 0
+    roots = []
+    previous = None
     for row in order:
         ids, node = rows[row], node_BT[row]
         shared = 0 if previous is None else _shared(rows[previous], ids)

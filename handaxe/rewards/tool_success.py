@@ -12,7 +12,7 @@ def tool_success(*, without_calls: float = 0.0) -> Reward:
 
         R_i = #{replies with status ok} / #{replies}
 
-    A reply whose status is infra_error is left out of both counts: nobody's fault.
+    A reply whose status is infra_error is left out of both counts: it is not the policy's fault.
 
     Args:
         without_calls: reward of a trajectory in which nothing was executed. The paper does not say; 0 pays nothing.

@@ -54,7 +54,9 @@ class InOrder:
         self._seed = seed
         self._shuffle = shuffle
         self._digest = hashlib.blake2b(repr((ids, seed, shuffle)).encode(), digest_size=8).hexdigest()
-        self._step, self._start, self._count = -1, 0, 0
+        self._step = -1
+        self._start = 0
+        self._count = 0
 
     def next(self, step: int, count: int) -> list[Task]:
         """The `count` tasks of this step."""
@@ -72,7 +74,9 @@ class InOrder:
     def load_state_dict(self, state: dict[str, Any]) -> None:
         if state["tasks"] != self._digest:
             raise CheckpointError("the checkpoint went through other tasks, or in another order; resume with the same")
-        self._step, self._start, self._count = int(state["step"]), int(state["start"]), int(state["count"])
+        self._step = int(state["step"])
+        self._start = int(state["start"])
+        self._count = int(state["count"])
 
     def _slice(self, start: int, count: int) -> list[Task]:
         size = len(self._tasks)

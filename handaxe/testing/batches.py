@@ -36,7 +36,7 @@ def small_batch(
     """A batch written down by hand. A prompt token is put before each row, so numbers stand from column 1 on.
 
     Args:
-        adv: an advantage for each trained token, None for each token of somebody else.
+        adv: an advantage for each trained token, None for each other token.
         old: old log-probs.
         behaviour: those of the sampler; None for the old ones.
         turn: turn indices.
@@ -165,7 +165,9 @@ def _padded(
     built: list[tuple[list[int], int, int, float]], rng: np.random.Generator, under_mask: float, dtype: torch.dtype
 ) -> Batch:
     shape = len(built), max(len(spans) for spans, *_ in built)
-    turn, mask, attend = np.full(shape, -1), np.zeros(shape, bool), np.zeros(shape, bool)
+    turn = np.full(shape, -1)
+    mask = np.zeros(shape, bool)
+    attend = np.zeros(shape, bool)
     for row, (spans, _, _, trained) in enumerate(built):
         written = np.array(spans)
         turn[row, : len(spans)] = np.where(written < -1, -2 - written, written)

@@ -28,7 +28,7 @@ def check_credit(
         order        siblings in another order get the same values in that order
         masked       what features hold where the policy did not write is never looked at, be it NaN
         sequences    the same turns in three sequences instead of one get the same values; further rows of one sibling
-                     change nobody else's
+                     change no other sibling's
         failures     a sibling that was never scored (outcome NaN) gets 0, the others what they get without it
         extremes     no sibling, one sibling, a sibling without a turn, and equal outcomes are all fine
 

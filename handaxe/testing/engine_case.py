@@ -62,7 +62,9 @@ def example_batch(model: Model, *, rows: int = 5, padding: int = 0, seed: int = 
     length_B[0] = length_B.max()
     shape = (rows, int(length_B[0]) + padding)
     ids_BT = np.full(shape, model.pad_id)
-    turn_BT, adv_BT, logp_BT = np.full(shape, -1), np.zeros(shape), np.zeros(shape)
+    turn_BT = np.full(shape, -1)
+    adv_BT = np.zeros(shape)
+    logp_BT = np.zeros(shape)
     for row, length in enumerate(length_B):
         ids_BT[row, :length] = draw.integers(0, model.vocab_size, length)
         turn_BT[row, 1:length] = 0

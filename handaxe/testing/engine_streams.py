@@ -1,5 +1,5 @@
-"""The checks of `check_engine` about streams: whoever joins, leaves or is interrupted, and whatever is kept between two
-requests, each completion is what a fresh engine samples for that request alone."""
+"""The checks of `check_engine` about streams: whichever row joins, leaves or is interrupted, and whatever is kept
+between two requests, each completion is what a fresh engine samples for that request alone."""
 
 from __future__ import annotations
 

@@ -76,7 +76,9 @@ def check_splits(case: EngineCase) -> None:
 
 def check_step(case: EngineCase) -> None:
     """One AdamW step: version, metrics, and weights moved against the gradient."""
-    engine, model, rate = case.make_engine(), case.make_model(), 1e-4
+    engine = case.make_engine()
+    model = case.make_model()
+    rate = 1e-4
     batch, requests = example_batch(model), example_requests(model, Sampling(max_tokens=3))
     before, gradient = oracle_loss(model, batch)
     assert engine.version == 0, f"a fresh engine has version 0, not {engine.version}"
@@ -117,7 +119,9 @@ def check_bad_loss(case: EngineCase) -> None:
 
 def check_checkpoint(case: EngineCase) -> None:
     """Saved, loaded and continued is as never interrupted."""
-    first, second, model = case.make_engine(), case.make_engine(), case.make_model()
+    first = case.make_engine()
+    second = case.make_engine()
+    model = case.make_model()
     batches = [example_batch(model, seed=seed) for seed in range(3)]
     train_steps(first, batches[:2])
     first.save(case.folder / "checkpoint")

@@ -95,7 +95,7 @@ def faulty(
         Another tool; or a factory that makes lists of tools.
 
     Raises:
-        InputError: probabilities that are none.
+        InputError: invalid probabilities.
 
     Example:
         tool_chat([faulty(calculator, hang=0.0, log=log), faulty(python, crash=0.5, log=log)])
@@ -138,7 +138,10 @@ class _Faults:
     def __init__(self, odds: dict[Fault, float], seed: int, process: Process, log: FaultLog):
         if min(odds.values()) < 0 or sum(odds.values()) > 1:
             raise InputError(f"the probabilities {odds} are not each 0 or more and together 1 or less")
-        self.odds, self.seed, self.process, self.log = odds, seed, process, log
+        self.odds = odds
+        self.seed = seed
+        self.process = process
+        self.log = log
 
     def draw(self, seed: int, tried: int = 0) -> tuple[Fault | None, float]:
         """The fault that strikes the call of this seed, None for none; and a number in [0, 1) to choose its form."""

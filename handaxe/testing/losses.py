@@ -47,7 +47,7 @@ def differentiate(loss: Loss, out: PolicyOut, batch: Batch) -> Evaluated:
 
 
 def check_loss(loss: Loss, *, together: Callable[[Batch], Tensor] | None = None, batch: Batch | None = None) -> None:
-    """Check everything that a loss promises to whoever uses it.
+    """Check everything that a loss promises.
 
     Value, gradient and metrics are finite, deterministic and the same in float32; they do not change when what stands
     off the mask becomes NaN or 1e9, when rows are reordered, padding or rows without a trained token are added, or the

@@ -46,7 +46,9 @@ class ScriptedEngine:
     pad_id = 0
 
     def __init__(self, format: ChatFormat, script: Sequence[Words] | Script, *, tools: Sequence = ()):
-        self._format, self._script, self._tools = format, script, tools
+        self._format = format
+        self._script = script
+        self._tools = tools
 
     def sample(self, requests: Sequence[Sample]) -> list[Completion]:
         """What the script says, cut to each request's max_tokens; every token has probability 1. Of a turn that was

@@ -23,12 +23,12 @@ def check_selector(select: Selector, *, filters: bool = True, seeds: int = 6) ->
         purity       neither the list nor anything in it is changed
         determinism  asked twice, it says the same
         masked       features that are NaN where the policy did not write change nothing
-        extremes     no group at all, groups of one sibling, of equal outcomes, of nobody trained are all fine
+        extremes     no group at all, groups of one sibling, of equal outcomes, without a trained sibling are all fine
         order        (filters) groups in another order fare the same, and what is kept keeps its order
 
-    and of a filter, that it invents nothing: each group it returns is one it was given, nobody trains who did not
-    before, groups that the filter does not change are not copied with other scores, and value targets (`returns`), the
-    choice of tokens (`trains`) and `part` stay as they are.
+    and of a filter, that it invents nothing: each group it returns is one it was given, no sibling trains that did
+    not before, groups that the filter does not change are not copied with other scores, and value targets (`returns`),
+    the choice of tokens (`trains`) and `part` stay as they are.
 
     Args:
         select: what to check. It must not remember anything from one batch to the next.

@@ -1,4 +1,4 @@
-"""Simulated time: tools and decode steps that take seconds on a clock that nobody waits for.
+"""Simulated time: tools and decode steps that take seconds on a clock and no real time.
 
     clock = SimulatedClock()
     engine = SimulatedEngine(engine, clock, decode=lambda rows: 0.02)
@@ -36,7 +36,7 @@ class SimulatedClock:
         """Let time pass.
 
         Raises:
-            InputError: a negative number, or none at all (NaN).
+            InputError: a negative number, or NaN.
         """
         if not seconds >= 0:
             raise InputError(f"time cannot pass by {seconds} seconds")
@@ -139,7 +139,9 @@ class SimulatedEngine:
         train: float = 0.0,
     ):
         self.inner, self.clock = inner, clock
-        self._decode, self._read, self._train = decode, read, train
+        self._decode = decode
+        self._read = read
+        self._train = train
         self._rounds = self.stream()
 
     @property
@@ -198,7 +200,10 @@ class _Stream:
     """A stream that charges the clock."""
 
     def __init__(self, inner: Stream, engine: SimulatedEngine, decode: Callable[[int], float], read: float):
-        self._inner, self._engine, self._decode, self._read = inner, engine, decode, read
+        self._inner = inner
+        self._engine = engine
+        self._decode = decode
+        self._read = read
         self._cached: set[int] = set()
         self._ids: dict[int, list[int]] = {}
         self._unread: list[list[int]] = []
@@ -236,7 +241,9 @@ class _Stream:
 
     def close(self) -> None:
         self._inner.close()
-        self._ids, self._unread, self._cached = {}, [], set()
+        self._ids = {}
+        self._unread = []
+        self._cached = set()
 
     def _learn(self, ids: list[int]) -> int:
         """Put every prefix of the ids into the cache; how many were not there."""

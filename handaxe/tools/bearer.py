@@ -1,4 +1,4 @@
-"""Lets nobody into a web app who does not bring its token."""
+"""Lets a request into a web app only if it brings the app's token."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def check_token(token: str) -> str:
     """The token, if it is one: 16 or more letters, digits and . _ ~ + / - signs, then = signs or none.
 
     Raises:
-        InputError: it is none; the message does not hold it.
+        InputError: it is not; the message does not hold it.
     """
     if not TOKEN.fullmatch(token):
         raise InputError(
@@ -49,7 +49,7 @@ class Bearer:
         token: as `check_token` allows.
 
     Raises:
-        InputError: the token is none.
+        InputError: the token is invalid.
     """
 
     def __init__(self, app: Any, token: str):

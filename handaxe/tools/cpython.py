@@ -55,9 +55,9 @@ def cpython(
 ) -> Tool:
     """Make a CPython session in a sandbox of its own; pass `cpython` or `lambda: cpython(files=...)` to an environment.
 
-    The code runs as nobody in a bubblewrap sandbox: no network, no other process, nothing of this machine but the
-    interpreter and the named packages, read-only, and a private folder that is gone with the session. A session is one
-    process from a pool of started ones; it begins with the first call, keeps names and files for the next, stands
+    The code runs as the user nobody in a bubblewrap sandbox: no network, no other process, nothing of this machine but
+    the interpreter and the named packages, read-only, and a private folder that is gone with the session. A session is
+    one process from a pool of started ones; it begins with the first call, keeps names and files for the next, stands
     still between calls, and is destroyed by `close`. docs/sandboxes.md says what is promised and what is not.
 
     The policy reads what was printed, then the value of the last expression as `repr` writes it, unless None. An error
@@ -118,7 +118,9 @@ class PythonSession:
     """The session that owns the tool `python`. Made by `cpython`."""
 
     def __init__(self, pool: Pool, files: dict[str, bytes], outputs: tuple[str, ...]):
-        self._pool, self._files, self._outputs = pool, files, outputs
+        self._pool = pool
+        self._files = files
+        self._outputs = outputs
         self._worker: Worker | None = None
         self._finalizer: weakref.finalize | None = None
         self._restarts = 0
@@ -217,7 +219,7 @@ class PythonSession:
             return self._worker
         worker = self._pool.take()
         self._worker = worker
-        # A session that nobody closes is destroyed when nobody holds it any more.
+        # A session that is not closed is destroyed when nothing holds it any more.
         self._finalizer = weakref.finalize(self, self._pool.discard, worker)
         files = {name: base64.b64encode(content).decode() for name, content in self._files.items()}
         begun = worker.ask({"op": "begin", "seed": seed, "files": files}, seconds=SETUP)

@@ -82,7 +82,9 @@ class Threads:
     __slots__ = ("_longest", "_pool", "_post", "since")
 
     def __init__(self, pool: ThreadPool, post: Callable[[Callable[[], None]], object], *, longest: float):
-        self._pool, self._post, self._longest = pool, post, longest
+        self._pool = pool
+        self._post = post
+        self._longest = longest
         self.since: float | None = time.monotonic()
         """Since when the step does something that nothing here bounds; None while it waits for `run` or `wait`."""
 

@@ -51,9 +51,9 @@ def declared(
 
     A call's arguments are validated against the schema before `carry` runs, by the rules of the draft the schema names
     (2020-12 unless told otherwise). Regular expressions (`pattern`, `patternProperties`) are not run: the schema may
-    come from a stranger, and one that never ends would hold up everybody. References lead nowhere but into the schema
-    itself. A schema that cannot be followed, for such a reason, lets the arguments pass: whoever declared it checks
-    them again. Defaults are not filled in.
+    come from a stranger, and one that never ends would hold up the process. References lead nowhere but into the
+    schema itself. A schema that cannot be followed, for such a reason, lets the arguments pass: the side that declared
+    it checks them again. Defaults are not filled in.
 
     Args:
         schema: what the policy is told; `parameters` is a JSON schema of type object.

@@ -47,12 +47,16 @@ class Tool:
         limit: Limit | None = None,
         retries: int = 0,
     ):
-        self.function, self.definition, self.method = function, definition, method
+        self.function = function
+        self.definition = definition
+        self.method = method
         self.limit, self.retries = limit, retries
         self.owner: Any = None
         self._async = inspect.iscoroutinefunction(function)
         self.timeout, self.timeout_is = timeout, timeout_is
-        self.cost, self.max_chars, self.drop = cost, max_chars, drop
+        self.cost = cost
+        self.max_chars = max_chars
+        self.drop = drop
         functools.update_wrapper(self, function)
 
     @property
@@ -78,7 +82,9 @@ class Tool:
     def but(self, *, max_chars: int, cost: float, prefix: str = "") -> Tool:
         """The same tool with other `max_chars` and cost, and a prefix before its name."""
         changed = copy.copy(self)
-        changed.max_chars, changed.cost, changed.definition = max_chars, cost, self.definition.prefixed(prefix)
+        changed.max_chars = max_chars
+        changed.cost = cost
+        changed.definition = self.definition.prefixed(prefix)
         return changed
 
     @property
@@ -120,8 +126,8 @@ class Tool:
         loop, any other in one of `threads`. Waiting for a thread or for `limit` takes nothing from the timeout.
 
         Raises:
-            asyncio.CancelledError: whoever waits for the reply was cancelled; so was the function, or its thread is
-                given up.
+            asyncio.CancelledError: the task that waits for the reply was cancelled; so was the function, or its
+                thread is given up.
         """
         tries = self._tries(call, seed)
         said: CallOutcome | None = None
@@ -224,7 +230,7 @@ def tool(
 
     Args:
         name: what the policy calls it; default the function's name.
-        timeout: seconds a try may take; None: as long as whoever runs it allows (`run` makes the call in its own
+        timeout: seconds a try may take; None: as long as the caller allows (`run` makes the call in its own
             thread, without end). A function that hangs is left behind in a daemon thread; a coroutine is cancelled.
             In a rollout all async tools share an event loop; `run` makes one for each call.
         timeout_is: whose fault a timeout is. "infra_error" ends the trajectory unscored; "policy" tells the policy.

@@ -46,7 +46,7 @@ def of_error(error: BaseException, *, name: str, timeout: float | None) -> CallO
     Args:
         error: what was raised; a DeadlineError means that there was no reply in time.
         name: of the tool.
-        timeout: seconds it had, None where whoever ran it decided.
+        timeout: seconds it had, None where the caller decided.
     """
     if isinstance(error, Retry):
         return CallOutcome("retry", str(error))

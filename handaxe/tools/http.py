@@ -68,8 +68,8 @@ def http(
         The tools in the order of GET, POST.
 
     Raises:
-        InputError: nothing or no URL allowed, an argument out of range, headers for what is not allowed or that are
-            none, or httpcore is not installed.
+        InputError: nothing or no URL allowed, an argument out of range, invalid headers or headers for
+            what is not allowed, or httpcore is not installed.
 
     Example:
         http(["https://docs.python.org/3/"])[0]("https://docs.python.org/3/library/json.html")

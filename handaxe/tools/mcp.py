@@ -89,7 +89,7 @@ def mcp(
         what is shared or warm; a `with` block does that too.
 
     Raises:
-        InputError: neither or both of command and url, a number out of range, a header that is none; by the first call,
+        InputError: neither or both of command and url, a number out of range, an invalid header; by the first call,
             `only` or `repeatable` that name what is not there.
         ToolDefinitionError: by the first call, for a tool that cannot be offered; leave it out with `only`.
         InfrastructureError: by a call, when there is no session; the message ends with the end of the server's stderr.
@@ -149,7 +149,10 @@ class McpTools:
         look: dict[str, Any],
     ):
         self._server, self._chosen = server, chosen
-        self._shared, self._warm, self._startup, self._look = shared, warm, startup, look
+        self._shared = shared
+        self._warm = warm
+        self._startup = startup
+        self._look = look
         self._ready: collections.deque[McpSession] = collections.deque()
         self._offered: list[str] | None = None
         self._lock = threading.Lock()

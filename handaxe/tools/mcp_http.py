@@ -28,7 +28,7 @@ CONNECT = 10.0
 async def over_http(url: str, headers: Mapping[str, str]) -> AsyncIterator[Any]:
     """The two streams of an MCP transport. At the end the server is told that the session is over.
 
-    Redirects are followed on the same host and port alone, so headers go to nobody else.
+    Redirects are followed on the same host and port alone, so headers go to no other server.
     """
     timeout = httpx2.Timeout(CONNECT, read=None)
     async with (

@@ -36,7 +36,7 @@ LIVES_ON = types.INTERNAL_ERROR
 """The error of one request after which the session goes on."""
 US = types.Implementation(name="handaxe", version=handaxe.__version__)
 CLOSING = 10.0
-"""Seconds after which nobody waits for a session to end any more."""
+"""Most seconds that the end of a session is waited for."""
 
 
 class Server(NamedTuple):

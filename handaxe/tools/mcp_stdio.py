@@ -80,7 +80,9 @@ class Process:
     """
 
     def __init__(self, command: Sequence[str], *, env: Mapping[str, str], cwd: Path | None):
-        self.command, self.env, self.cwd = list(command), dict(env), cwd
+        self.command = list(command)
+        self.env = dict(env)
+        self.cwd = cwd
         self._report: TextIO | None = None
         self._heard: dict[str, Any] = {}
 
@@ -131,7 +133,7 @@ class Process:
                     yield streams
             finally:
                 self._heard, self._report = self._known(), None
-                if "group" in self._heard and "status" not in self._heard:  # the relay was killed, so it killed nobody
+                if "group" in self._heard and "status" not in self._heard:  # the relay was killed, so it killed nothing
                     with suppress(OSError):
                         os.killpg(self._heard["group"], signal.SIGKILL)
                 if "unstarted" in self._heard:

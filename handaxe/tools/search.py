@@ -107,7 +107,9 @@ def _window(text: str, query: str, chars: int) -> str:
         return text
     wanted = set(words(query))
     room = chars - 6  # for the dots at both ends
-    best, most, place = 0, -1, 0
+    best = 0
+    most = -1
+    place = 0
     for word in text.split(" "):
         # A window begins at the text's start, or at a word of the query with a few words before it.
         if place == 0 or wanted & set(words(word)):

@@ -58,9 +58,9 @@ def serve(
     run one after the other if it has such state. Over HTTP that takes a client that begins with `initialize`, and a
     server with state tells newer clients so.
 
-    Over HTTP whoever brings `token` may call the tools; without one everybody on this machine may, and no other host
-    than localhost, 127.0.0.1 and ::1 can be listened at. There is no TLS: where the network is not yours alone, put a
-    server that has it before this one, or the token can be read on the way.
+    Over HTTP a client that brings `token` may call the tools; without one every program on this machine may, and no
+    other host than localhost, 127.0.0.1 and ::1 can be listened at. There is no TLS: where the network is not yours
+    alone, put a server that has it before this one, or the token can be read on the way.
 
     Args:
         tools: as for `tool_chat`: tools, lists of tools, or functions without arguments that make them.
@@ -70,12 +70,12 @@ def serve(
         token: what a client sends in the header "Authorization: Bearer TOKEN"; "": there is no log-in.
         workers: calls that run at the same time, over all sessions.
         max_sessions: over HTTP, sessions at the same time.
-        idle: seconds after which an HTTP session that nobody uses is ended.
+        idle: seconds after which an unused HTTP session is ended.
         seed: of the seeds that tools are handed.
 
     Raises:
         ToolDefinitionError: as `tool_chat` does.
-        InputError: a limit out of range, a token that is none, none where one is needed, or one for stdio.
+        InputError: a limit out of range, an invalid token, no token where one is needed, or one for stdio.
 
     Example:
         serve([calculator, python], name="lab", transport="http", port=8000)
@@ -150,7 +150,9 @@ class _Desk:
     def __init__(
         self, tools: Sequence[Offered], schemas: list[ToolSchema], workers: int, seed: int, one: _Session | None
     ):
-        self.offered, self.seed, self.one = tools, seed, one
+        self.offered = tools
+        self.seed = seed
+        self.one = one
         self.listed = [
             types.Tool(name=s.name, description=s.description, input_schema=dict(s.parameters)) for s in schemas
         ]
@@ -191,7 +193,9 @@ class _Session:
     """The tools of one client, made in the thread of its first call, since that may take long."""
 
     def __init__(self, offered: Sequence[Offered], seed: int, *, stateful: bool):
-        self.offered, self.seed, self.numbers = offered, seed, itertools.count()
+        self.offered = offered
+        self.seed = seed
+        self.numbers = itertools.count()
         self.made: list[Tool] | None = None
         self.turn: Any = anyio.Lock() if stateful else nullcontext()
 

@@ -119,9 +119,9 @@ class ThreadPool:
 
 
 class Limit:
-    """Lets at most `count` in at once; the others wait in order, and whoever waits needs no thread for it.
+    """Lets at most `count` in at once; the others wait in order, and waiting needs no thread.
 
-    A call that was given up counts as having left, or one that hangs would shut everybody out.
+    A call that was given up counts as having left, or one that hangs would shut all others out.
     """
 
     def __init__(self, count: int):
@@ -131,8 +131,8 @@ class Limit:
         self._lock = threading.Lock()
 
     def enter(self, admit: Callable[[], bool]) -> bool:
-        """True: the caller is in. False: `admit()` is called when its turn has come, in the thread of whoever left;
-        it returns False when nobody waits there any more, and the next one's turn has come."""
+        """True: the caller is in. False: `admit()` is called when its turn has come, in the thread of the call that
+        left; it returns False when the caller no longer waits, and the next one's turn has come."""
         with self._lock:
             if self._free:
                 self._free -= 1
@@ -156,7 +156,7 @@ class Limit:
 
         def admit() -> bool:
             turn.set()
-            return gone.acquire(blocking=False)  # whoever has it decides: the turn is taken, or passed on
+            return gone.acquire(blocking=False)  # the first to have it decides: the turn is taken, or passed on
 
         if self.enter(admit):
             return

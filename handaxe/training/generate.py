@@ -87,9 +87,15 @@ class Player:
     ):
         if groups < 1 or group_size < 1:
             raise InputError(f"groups is {groups} and group_size {group_size}; give 1 or more of each")
-        self.engine, self.pace, self.begun = engine, pace, list[int]()
-        self.steps, self.groups, self.group_size = steps, groups, group_size
-        self._rollout, self._workers, self._seed = rollout, workers, seed
+        self.engine = engine
+        self.pace = pace
+        self.begun = list[int]()
+        self.steps = steps
+        self.groups = groups
+        self.group_size = group_size
+        self._rollout = rollout
+        self._workers = workers
+        self._seed = seed
         self._sampling = sampling
         self._roles: dict[str, Any] = {"env": env, "format": format}
         self._treatment, self._retries = treatment, retries
@@ -146,7 +152,7 @@ class Player:
                 yield self._finishing(step, progress)
 
     def beside(self, plan: RolloutPlan) -> None:
-        """Take up a plan that is nobody's attempt, such as rewarding a group: it goes on whenever attempts are played.
+        """Take up a plan that plays no attempt, such as rewarding a group: it goes on whenever attempts are played.
 
         Its end is not told; `wait` for it.
         """
@@ -165,7 +171,9 @@ class Player:
         return {"flying": flying + self._again, "launched": self._launched, "begun": list(self.begun)}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        self._again, self._launched, self.begun = list(state["flying"]), state["launched"], list(state["begun"])
+        self._again = list(state["flying"])
+        self._launched = state["launched"]
+        self.begun = list(state["begun"])
 
     def _may_launch(self, done: int) -> bool:
         groups = self.groups

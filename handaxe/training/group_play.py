@@ -44,8 +44,8 @@ class Next(NamedTuple):
 class GroupPlay:
     """Decides for one group; it plays nothing itself.
 
-    The group is over when nobody is under way. It is decided as soon as `size` attempts ended that may be scored, or
-    `stop_when` says so; then those under way are stopped, and whatever comes of them, also of one that ended in the
+    The group is over when no attempt is under way. It is decided as soon as `size` attempts ended that may be scored,
+    or `stop_when` says so; then those under way are stopped, and whatever comes of them, also of one that ended in the
     same instant, is kept at the end of the group, unscored.
 
     Args:
@@ -70,9 +70,14 @@ class GroupPlay:
         again: Callable[[Attempt, int], Attempt],
         stop_when: StopRule | None = None,
     ):
-        self.task, self.step, self.nth = task, step, nth
+        self.task = task
+        self.step = step
+        self.nth = nth
         self.under_way: dict[str, Attempt] = {attempt.id: attempt for attempt in attempts}
-        self._size, self._treatment, self._retries, self._again = size, treatment, retries, again
+        self._size = size
+        self._treatment = treatment
+        self._retries = retries
+        self._again = again
         self._stop_when = stop_when
         self._tries = dict.fromkeys((attempt.sample for attempt in attempts), 0)
         self._kept: dict[int, list[Trajectory]] = {}
@@ -81,7 +86,7 @@ class GroupPlay:
 
     @property
     def over(self) -> bool:
-        """Whether nobody is under way."""
+        """Whether no attempt is under way."""
         return not self.under_way
 
     def ended(self, attempt: Attempt, trajectories: Sequence[Trajectory]) -> Next:

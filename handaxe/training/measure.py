@@ -58,9 +58,9 @@ def settle(tried: list[Tried], selected: list[Rated], trained: list[Rated]) -> l
 
 
 def _settle(one: Tried, through: set[str], final: dict[str, tuple[Rated, int]]) -> GroupRecord:
-    nobody = np.zeros(len(one.group), bool)
+    none_G = np.zeros(len(one.group), bool)
     if one.rated is None:
-        return GroupRecord(one.group, nobody, nobody, fate=one.fate)
+        return GroupRecord(one.group, none_G, none_G, fate=one.fate)
     rated = one.rated
     place = {trajectory.id: i for i, trajectory in enumerate(rated.group)}
     now = [final.get(trajectory.id, (rated, i)) for i, trajectory in enumerate(rated.group)]

@@ -24,7 +24,10 @@ class Bar:
     ):
         self._console = console or Console(stderr=True)
         self._lines = enabled and not self._console.is_terminal
-        self._total, self._first, self._done, self._start = total, done, done, time.monotonic()
+        self._total = total
+        self._first = done
+        self._done = done
+        self._start = time.monotonic()
         self._title = title
         self._bar = Progress(
             TextColumn("{task.description}"),

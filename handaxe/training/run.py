@@ -66,8 +66,13 @@ class Run:
     ):
         if steps < 0 or eval_every < 0:
             raise InputError(f"steps is {steps} and eval_every {eval_every}; neither may be negative")
-        self._engine, self._parts, self._steps, self._about = engine, parts, steps, about
-        self._keep, self._evaluator, self._eval_every = keep, evaluate, eval_every
+        self._engine = engine
+        self._parts = parts
+        self._steps = steps
+        self._about = about
+        self._keep = keep
+        self._evaluator = evaluate
+        self._eval_every = eval_every
         self._title = title
         self._done = 0
         self._stopped = ""

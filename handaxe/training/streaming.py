@@ -50,8 +50,13 @@ class Streaming:
         retries: int,
         clock: Clock,
     ):
-        self._engine, self._features, self._beside, self._clock = engine, features, beside, clock
-        self._score, self._treatment, self._retries = reward, treatment, retries
+        self._engine = engine
+        self._features = features
+        self._beside = beside
+        self._clock = clock
+        self._score = reward
+        self._treatment = treatment
+        self._retries = retries
         self._in_order = isinstance(reward, Stateful)
         self._queue = TransferQueue(("played", "judged", "measured"))
         self._played: dict[int, Tried] = {}

@@ -6,7 +6,7 @@ before it, and none need know of the others.
 
 Paper: AsyncFlow, arXiv:2507.01663, TransferQueue.
 Differs: one storage in this process, where the paper shards rows over storage units; `get` does not block, since
-whoever calls it has other work; `in_order` is ours.
+its caller has other work; `in_order` is ours.
 """
 
 from collections.abc import Collection, Mapping, Sequence

@@ -124,7 +124,9 @@ def _task(row: FileRow, file: str, question: str, answer: str) -> Task:
             raise TaskError(
                 f"{row.place} has no {key!r}, only {sorted(row.cells)}; name other keys with question and answer"
             )
-    asked, right, tools = row.cells[question], row.cells[answer], row.cells.get("tools")
+    asked = row.cells[question]
+    right = row.cells[answer]
+    tools = row.cells.get("tools")
     if not isinstance(asked, str) or not asked.strip():
         raise TaskError(f"{row.place}: the question is {asked!r}; give text")
     if not _is_answer(right):

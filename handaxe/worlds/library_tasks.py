@@ -156,7 +156,7 @@ def _describe(entity: Entity, world: LibraryWorld, rng: random.Random) -> dict[s
     called = f", also called {entity.alias}" if entity.alias else ""
     sentences = [f"{entity.name} is a {entity.kind}{called}."]
     sentences += [f"{label}: {value}." for label, value in entity.facts.items()]
-    # Somebody else is named, by his alias where he has one: a word found is not yet an answer found.
+    # An entity drawn at random is named, by its alias where it has one: a word found is not yet an answer found.
     other = world.entities[rng.choice(list(world.entities))]
     sentences.append(f"often confused with {other.alias or other.name}.")
     return {"id": entity.name, "title": entity.name, "text": " ".join(sentences)}

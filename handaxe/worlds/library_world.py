@@ -107,7 +107,7 @@ def build_world(*, seed: int, size: int) -> LibraryWorld:
     members: tuple[dict[str, list[str]], dict[str, list[str]]] = ({}, {})
     for kind, count in counts.items():
         for number in range(count):
-            # The test half has at least two of each kind, so that nobody must be his own teacher.
+            # The test half has at least two of each kind, so that no person must be their own teacher.
             half = 1 if number < max(2, count // 4) else 0
             name = names.pop()
             kinds[name] = kind

@@ -205,7 +205,7 @@ def test_half_precision_gives_wide_logits(model, small_tokenizer, tmp_path):
 def test_what_cannot_be_loaded(tmp_path, adapted):
     with pytest.raises(InputError, match="cannot load a causal language model"):
         load_pretrained(tmp_path)
-    with pytest.raises(InputError, match="dtype 'int8' is none of"):
+    with pytest.raises(InputError, match="dtype 'int8' is not one of"):
         load_pretrained(tmp_path, dtype="int8")
     with pytest.raises(InputError, match="does not fit peft.LoraConfig"):
         load_pretrained(tmp_path / "base", lora={"rank": 2})

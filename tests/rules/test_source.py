@@ -134,3 +134,11 @@ def test_importing_handaxe_loads_nothing_heavy():
     code = f"import handaxe, sys; print([m for m in {heavy!r} if m in sys.modules])"
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert shown.strip() == "[]"
+
+
+@pytest.mark.parametrize("module", source.MODULES, ids=str)
+def test_no_line_assigns_three_names_at_once(module):
+    for node in ast.walk(source.tree(module)):
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Tuple):
+            for target in node.targets:
+                assert not isinstance(target, ast.Tuple) or len(target.elts) < 3, f"line {node.lineno}: unpack it"

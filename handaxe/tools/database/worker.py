@@ -51,7 +51,7 @@ LIMITS = {
 
 
 class QueryError(Exception):
-    """The query is wrong or too dear; the message is for whoever wrote it."""
+    """The query is wrong or too dear; the message is for the author of the query."""
 
 
 class Lite:
@@ -248,7 +248,9 @@ def main(source: TextIO, sink: TextIO) -> None:
         return
     for line in source:
         request = json.loads(line)
-        seconds, rows, chars = settings["seconds"], settings["rows"], settings["chars"]
+        seconds = settings["seconds"]
+        rows = settings["rows"]
+        chars = settings["chars"]
         reply = answer_query(database, request["sql"], seconds=seconds, rows=rows, chars=chars)
         # Memory that a query leaves taken would be missing for the next one.
         _say(sink, {**reply, "last": _address_space() > full})

@@ -43,7 +43,7 @@ def build_index(
     """Make the index of some documents in `folder`, unless it is there already.
 
     Every document is split into passages (`handaxe.tools.index.documents.split`); title and text of a passage are
-    indexed together, by words (BM25) and by meaning (embeddings). What is written is the same whoever builds it, but
+    indexed together, by words (BM25) and by meaning (embeddings). What is written is the same wherever it is built, but
     for the last decimals of embeddings.
 
     An index of the same documents and settings whose files are whole is left alone. Else a new one is made beside it
@@ -142,7 +142,7 @@ def _locked(folder: Path) -> Iterator[None]:
 def _workspace(folder: Path) -> Iterator[Path]:
     """A new folder for the data; gone afterwards when building failed."""
     work = Path(tempfile.mkdtemp(prefix="index-data-", dir=folder))
-    work.chmod(0o755)  # mkdtemp lets nobody else read
+    work.chmod(0o755)  # mkdtemp lets no other user read
     try:
         yield work
     except BaseException:

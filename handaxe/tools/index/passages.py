@@ -22,7 +22,7 @@ def write_passages(passages: Sequence[Passage], folder: Path) -> None:
     """Write passages to `folder`, which exists. They must be sorted by id, then page, for `Passages.find`.
 
     Raises:
-        InputError: they are not, or there is none.
+        InputError: they are not sorted, or there is no passage.
     """
     order = [(passage.id, passage.page) for passage in passages]
     if not order or order != sorted(order):

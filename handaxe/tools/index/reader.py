@@ -31,7 +31,10 @@ class Index:
     """An open index; see `open_index`. Nothing in it changes, so it can be shared."""
 
     def __init__(self, manifest: Manifest, passages: Passages, lexical: Lexical, dense: Dense | None):
-        self.manifest, self.passages, self.lexical, self.dense = manifest, passages, lexical, dense
+        self.manifest = manifest
+        self.passages = passages
+        self.lexical = lexical
+        self.dense = dense
 
     def rank(self, query: str, count: int, *, way: Way) -> list[Hit]:
         """The passages that fit a query best.
@@ -89,7 +92,7 @@ def open_index(folder: str | Path) -> Index:
         try:
             return _open(folder, manifest)
         except FileNotFoundError as error:
-            # Somebody may have built a new index between the two reads; else a file is really gone.
+            # A new index may have been built between the two reads; else a file is really gone.
             if attempt == 2 or read_manifest(folder).data == manifest.data:
                 raise InputError(
                     f"the index lacks a file ({error}): delete {str(folder)!r} and build it again"
@@ -103,7 +106,9 @@ def _open(folder: Path, manifest: Manifest) -> Index:
         raise InputError(f"the index was built with {model!r}, here is {MODEL!r}: build it again")
     check_files(folder, manifest)
     data = folder / manifest.data
-    passages, lexical, dense = Passages(data), Lexical(data), Dense(data) if model else None
+    passages = Passages(data)
+    lexical = Lexical(data)
+    dense = Dense(data) if model else None
     sizes = {len(passages), len(lexical), manifest.passages} | ({len(dense)} if dense else set())
     if len(sizes) != 1:
         raise InputError(f"the parts of the index in {str(folder)!r} differ in size ({sizes}): build it again")

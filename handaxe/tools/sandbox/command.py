@@ -54,9 +54,9 @@ def find_bubblewrap() -> str:
 def outside_id(uid_map: str | None = None, user: int | None = None) -> int | None:
     """The user of the host that code in the sandbox counts as, or None: the one who runs this.
 
-    Root hands the code to nobody, because the kernel exempts root from the limit on processes, and because root's files
-    are then out of reach even where something of them were mounted by mistake. A root that is no root of the machine
-    (a namespace with a single user) stays itself.
+    Root hands the code to the user nobody, because the kernel exempts root from the limit on processes, and because
+    root's files are then out of reach even where something of them were mounted by mistake. A root that is no root of
+    the machine (a namespace with a single user) stays itself.
 
     Args:
         uid_map: as in /proc/self/uid_map, the default.
@@ -82,7 +82,7 @@ def command(spec: Spec, *, bubblewrap: str, descriptors: dict[str, int], as_root
         bubblewrap: its path.
         descriptors: of "info", "seccomp" and, as root, "block": where bubblewrap tells its child's number, reads the
             filter, and waits until the mapping of users is written.
-        as_root: the worker starts as root of its namespace and becomes nobody by itself.
+        as_root: the worker starts as root of its namespace and becomes the user nobody by itself.
     """
     words = [bubblewrap, "--die-with-parent", "--new-session", "--clearenv", "--hostname", "sandbox"]
     words += [f"--unshare-{kind}" for kind in ("user", "ipc", "pid", "net", "uts", "cgroup")]

@@ -62,7 +62,7 @@ class Mounted(NamedTuple):
     executable: of the interpreter, at its own path.
     links: (target, path) of symbolic links, such as /lib where it leads to usr/lib.
     mounts: (path here, path in the sandbox).
-    covered: folders that are replaced by empty ones: packages nobody asked for.
+    covered: folders that are replaced by empty ones: packages that were not asked for.
     packages: the folder in the sandbox that holds the packages.
     """
 

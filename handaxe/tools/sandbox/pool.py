@@ -29,7 +29,9 @@ class Pool:
     """
 
     def __init__(self, spec: Spec, *, warm: int, live: int):
-        self.spec, self.warm, self.live = spec, warm, live
+        self.spec = spec
+        self.warm = warm
+        self.live = live
         self.ready: deque[Worker] = deque()
         self.taken: set[Worker] = set()
         self.waiting = 0
@@ -115,7 +117,7 @@ class Pool:
                 while not self.closed and len(self.ready) >= self.warm + self.waiting:
                     self.change.wait()
                 while not self.closed and self.failure is not None and not self.waiting:
-                    self.change.wait()  # do not try again and again what nobody asks for
+                    self.change.wait()  # after a failure, try again only when a session is asked for
                 if self.closed:
                     return
             try:

@@ -37,8 +37,8 @@ class Ended(NamedTuple):
     """What one call came to; all text in it was written by the session.
 
     text: the value of the last expression, or a traceback when `failed`.
-    stop: "" for a call that ended by itself; else which limit ended it, or "died", or "protocol" for an answer that
-        is none.
+    stop: "" for a call that ended by itself; else which limit ended it, or "died", or "protocol" for an invalid
+        answer.
     alive: whether the session's names and files still exist.
     status: of the dead process, as bubblewrap reports it (128 + signal); 0 while alive.
     """
@@ -58,7 +58,10 @@ class Worker:
     """
 
     def __init__(self, process: subprocess.Popen, group: int, channel: socket.socket, output: int, limits: Limits):
-        self.process, self.group, self.socket, self.output = process, group, channel, output
+        self.process = process
+        self.group = group
+        self.socket = channel
+        self.output = output
         self.limits = limits
         self.folder: int | None = None
         self.owner = os.getpid()
@@ -202,7 +205,7 @@ class _Exchange:
         return True
 
     def _talk(self, event: int) -> bool:
-        """Go on with writing and reading the socket; False when nobody is at the other end."""
+        """Go on with writing and reading the socket; False when the other end is closed."""
         try:
             if self.left and event & select.POLLOUT:
                 self.left = self.left[self.worker.socket.send(self.left[:CHUNK], socket.MSG_DONTWAIT) :]

@@ -81,9 +81,18 @@ PRCTL = (3, 15, 16, 23, 39)
 UNIX = 1
 X32 = 0x40000000
 
-LOAD, EQUAL, AT_LEAST, ANY_BIT, RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
-ALLOW, REFUSE, MISSING, KILL = 0x7FFF0000, 0x00050000 | 1, 0x00050000 | 38, 0x80000000
-NUMBER, ARCHITECTURE, ARGUMENT = 0, 4, 16
+LOAD = 0x20
+EQUAL = 0x15
+AT_LEAST = 0x35
+ANY_BIT = 0x45
+RETURN = 0x06
+ALLOW = 0x7FFF0000
+REFUSE = 0x00050000 | 1
+MISSING = 0x00050000 | 38
+KILL = 0x80000000
+NUMBER = 0
+ARCHITECTURE = 4
+ARGUMENT = 16
 """Offsets in the kernel's `struct seccomp_data`; of the first argument, the low half (both machines: little endian)."""
 
 

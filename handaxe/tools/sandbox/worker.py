@@ -104,7 +104,7 @@ def _explain(error: BaseException) -> str:
 
 
 def main() -> None:
-    """Become nobody, load what is to be loaded, accept the limits, then answer until the host hangs up."""
+    """Become the user nobody, load what is to be loaded, accept the limits, then answer until the host hangs up."""
     settings = json.loads(sys.argv[1])
     sys.argv = [""]
     channel = _open_channel()

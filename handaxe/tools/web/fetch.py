@@ -112,7 +112,7 @@ def _decompressed(chunks: Iterable[bytes], encoding: str, limit: int) -> Iterato
         yield from chunks
         return
     if encoding not in WINDOWS:
-        raise ExchangeError(f"the answer is packed as {encoding[:40]!r}, which nobody asked for")
+        raise ExchangeError(f"the answer is packed as {encoding[:40]!r}, which was not asked for")
     unpacker = zlib.decompressobj(WINDOWS[encoding])
     for chunk in chunks:
         # A few kilobytes can unpack to gigabytes: stop at once where more than the limit comes.

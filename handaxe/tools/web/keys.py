@@ -31,7 +31,7 @@ def check_headers(headers: Mapping[str, str]) -> dict[str, str]:
 
     Raises:
         InputError: a name or value with a line break, control character or anything else no header may have, a name
-            twice, or one that belongs to whoever writes the request, such as Host. No message holds a value.
+            twice, or one that the library writes, such as Host. No message holds a value.
 
     Example:
         check_headers({"X-Key": "abc"}) is {"x-key": "abc"}
@@ -55,10 +55,10 @@ def check_headers(headers: Mapping[str, str]) -> dict[str, str]:
 
 
 class Secrets:
-    """What headers hold that nobody else should read.
+    """What headers hold that others should not read.
 
     A secret is each part of a value, between white space and ; , = signs, of 8 characters or more. The values of
-    Accept, Accept-Language and User-Agent are none.
+    Accept, Accept-Language and User-Agent are no secrets.
     """
 
     def __init__(self, several: Iterable[Mapping[str, str]]):
@@ -68,7 +68,7 @@ class Secrets:
     def hide(self, text: str, *, cut: bool = False) -> str:
         """The text with every secret replaced by ***: in capitals or not, as it is or percent-encoded.
 
-        What somebody did to it otherwise, such as turning it round, is not found.
+        A secret that was changed in another way, such as turned round, is not found.
 
         Args:
             cut: the end of the text was cut off, so a secret's beginning may stand there.

@@ -76,7 +76,9 @@ class _Reader(HTMLParser):
     def __init__(self, link: Callable[[str], str]):
         super().__init__(convert_charrefs=True)
         self.parts: list[str] = []
-        self.link, self.hidden, self.href = link, "", ""
+        self.link = link
+        self.hidden = ""
+        self.href = ""
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         if self.hidden:

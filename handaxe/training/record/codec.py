@@ -1,10 +1,10 @@
 """Records as text and bytes and back, for the run record and checkpoints.
 
 Text is JSON in ASCII, so that lone surrogates and control characters in what a tool said survive (JSON libraries that
-write UTF-8 refuse them). A dataclass is an object of its fields. What is anybody's, such as the arguments of a call,
-may hold what JSON lacks, which is tagged: tuples, bytes, numpy arrays and mappings whose keys are not strings come
-back as they were. Anything else comes back as its `repr`: a record is for reading, and one odd object in a task must
-not end a run.
+write UTF-8 refuse them). A dataclass is an object of its fields. Fields of free content, such as the arguments of a
+call, may hold what JSON lacks, which is tagged: tuples, bytes, numpy arrays and mappings whose keys are not strings
+come back as they were. Anything else comes back as its `repr`: a record is for reading, and one odd object in a task
+must not end a run.
 """
 
 import json

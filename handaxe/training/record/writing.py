@@ -18,7 +18,9 @@ TURN_REWARD = ""
 
 def write_group(db: sqlite3.Connection, record: GroupRecord) -> None:
     """Insert a group and all it holds."""
-    group, scores, advantages = record.group, record.scores, record.advantages
+    group = record.group
+    scores = record.scores
+    advantages = record.advantages
     row = (group.step, codec.dump_text(group.task.id), codec.dump_record(group.task), record.fate, record.part)
     group_id = _insert(db, "groups (step, task_id, task, fate, part)", row)
     place = np.cumsum(record.scored) - 1

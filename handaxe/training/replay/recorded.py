@@ -15,8 +15,12 @@ class StandIn:
     then, or fails as it did. `forks`: its state is real, since some of its answers are."""
 
     def __init__(self, env: Env, recorded: Trajectory | None, *, forks: bool):
-        self._env, self._recorded, self._forks = env, recorded, forks
-        self.start, self.step, self.close = env.start, env.step, env.close
+        self._env = env
+        self._recorded = recorded
+        self._forks = forks
+        self.start = env.start
+        self.step = env.step
+        self.close = env.close
 
     def report(self) -> dict[str, Any]:
         if self._recorded is not None and self._recorded.ending.kind == "infra_error":

@@ -55,7 +55,7 @@ def tasks_of(site: Site, who: str) -> TaskPool:
     """The task pool of a site.
 
     Raises:
-        InputError: its tasks are none.
+        InputError: its tasks are not a task pool.
     """
     if not isinstance(site.tasks, TaskPool):
         raise InputError(f"{who} changes which tasks there are: make the curriculum by selection.task_pool(tasks)")
