@@ -1,9 +1,9 @@
 """`handaxe eval RUN [--tasks N --samples K]`: evaluate the last checkpoint of a run, or a server, on held-out tasks."""
 
 import json
+from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import tyro
 
@@ -55,12 +55,14 @@ def main(arguments: list[str]) -> int:
     kwargs = build(chosen)
     terminal = console()
     if options.server is not None:
-        steps, kwargs = 0, _served(kwargs, options)
-        note(terminal, "evaluated", f"{kwargs['engine']!r} on the tasks of {options.run}")
+        steps, engine = 0, _server(options)
+        note(terminal, "evaluated", f"{engine!r} on the tasks of {options.run}")
+        with closing(engine):
+            found = _evaluate(replace(kwargs["evaluate"], format=engine.format), engine, options)
     else:
         steps = _load(options.run, kwargs["engine"])
         note(terminal, "evaluated", f"{chosen.name} in {options.run} after {steps} steps")
-    found = _evaluate(kwargs, options)
+        found = _evaluate(kwargs["evaluate"], kwargs["engine"], options)
     title = f"{len(found.tasks)} held-out tasks, {options.samples} attempts each"
     table = evaluation_table(found.metrics, endings=found.endings, breakdown=found.breakdown, title=title)
     terminal.print(table)
@@ -78,15 +80,13 @@ def _load(folder: Path, engine: Engine) -> int:
     return checkpoints.load(engine)
 
 
-def _served(kwargs: dict[str, Any], options: EvalOptions) -> dict[str, Any]:
-    """The arguments with the server's engine and format in place of the run's."""
+def _server(options: EvalOptions) -> OpenAICompatible:
+    """The engine that asks a chat server."""
     if not options.server or not options.server_model:
         raise InputError("--server needs --server-model, the server's name of the model")
-    format = Transcript()
-    engine = OpenAICompatible(options.server, model=options.server_model, format=format, key_env=options.server_key_env)
-    return {**kwargs, "engine": engine, "evaluate": replace(kwargs["evaluate"], format=format)}
+    key = options.server_key_env
+    return OpenAICompatible(options.server, model=options.server_model, format=Transcript(), key_env=key)
 
 
-def _evaluate(kwargs: dict[str, Any], options: EvalOptions) -> Evaluation:
-    held_out: HeldOut = kwargs["evaluate"]
-    return replace(held_out, samples=options.samples, seed=options.seed).evaluation(kwargs["engine"])
+def _evaluate(held_out: HeldOut, engine: Engine, options: EvalOptions) -> Evaluation:
+    return replace(held_out, samples=options.samples, seed=options.seed).evaluation(engine)

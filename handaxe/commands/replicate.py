@@ -94,7 +94,7 @@ def replicate(name: str, options: ReplicateOptions, *, command: str, console: Co
     sides = {one.name: one for one in (ours, *theirs.values())}
     seeds = tuple(range(options.first_seed, options.first_seed + options.seeds))
     jobs = {(one.name, seed): job_of(one, seed, options.runs) for seed in seeds for one in sides.values()}
-    control = job_of(ours.shuffled(), seeds[0], options.runs) if any(claim.learned for claim in claims) else None
+    control = job_of(ours.shuffled(), seeds[0], options.runs) if any(claim.is_learned for claim in claims) else None
     wanted: list[TrainingJob] = [*jobs.values(), *([] if control is None else [control])]
     run_jobs(wanted, at_once=options.at_once or len(os.sched_getaffinity(0)), console=console, title=title)
     runs = {one: [read_side(jobs[one, seed].folder) for seed in seeds] for one in sides}
@@ -126,7 +126,7 @@ def _decide(
 ) -> Decided:
     others = [] if theirs is None else runs[theirs.name]
     moved = None
-    if control is not None and claim.learned:
+    if control is not None and claim.is_learned:
         moved = control_difference(claim, control, others[0] if others else None)
     decision = decide(claim, runs[name], others, control=moved)
     return Decided(claim, decision, claim.baseline if theirs is None else theirs.name, moved)

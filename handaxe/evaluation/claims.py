@@ -11,7 +11,7 @@ import numpy as np
 from scipy import stats
 
 from handaxe.errors import InputError
-from handaxe.evaluation.figures import Axis, RunFigures, Series
+from handaxe.evaluation.figures import TRAINING, Axis, RunFigures, Series
 from handaxe.ops.stats import Interval, mean_interval
 
 __all__ = ["Claim", "Decision", "Paired", "Verdict", "control_difference", "decide", "figure", "paired_of"]
@@ -45,7 +45,7 @@ class Claim:
             not, there is nothing to remove, and the claim is not testable here. None for no such bound.
         budget: axes on which recipe and baseline may differ by 2 % at most, else there is no verdict.
         learned: whether it is about what is learned. Such a claim is also run with scores dealt out anew among
-            siblings, where it must not hold; one about speed is not.
+            siblings, where it must not hold. None: it is, unless it is about a figure of the training steps.
         stage: the stage of the recipe that it is about, "" for the last.
         note: what to know of the measured figures, "" for nothing.
 
@@ -66,7 +66,7 @@ class Claim:
     where: tuple[str, Any] | tuple[()] = ()
     vice: float | None = None
     budget: tuple[Axis, ...] = ()
-    learned: bool = True
+    learned: bool | None = None
     stage: str = ""
     note: str = ""
 
@@ -79,6 +79,11 @@ class Claim:
             raise InputError("a claim about when a level is first reached has over='first' and level=, both or neither")
         if self.within <= 0:
             raise InputError(f"within is {self.within}; a margin is more than 0")
+
+    @property
+    def is_learned(self) -> bool:
+        """Whether it must not hold with scores dealt out anew."""
+        return not self.metric.startswith(TRAINING) if self.learned is None else self.learned
 
     @property
     def alone(self) -> bool:

@@ -13,7 +13,7 @@ from handaxe.evaluation.metrics import columns
 from handaxe.evaluation.result import Evaluation
 from handaxe.ops.stats import ratio
 
-__all__ = ["Axis", "RunFigures", "Series"]
+__all__ = ["Axis", "RunFigures", "Series", "TRAINING"]
 
 Axis = Literal["steps", "tokens", "calls", "seconds"]
 PHASES = ("sampling", "reward", "credit", "update")

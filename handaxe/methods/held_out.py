@@ -46,6 +46,8 @@ class HeldOut:
             samples=self.samples,
             seed=self.seed,
             by=self.world.by,
+            gauges=self.world.gauges,
+            statistics=self.world.statistics,
         )
 
     def __call__(self, engine: Engine, steps_done: int) -> dict[str, Any]:

@@ -127,6 +127,11 @@ def test_too_few_runs():
         decide(claim(), ends(1, 2, 3), ends(0, 0))
 
 
+def test_what_is_learned_is_told_by_evaluations():
+    assert not claim().is_learned and Claim("", "calls", "down").is_learned
+    assert claim(learned=True).is_learned and not Claim("", "calls", "down", learned=False).is_learned
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

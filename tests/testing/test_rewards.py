@@ -12,7 +12,7 @@ from handaxe.rewards.exact_match import exact_match
 from handaxe.testing.records import make_group, make_task, make_trajectory
 from handaxe.testing.rewards import check_reward, without_turns
 
-LIFTS_AND_COMBINATORS = {"gate", "outcome", "per_turn", "product", "total", "weighted"}
+LIFTS_AND_COMBINATORS = {"gate", "outcome", "per_turn", "product", "shuffled", "total", "weighted"}
 FILES = {module.name for module in pkgutil.iter_modules(handaxe.rewards.__path__) if not module.ispkg}
 MECHANISMS = sorted(FILES - LIFTS_AND_COMBINATORS)
 

@@ -13,12 +13,7 @@ RECIPE = Recipe(
     claims=(
         Claim("Accuracy along the run is higher than with PPO's clip.", "pass@1", "up", over="area"),
         Claim(
-            "No token loses its gradient to the clip.",
-            "training/loss/clip_fraction",
-            "down",
-            over="area",
-            vice=1e-3,
-            learned=False,
+            "No token loses its gradient to the clip.", "training/loss/clip_fraction", "down", over="area", vice=1e-3
         ),
     ),
     base=partial(plain, minibatches=2),

@@ -10,7 +10,7 @@ __all__ = ["reinforce_pp"]
 TITLE = "REINFORCE++: Stabilizing Critic-Free Policy Optimization with Global Advantage Normalization"
 RECIPE = Recipe(
     paper=Paper(TITLE, "REINFORCE++", "2501.03262"),
-    claims=(Claim("The gradient's norm varies less.", "training/grad_norm", "down", over="spread", learned=False),),
+    claims=(Claim("The gradient's norm varies less.", "training/grad_norm", "down", over="spread"),),
 )
 
 

@@ -11,7 +11,7 @@ FASTER = "More tokens are trained in a second when long rollouts go on in the ne
 WHOLE = "agentmath --segment-tokens None --segment-calls None"
 RECIPE = Recipe(
     paper=Paper(TITLE, "AgentMath", "2512.20745", 149),
-    claims=(Claim(FASTER, "training/trained_tokens_per_second", "up", baseline=WHOLE, same="pass@1", learned=False),),
+    claims=(Claim(FASTER, "training/trained_tokens_per_second", "up", baseline=WHOLE, same="pass@1"),),
     base=partial(plain, eps_high=0.28),
     setting=Setting(wait=0.1, max_turns=4),
 )

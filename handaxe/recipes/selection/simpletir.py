@@ -10,7 +10,7 @@ __all__ = ["simpletir"]
 TITLE = "SimpleTIR: End-to-End Reinforcement Learning for Multi-Turn Tool-Integrated Reasoning"
 RECIPE = Recipe(
     paper=Paper(TITLE, "SimpleTIR", "2509.02479", 164),
-    claims=(Claim("The largest gradient norms are lower.", "training/grad_norm", "down", over="worst", learned=False),),
+    claims=(Claim("The largest gradient norms are lower.", "training/grad_norm", "down", over="worst"),),
     base=partial(plain, eps_high=0.28),
     setting=Setting(tools=("python",)),
 )
