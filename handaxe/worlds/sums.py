@@ -25,7 +25,7 @@ TABLES = tuple(
     for right in range(10)
 )
 """Everything that two one-digit numbers make, which is known by heart before anything is asked."""
-START = Start(Habit(needed=0.55, needless=0.85, clumsy=0.15), skill=400, steps=150, lessons=TABLES, drill=600)
+START = Start(Habit(needed=0.6, needless=0.9, clumsy=0.1), skill=600, steps=100, lessons=TABLES, drill=1000)
 
 
 def sums(*, easy: float = 0.5, last_number: bool = False) -> World:

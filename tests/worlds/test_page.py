@@ -41,10 +41,11 @@ def mine(tmp_path, monkeypatch):
 
 def test_the_commands_run(mine, capsys):
     """As they stand, but for how long and, in training, for the model, which is the start that was just made."""
-    train, start = COMMANDS
+    train, start, trained = COMMANDS
     short = "--skill 2 --steps 1 --held-out 2 --max-tokens 8 --quiet"
     assert main([*shlex.split(start)[1:], *shlex.split(short)]) == 0
     assert "handaxe train RECIPE --model units-start" in capsys.readouterr().out
-    words = [word if word != "smollm2" else "units-start" for word in shlex.split(train)[1:]]
-    short = "--steps 1 --groups 1 --group-size 2 --held-out 2 --max-tokens 8 --quiet --out run"
-    assert main([*words, *shlex.split(short)]) == 0
+    short = "--steps 1 --groups 1 --group-size 2 --held-out 2 --max-tokens 8 --quiet --out"
+    for number, command in enumerate((train, trained)):
+        words = [word if word != "smollm2" else "units-start" for word in shlex.split(command)[1:]]
+        assert main([*words, *shlex.split(short), f"run{number}"]) == 0
