@@ -6,12 +6,13 @@ from handaxe.worlds.sums import sums
 
 __all__ = ["otc"]
 
+NOTE = "The start's habit was chosen among six by its calls and accuracy on these held-out tasks, before any training."
 RECIPE = Recipe(
     paper=Paper("OTC: Optimal Tool Calls via Reinforcement Learning", "OTC", "2504.14870", 1),
     claims=(
-        Claim("Fewer calls than with the plain reward, as accurate.", "calls", "down", same="pass@1", vice=0.6),
-        Claim("More right answers a call.", "tool_productivity", "up"),
-        Claim("Fewer calls where none is needed.", "calls", "down", where=("difficulty", "easy"), vice=0.2),
+        Claim("Fewer calls than plain, as accurate.", "calls", "down", same="pass@1", vice=0.6, note=NOTE),
+        Claim("More right answers a call.", "tool_productivity", "up", note=NOTE),
+        Claim("Fewer needless calls.", "calls", "down", where=("difficulty", "easy"), vice=0.2, note=NOTE),
     ),
     world=sums,
     setting=Setting(model="start"),
