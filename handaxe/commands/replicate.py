@@ -11,7 +11,7 @@ from handaxe.commands.jobs import TrainingJob, run_jobs
 from handaxe.commands.output import command_line, console, note
 from handaxe.commands.sides import Side, job_of, read_side, side
 from handaxe.errors import InputError
-from handaxe.evaluation.claims import Claim, control_difference, decide
+from handaxe.evaluation.claims import Claim, control_of, decide
 from handaxe.evaluation.figures import RunFigures
 from handaxe.evaluation.replication import Decided, Replication, curve_of
 from handaxe.methods.catalogue import find_recipes
@@ -127,6 +127,6 @@ def _decide(
     others = [] if theirs is None else runs[theirs.name]
     moved = None
     if control is not None and claim.is_learned:
-        moved = control_difference(claim, control, others[0] if others else None)
+        moved = control_of(claim, control, others[0] if others else None)
     decision = decide(claim, runs[name], others, control=moved)
     return Decided(claim, decision, claim.baseline if theirs is None else theirs.name, moved)

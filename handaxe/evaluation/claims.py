@@ -14,7 +14,7 @@ from handaxe.errors import InputError
 from handaxe.evaluation.figures import TRAINING, Axis, RunFigures, Series
 from handaxe.ops.stats import Interval, mean_interval
 
-__all__ = ["Claim", "Decision", "Paired", "Verdict", "control_difference", "decide", "figure", "paired_of"]
+__all__ = ["Claim", "Control", "Decision", "Paired", "Verdict", "control_of", "decide", "figure", "paired_of"]
 
 Over = Literal["end", "best", "worst", "area", "spread", "first"]
 Verdict = Literal["holds", "does not hold", "undecided", "not testable here"]
@@ -120,8 +120,16 @@ class Decision(NamedTuple):
     seeds: int = 0
 
 
+class Control(NamedTuple):
+    """What one run with scores dealt out anew shows against the baseline's with its seed: by how much the claim's
+    figure differs, and by how much what must stay, None where nothing must."""
+
+    moved: float
+    kept: float | None = None
+
+
 def decide(
-    claim: Claim, result: Sequence[RunFigures], baseline: Sequence[RunFigures], *, control: float | None = None
+    claim: Claim, result: Sequence[RunFigures], baseline: Sequence[RunFigures], *, control: Control | None = None
 ) -> Decision:
     """Decide a claim by pairs of runs.
 
@@ -134,8 +142,8 @@ def decide(
         claim: what is to be decided.
         result: runs of the recipe, one a seed.
         baseline: runs of the baseline with the same seeds; none where the claim is about the start or about 0.
-        control: the difference that a run with scores dealt out anew shows, of `control_difference`. Where it goes as
-            far as the near end of the interval, the reward is not what moved the figure, and nothing is decided.
+        control: what a run with scores dealt out anew shows, of `control_of`. Where its figure goes as far as the near
+            end of the interval, and what must stay stays, the reward is not what the claim rests on.
 
     Raises:
         InputError: fewer than two pairs, runs that do not pair up, or a figure that is not there.
@@ -165,15 +173,18 @@ def decide(
         seeds = _seeds(kept, -claim.within)
         why = f"{claim.same} may have fallen by more than {claim.within:g}{_more(seeds)}"
         return Decision("undecided", why, paired, kept, seeds)
-    if control is not None and side * control >= (paired.low if side > 0 else -paired.high):
-        why = f"with scores dealt out anew {claim.metric} moves by {control:+.3g} too"
+    stayed = control is not None and (control.kept is None or control.kept > -claim.within)
+    if control is not None and stayed and side * control.moved >= (paired.low if side > 0 else -paired.high):
+        why = f"with scores dealt out anew {claim.metric} moves by {control.moved:+.3g} too"
         return Decision("not testable here", why, paired, kept)
     return Decision("holds", f"{claim.metric} goes {claim.direction}", paired, kept)
 
 
-def control_difference(claim: Claim, control: RunFigures, baseline: RunFigures | None) -> float:
-    """By how much the claim's figure of a run with scores dealt out anew differs from the baseline's with its seed."""
-    return paired_of(claim, [control], [] if baseline is None else [baseline]).difference
+def control_of(claim: Claim, control: RunFigures, baseline: RunFigures | None) -> Control:
+    """What a run with scores dealt out anew shows of a claim, against the baseline's run with the same seed."""
+    others = [] if baseline is None else [baseline]
+    kept = paired_of(_stays(claim), [control], others).difference if claim.same else None
+    return Control(paired_of(claim, [control], others).difference, kept)
 
 
 def figure(claim: Claim, run: RunFigures, *, favour: bool = True) -> float:

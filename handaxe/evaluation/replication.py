@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from handaxe.errors import InputError
-from handaxe.evaluation.claims import Claim, Decision, Paired
+from handaxe.evaluation.claims import Claim, Control, Decision, Paired
 from handaxe.evaluation.figures import RunFigures
 from handaxe.ops.stats import mean_interval
 
@@ -33,13 +33,13 @@ class Decided(NamedTuple):
     """A claim and what came of it.
 
     baseline   what the runs were compared with, as people read it
-    control    the difference with scores dealt out anew, of one pair; None where the claim has no such run
+    control    what one run with scores dealt out anew shows; None where the claim has no such run
     """
 
     claim: Claim
     decision: Decision
     baseline: str
-    control: float | None = None
+    control: Control | None = None
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class Replication:
                 "claim": asdict(one.claim),
                 "decision": {**one.decision._asdict(), **_pairs(one.decision)},
                 "baseline": one.baseline,
-                "control": one.control,
+                "control": None if one.control is None else one.control._asdict(),
             }
             for one in self.claims
         ]
@@ -125,7 +125,8 @@ def _decided(one: Mapping[str, Any]) -> Decided:
     decision = dict(one["decision"])
     for name in ("paired", "same"):
         decision[name] = None if decision[name] is None else _paired(decision[name])
-    return Decided(Claim(**claim), Decision(**decision), one["baseline"], one["control"])
+    control = None if one["control"] is None else Control(**one["control"])
+    return Decided(Claim(**claim), Decision(**decision), one["baseline"], control)
 
 
 def _paired(one: Mapping[str, Any]) -> Paired:

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from handaxe.evaluation.claims import Claim, Paired
+from handaxe.evaluation.claims import Claim, Control, Paired
 from handaxe.evaluation.replication import Decided, Replication
 from handaxe.view.tables import decimal, interval
 
@@ -28,8 +28,9 @@ against the recipe's base in the same world and setting, or against what it name
 verdict is about the metric named beside the claim, and about nothing else that the claim says. Verdicts are of pairs of
 runs with the same seed: "holds" where the 95 % interval of the mean difference lies on the claimed side of 0 (and what
 must stay fell by less than its margin for certain), "does not hold" where it lies on the other, "undecided" where it
-holds 0, "not testable here" where the baseline has nothing of what the paper removes, or where scores that were dealt
-out anew move the figure as far. Sizes are those of this repository: policies of 0.85M parameters, minutes of training.
+holds 0, "not testable here" where the baseline has nothing of what the paper removes, or where the claim holds with
+scores that were dealt out anew, too. Sizes are those of this repository: policies of 0.85M parameters, minutes of
+training.
 """
 
 
@@ -170,8 +171,12 @@ def _verdict(one: Decided) -> str:
     said = decision.verdict if decision.verdict == "holds" else f"{decision.verdict} ({decision.why})"
     figures = [_figures(one.claim.metric, decision.paired)]
     figures += [_figures(one.claim.same, decision.same)] if decision.same is not None else []
-    shuffled = "" if one.control is None else f"; with scores dealt out anew {decimal(one.control, sign=True)}"
-    return f"**{said}**: {'; '.join(figures)}{shuffled}"
+    return f"**{said}**: {'; '.join(figures)}{'' if one.control is None else _shuffled(one.claim, one.control)}"
+
+
+def _shuffled(claim: Claim, control: Control) -> str:
+    kept = "" if control.kept is None else f", {claim.same} by {decimal(control.kept, sign=True)}"
+    return f"; with scores dealt out anew {claim.metric} differs by {decimal(control.moved, sign=True)}{kept}"
 
 
 def _figures(name: str, one: Paired) -> str:

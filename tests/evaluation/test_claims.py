@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from handaxe.errors import InputError
-from handaxe.evaluation.claims import Claim, control_difference, decide, figure
+from handaxe.evaluation.claims import Claim, Control, control_of, decide, figure
 from handaxe.evaluation.figures import RunFigures
 
 
@@ -150,8 +150,17 @@ def test_bad_claims(arguments, said):
 def test_scores_dealt_out_anew_must_not_do_it_too():
     """the interval is -2 -+ 0.2484; its near end is -1.7516"""
     ours, theirs = ends(-2, -2.1, -1.9), ends(0, 0, 0)
-    assert decide(claim(), ours, theirs, control=-1.7).verdict == "holds"
-    no = decide(claim(), ours, theirs, control=-1.8)
+    assert decide(claim(), ours, theirs, control=Control(-1.7)).verdict == "holds"
+    no = decide(claim(), ours, theirs, control=Control(-1.8))
     assert no.verdict == "not testable here" and "-1.8 too" in no.why
-    assert control_difference(claim(), ends(-3)[0], ends(1)[0]) == -4
-    assert control_difference(claim(baseline="start"), run([5, 3]), None) == -2
+    assert control_of(claim(), ends(-3)[0], ends(1)[0]) == Control(-4)
+    assert control_of(claim(baseline="start"), run([5, 3]), None) == Control(-2)
+
+
+def test_a_control_that_loses_what_must_stay_does_not_hold():
+    """calls fall to nothing under random scores, and so does accuracy: that is not the claim"""
+    wanted = claim(same="training/y", within=0.05)
+    ours, theirs = ends(-2, -2.1, -1.9), ends(0, 0, 0)
+    lost = control_of(wanted, ends(-9, other=[-0.5])[0], ends(0)[0])
+    assert lost == Control(-9, -0.5) and decide(wanted, ours, theirs, control=lost).verdict == "holds"
+    assert decide(wanted, ours, theirs, control=Control(-9, -0.04)).verdict == "not testable here"

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from handaxe.errors import InputError
-from handaxe.evaluation.claims import Claim, decide
+from handaxe.evaluation.claims import Claim, Control, decide
 from handaxe.evaluation.figures import RunFigures
 from handaxe.evaluation.replication import Decided, Replication, curve_of
 
@@ -17,7 +17,7 @@ def runs(*rows):
 def replication(last=3.0):
     ours, theirs = runs([1, 2], [2, 3], [2, last]), runs([1, 1], [1, 1], [1, 1.1])
     claim = Claim("x goes up", "training/x", "up", where=(), budget=())
-    decided = Decided(claim, decide(claim, ours, theirs, control=0.1), "plain", 0.1)
+    decided = Decided(claim, decide(claim, ours, theirs, control=Control(0.1)), "plain", Control(0.1))
     curves = {"training/x": {"mine": curve_of(ours, "training/x"), "plain": curve_of(theirs, "training/x")}}
     return Replication("mine", "handaxe replicate mine", "0.1.0", (100, 101, 102), (decided,), {"steps": 2},
                        {"plain": {"steps": 2}}, curves, {"mine": 1.5, "plain": 2.0})  # fmt: skip
