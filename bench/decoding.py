@@ -194,6 +194,7 @@ def main():
     asked = [(*case, count) for count in threads for case in (cases if count == 1 else cases[:2])]
     found = {"sampling": [shown(compare(*case, rounds)) for case in asked]}
     found["compiled"] = compare_compiled(rounds) if shutil.which("g++") and not given.quick else []
+    found["load"] = round(os.getloadavg()[0], 1)
     if given.out:
         given.out.write_text(json.dumps(found, indent=1) + "\n")
 

@@ -8,7 +8,8 @@ from pages.tables import spread, table
 TEXT = """`LocalEngine.sample` and a plain loop with a cache allocated once (it stands in `bench/decoding.py`) sample
 {new} tokens a row with the tiny policy after prompts of equal length that share nothing, in turns. The loop draws with
 torch.multinomial; the engine gives every token a uniform number of its own and its log-prob, lets rows join, leave and
-end early, and shares prompts where they are equal. Command: `python bench/decoding.py`.
+end early, and shares prompts where they are equal. Rounds: {rounds}; processes at work on the
+machine at the end: {load} (a run beside other work says little about two threads). Command: `python bench/decoding.py`.
 """
 HEAD = [
     "rows",
@@ -36,7 +37,9 @@ def section(found: dict[str, Any]) -> str:
         ]
         for one in found["sampling"]
     ]
-    text = f"{TEXT.format(new=found['sampling'][0]['new'])}\n{table(HEAD, rows)}"
+    first = found["sampling"][0]
+    facts = {"rounds": len(first["ratio_cpu"]), "load": found.get("load", "not recorded")}
+    text = f"{TEXT.format(new=first['new'], **facts)}\n{table(HEAD, rows)}"
     if not found["compiled"]:
         return text
     compiled = [
