@@ -20,6 +20,6 @@ def expert(task, facts):
     """Call with the number and the units of the question, then say the reply."""
     if facts["turn"]:
         return Message("assistant", facts["replies"][-1])
-    value, unit_from, unit_to = re.fullmatch(r"([\d.]+) (\w+) in (\w+)\?", task.messages[0].content).groups()
-    arguments = {"value": float(value), "unit_from": unit_from, "unit_to": unit_to}
+    value, unit_from, unit_to = re.fullmatch(r"(\d+) (\w+) in (\w+)\?", task.messages[0].content).groups()
+    arguments = {"value": int(value), "unit_from": unit_from, "unit_to": unit_to}
     return Message("assistant", "", (ToolCall("convert", arguments),))
