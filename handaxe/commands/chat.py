@@ -5,7 +5,6 @@ import os
 import sys
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
 
 import tyro
 from rich.console import Console
@@ -16,7 +15,7 @@ from handaxe.chat.use import Assistant, use
 from handaxe.commands.output import console, note
 from handaxe.errors import HandaxeError, InputError
 from handaxe.exchange import EnvReply
-from handaxe.methods.names import find
+from handaxe.methods.names import tools_named
 from handaxe.records import ParsedTurn, ToolReply
 from handaxe.view.escape import plain
 
@@ -69,7 +68,7 @@ def main(arguments: list[str]) -> int:
     aside = Console(stderr=True, highlight=False) if question is not None else console()
     with use(
         options.model,
-        _tools(options.tools),
+        None if options.tools is None else tools_named(options.tools),
         system=options.system,
         temperature=options.temperature,
         max_turns=options.max_turns,
@@ -88,12 +87,6 @@ def main(arguments: list[str]) -> int:
 def _lines(text: str, *, style: str = "") -> Text:
     """Untrusted text of several lines, each escaped."""
     return Text("\n").join(plain(line, style=style) for line in text.split("\n"))
-
-
-def _tools(names: tuple[str, ...] | None) -> list[Any] | None:
-    if names is None:
-        return None
-    return [] if names == ("none",) else [find("tools", name) for name in names]
 
 
 def _converse(assistant: Assistant, options: ChatOptions, terminal: Console) -> int:

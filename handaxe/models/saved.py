@@ -27,10 +27,12 @@ class Found(NamedTuple):
 
 
 class Saved(NamedTuple):
-    """A saved policy: the model's folder, and the run whose format it speaks; None where no run is known."""
+    """A saved policy: the model's folder; the run whose format it speaks, None where no run is known; and the number of
+    steps done when it was saved, 0 where that is not known."""
 
     model: Path
     run: Path | None
+    steps: int = 0
 
 
 def checkpoints_in(folder: Path) -> list[Found]:
@@ -62,7 +64,7 @@ def find_saved(where: str | Path, *, whole: bool = True) -> Saved | None:
         return None
     if whole:
         verify(checkpoint)
-    return Saved(_model(checkpoint / "engine"), checkpoint.parent.parent)
+    return Saved(_model(checkpoint / "engine"), checkpoint.parent.parent, _steps(checkpoint))
 
 
 def manifest_of(folder: Path) -> dict[str, tuple[int, str]]:
@@ -116,6 +118,10 @@ def _shared(folder: Path) -> list[Path]:
         return [Path(json.loads((folder / "shared.json").read_text())["folder"])]
     except (OSError, ValueError, KeyError, TypeError):
         return []
+
+
+def _steps(checkpoint: Path) -> int:
+    return int(checkpoint.name[5:]) if checkpoint.name[5:].isdecimal() else 0
 
 
 def _model(engine: Path) -> Path:
