@@ -9,7 +9,7 @@ from typing import Any
 
 import tyro
 
-from handaxe.chat.run_facts import RunFacts, run_facts
+from handaxe.chat.runs import RunFacts, run_facts
 from handaxe.chat.use import MAX_TOKENS
 from handaxe.commands.configure import option_class, parse
 from handaxe.commands.output import check_writable, console, note, write_json

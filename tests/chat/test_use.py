@@ -6,7 +6,7 @@ import shutil
 import pytest
 
 import handaxe as hx
-from handaxe.chat.run_facts import run_facts
+from handaxe.chat.runs import run_facts
 from handaxe.chat.use import use
 from handaxe.errors import InfrastructureError, InputError
 from handaxe.models.compact import Compact

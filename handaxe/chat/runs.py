@@ -26,6 +26,7 @@ class RunFacts(NamedTuple):
     max_tokens  of a turn; 0 unknown
     tools       names of the tools that were offered
     steps       done when the checkpoint was written; 0 unknown
+    single      whether every task was a single question
     """
 
     folder: Path | None = None
@@ -34,6 +35,7 @@ class RunFacts(NamedTuple):
     max_tokens: int = 0
     tools: tuple[str, ...] = ()
     steps: int = 0
+    single: bool = False
 
     @property
     def trained_with(self) -> str:
@@ -91,6 +93,7 @@ def run_facts(where: object) -> RunFacts:
         system=_system(groups),
         max_tokens=_whole(sampling.get("max_tokens")) if isinstance(sampling, Mapping) else 0,
         steps=saved.steps,
+        single=bool(groups) and all(sum(m.role == "user" for m in one.group.task.messages) == 1 for one in groups),
         tools=tuple(dict.fromkeys(tool.name for one in groups for attempt in one.group for tool in attempt.tools)),
     )
 
