@@ -14,6 +14,7 @@ from handaxe.records import Group, Message, Sampling, Scores, Task, Trajectory
 from handaxe.tools import tool
 
 if TYPE_CHECKING:
+    from handaxe.chat.use import use as use
     from handaxe.engines.local import LocalEngine as LocalEngine
     from handaxe.evaluation.run import evaluate as evaluate
     from handaxe.models.load import load as load
@@ -42,6 +43,7 @@ VERBS = {
     "evaluate": "handaxe.evaluation.run",
     "load": "handaxe.models.load",
     "train": "handaxe.training.loop",
+    "use": "handaxe.chat.use",
 }
 
 

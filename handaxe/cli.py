@@ -27,6 +27,7 @@ COMMANDS = {
     "start": "WORLD --out FOLDER: teach the tiny policy a world's tools, your own among them, before training",
     "resume": "RUN: go on with a run that was stopped, or make it longer",
     "eval": "RUN: evaluate its last checkpoint on held-out tasks",
+    "chat": "RUN: ask its policy in the terminal, and see its calls as they happen",
     "show": "RUN: its metrics, and one attempt token by token",
     "replay": "RUN: play its recorded attempts again without a model, and say what comes out otherwise",
     "index": "DOCUMENTS --out INDEX: make an index of documents, for the tool `search`",

@@ -102,31 +102,10 @@ def test_resuming_with_another_format_is_refused(world, trained):
 
 # --- adapters on a model of transformers --------------------------------------------------------------------------
 
-LLAMA = {"hidden_size": 16, "intermediate_size": 24, "num_hidden_layers": 2, "num_attention_heads": 2}
 
-
-@pytest.fixture(scope="module")
-def base(tmp_path_factory):
-    """A small Llama with a tokenizer whose template knows tools, and one of the same shape with other weights."""
-    transformers = pytest.importorskip("transformers")
-    tokenizers = pytest.importorskip("tokenizers")
-    alphabet = sorted(tokenizers.pre_tokenizers.ByteLevel.alphabet())
-    backend = tokenizers.Tokenizer(tokenizers.models.BPE({name: k for k, name in enumerate(alphabet)}, []))
-    backend.pre_tokenizer = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False)
-    backend.decoder = tokenizers.decoders.ByteLevel()
-    tokenizer = transformers.PreTrainedTokenizerFast(tokenizer_object=backend, eos_token="<end>")
-    tokenizer.add_special_tokens({"additional_special_tokens": ["<turn>"]})
-    tokenizer.chat_template = (
-        "{% for m in messages %}<turn>{{ mood }}{{ m.role }} {{ m.content }}<end>{% endfor %}"
-        "{% if add_generation_prompt %}<turn>{{ mood }}assistant {% endif %}"
-    )
-    config = transformers.LlamaConfig(vocab_size=len(tokenizer), max_position_embeddings=600, **LLAMA)
-    folder = tmp_path_factory.mktemp("bases")
-    for seed in (0, 1):
-        torch.manual_seed(seed)
-        transformers.LlamaForCausalLM(config).save_pretrained(folder / str(seed))
-        tokenizer.save_pretrained(folder / str(seed))
-    return folder
+@pytest.fixture
+def base(small_llamas):
+    return small_llamas
 
 
 def adapted(base, seed=0):
@@ -152,15 +131,13 @@ def lora(world, base, tmp_path):
 
 @pytest.mark.hf
 def test_a_lora_checkpoint_holds_the_adapter_and_names_its_base(lora, base):
-    from safetensors import safe_open
+    from safetensors.torch import load_file
 
     engine, run = lora
     (folder,) = (run / "checkpoints").iterdir()
     frozen = {tuple(p.shape) for p in engine.model.module.parameters() if not p.requires_grad}
-    held = {}
-    for file in (folder / "engine").rglob("*.safetensors"):
-        with safe_open(file, "pt") as tensors:
-            held |= {name: tuple(tensors.get_tensor(name).shape) for name in tensors.keys()}
+    files = list((folder / "engine").rglob("*.safetensors"))
+    held = {name: tuple(tensor.shape) for file in files for name, tensor in load_file(file).items()}
     assert any(".lora_A." in name for name in held) and any(name.startswith("optimizer.") for name in held)
     assert not [name for name in held if "lora_" not in name and not name.startswith("rng.")]
     assert not frozen & set(held.values())
@@ -178,7 +155,7 @@ def test_a_lora_run_is_loaded_with_its_format(world, lora):
     ids = format.start([Message("user", "hello")], ()).ids
     assert format.decode(ids).startswith("<turn>kindly user hello<end>")
     assert load_format(run).start([Message("user", "hello")], ()).ids == ids
-    assert stand_in(run).model.max_length == 600 and model.tokenizer is format.made_of.tokenizer
+    assert stand_in(run).model.max_length == 600 and model.tokenizer is format.origin.tokenizer
 
 
 @pytest.mark.hf
