@@ -1,3 +1,4 @@
+import contextlib
 import os
 import shutil
 import subprocess
@@ -37,10 +38,8 @@ def _fetched(name, run, wanted):
             done = subprocess.run(run(folder), capture_output=True, text=True, timeout=300, cwd=folder)
             if done.returncode:
                 pytest.skip(f"{name} cannot be fetched: {done.stderr.strip()[-300:]}")
-            try:  # another worker may have been faster
+            with contextlib.suppress(OSError):  # another worker may have been faster
                 os.rename(folder, place)
-            except OSError:
-                pass
             Path(folder).mkdir(exist_ok=True)
     return place / wanted
 

@@ -45,7 +45,7 @@ def check_credit(
         credit: what to check, and not asked anything before. A Stateful one is given back its first state before every
             question but the last, and at the end.
         compares: siblings are judged against each other: then one alone, and equal outcomes, must give exactly 0. None:
-            find out; a credit that does either must do both.
+            it does where it says nothing of one alone and of outcomes of 1.
         features: what the credit may ask for.
         turns: the scores hold per-turn rewards as well.
         seeds: how many random groups.
@@ -234,10 +234,10 @@ def _from_one_state(credit: Credit) -> Credit:
 
 
 def _does_compare(credit: Credit, group: Group) -> bool:
-    """Whether it says nothing of a sibling alone, or of equal ones."""
+    """Whether it says nothing of a sibling alone, and nothing of outcomes of 1."""
     alone, _ = _take(group, make_scores([1.0] * len(group)), [0])
     found = credit(alone, make_scores([0.7])), credit(group, make_scores([1.0] * len(group)))
-    return any(not any(array.any() for array in _flat(said.tokens)) for said in found)
+    return not any(array.any() for said in found for array in _flat(said.tokens))
 
 
 def _check_memory(credit: Credit, untouched: Credit, features: Sequence[str], turns: bool) -> None:

@@ -119,7 +119,8 @@ def check_mcp(factory: Callable[[], Any], call: Callable[[str], Sequence[ToolCal
         AssertionError: another session found the word; or the one that left it did not, so that nothing was checked.
 
     Example:
-        check_mcp(mcp(command=[...]), lambda word: [ToolCall("write", {"text": word}, "c0"), ToolCall("read", {}, "c1")])
+        call = lambda word: [ToolCall("write", {"text": word}, "c0"), ToolCall("read", {}, "c1")]
+        check_mcp(mcp(command=["python", "server.py"], cwd="."), call)
     """
 
     def write(nonce: str) -> ParsedTurn:
