@@ -84,7 +84,8 @@ class SafeEncoder:
         self.special |= dict(zip(tokenizer.all_special_tokens, tokenizer.all_special_ids))
         self.names = TokenNames({str(t): (t.lstrip, t.rstrip) for t in added.values() if str(t) in named})
         self.markers = TokenNames(dict.fromkeys(sorted({*named, *THINKING} - set(self.special)), (False, False)))
-        self._ids = np.array(sorted(named.values()), dtype=np.int64)
+        self._is_control = np.zeros(max(len(tokenizer), *named.values(), 0) + 1, dtype=np.bool_)
+        self._is_control[list(named.values())] = True
         backend = tokenizer.backend_tokenizer
         spec = {name: _spec(getattr(backend, name)) for name in ("normalizer", "pre_tokenizer", "decoder")}
         self._prefix = _prefix(spec)
@@ -176,13 +177,13 @@ class SafeEncoder:
         """
         done = list[_Spans]()
         while todo := {start: text for start, text in todo.items() if text}:
-            encodings = self._twin.encode_batch(list(todo.values()), add_special_tokens=False)
+            encodings = self._encodings(list(todo.values()))
             number = np.repeat(np.arange(len(todo)), [len(encoding) for encoding in encodings])
             ids = np.array([i for encoding in encodings for i in encoding.ids], dtype=np.int64)
             ends = np.array([pair for encoding in encodings for pair in encoding.offsets], dtype=np.int64).reshape(
                 -1, 2
             )
-            control = np.isin(ids, self._ids)
+            control = self._is_control[ids]
             bad = control & (ends[:, 1] - ends[:, 0] > 1)
             keep = ~control & ~np.isin(number, number[bad])
             where = np.array(list(todo), dtype=np.int64)[number[keep]]
@@ -202,8 +203,16 @@ class SafeEncoder:
         lacking = {ord(c): "?" for c, back in zip(unusual, self._round_trip(unusual)) if back != c}
         return text.translate(lacking)
 
+    def _encodings(self, texts: list[str]) -> list[Any]:
+        """One text here, several in threads of the tokenizer's, which a busy machine lets wait."""
+        if len(texts) == 1:
+            return [self._twin.encode(texts[0], add_special_tokens=False)]
+        return list(self._twin.encode_batch(texts, add_special_tokens=False))
+
     def _round_trip(self, texts: list[str]) -> list[str]:
-        ids = [encoding.ids for encoding in self._twin.encode_batch(texts, add_special_tokens=False)]
+        ids = [encoding.ids for encoding in self._encodings(texts)]
+        if len(ids) == 1:
+            return [self._twin.decode(ids[0], skip_special_tokens=False)]
         return list(self._twin.decode_batch(ids, skip_special_tokens=False))
 
 
