@@ -11,7 +11,7 @@ from handaxe.errors import HandaxeError, InfrastructureError, InputError, TaskEr
 from handaxe.exchange import EnvReply
 from handaxe.ops.seeds import derive_seed
 from handaxe.records import Ending, Message, ParsedTurn, Task, ToolCall, ToolReply, ToolSchema
-from handaxe.slots import Bounded, EnvFactory
+from handaxe.slots import EnvFactory
 from handaxe.tools import fault
 from handaxe.tools.deadline import Threads
 from handaxe.tools.decorator import Tool
@@ -183,8 +183,8 @@ def _make(entries: Sequence[Offered]) -> list[Tool]:
 
 def _most(entries: Sequence[Offered]) -> int | None:
     """How many environments may be open, given how often each entry may be made."""
-    bounds = [(one.most, entries.count(one)) for one in entries if isinstance(one, Bounded) and one.most is not None]
-    return min((max(most // each, 1) for most, each in bounds), default=None)
+    bounds = [(getattr(one, "most", None), entries.count(one)) for one in entries]
+    return min((max(most // each, 1) for most, each in bounds if most is not None), default=None)
 
 
 def _owners(tools: list[Tool]) -> list[Any]:

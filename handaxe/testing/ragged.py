@@ -45,7 +45,7 @@ def random_scores(group: Group, seed: int, *, ties: bool = False) -> Scores:
     rng = generator("testing.random_scores", seed)
     turns = tuple(rng.normal(size=len(trajectory.turns)) for trajectory in group)
     eligible = rng.random(len(group)) < 2 / 3
-    outcome = rng.normal(size=len(group))
     if ties:
-        outcome, turns = rng.permutation(len(group)) % 2.0, tuple(np.zeros_like(own) for own in turns)
-    return Scores(outcome, turns, eligible=eligible)
+        nothing = tuple(np.zeros_like(own) for own in turns)
+        return Scores((rng.permutation(len(group)) % 2).astype(np.float64), nothing, eligible=eligible)
+    return Scores(rng.normal(size=len(group)), turns, eligible=eligible)
