@@ -49,11 +49,12 @@ class Hermes:
         calls: how calls are written.
 
     Raises:
-        InputError: when the tokenizer lacks one of the two.
+        InputError: when the tokenizer lacks one of the two, or alters ordinary text (WordPiece).
     """
 
     def __init__(self, tokenizer: PreTrainedTokenizerBase, *, calls: CallSyntax | None = None):
         self._encoder = SafeEncoder(tokenizer)
+        self._encoder.check_faithful()
         self._calls = calls or TaggedCalls()
         self.origin = Origin(tokenizer, self._calls)
         missing = [name for name in (START, END) if name not in self._encoder.control]
@@ -164,9 +165,17 @@ def turn_parts(encoder: SafeEncoder, calls: CallSyntax, message: Message) -> lis
 
 
 def read_turn(
-    encoder: SafeEncoder, calls: CallSyntax, ids: Sequence[int], ends: frozenset[int], *, thinking: bool = False
+    encoder: SafeEncoder,
+    calls: CallSyntax,
+    ids: Sequence[int],
+    ends: frozenset[int],
+    *,
+    begun: str = "",
+    dropped: str = "",
 ) -> ParsedTurn:
-    """What sampled ids mean: the id among `ends` that closes them is not part of the text."""
+    """What sampled ids mean: the id among `ends` that closes them is not part of the text. `begun` is what the format
+    had written of the turn, and `dropped` a beginning that then means nothing."""
     inner = ids[:-1] if ids and ids[-1] in ends else ids
-    parsed = calls.read(encoder.decode(inner), thinking=thinking)
+    text = encoder.decode(inner)
+    parsed = calls.read(f"{begun}{text}".removeprefix(dropped) if begun else text)
     return ParsedTurn(parsed.text, parsed.calls, parsed.errors, encoder.decode(ids))

@@ -14,25 +14,31 @@ never adds a space or BOS, so that harmless text gets the very ids that the whol
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
 
 from handaxe.errors import InputError
 from handaxe.exchange import Rendered
+from handaxe.models.token_names import TokenNames
 from handaxe.records import Author
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
-__all__ = ["Part", "SafeEncoder", "Span", "THINKING", "encode_untrusted"]
+__all__ = ["Part", "SafeEncoder", "THINKING", "encode_untrusted"]
 
 SPACE_MARK = "\u2581"
 """How sentencepiece vocabularies write a space."""
 LOSSY = {"Prepend", "NFC", "NFD", "NFKC", "NFKD", "Nmt", "Precompiled", "Strip"}
 """Normalisers that would change text from outside."""
 THINKING = ("<think>", "</think>")
+PRINTABLE = "".join(map(chr, range(33, 127)))
+ORDINARY = f"{PRINTABLE}\n  {{'a': [1, 2]}}\n\nWords are   spaced. {PRINTABLE[::-1]}"
+"""Text that every chat holds: a tokenizer that does not give it back as it is cannot carry calls."""
 
 
 class Part(NamedTuple):
@@ -43,12 +49,15 @@ class Part(NamedTuple):
     trusted: bool = True
 
 
-class Span(NamedTuple):
-    """An id and the characters [start, stop) that it stands for."""
+class _Spans(NamedTuple):
+    """Ids, and the characters [start, stop) that each stands for."""
 
-    id: int
-    start: int
-    stop: int
+    ids: np.ndarray
+    start: np.ndarray
+    stop: np.ndarray
+
+
+NOTHING = _Spans(*(np.zeros(0, dtype=np.int64) for _ in range(3)))
 
 
 class SafeEncoder:
@@ -59,7 +68,8 @@ class SafeEncoder:
 
     Attributes:
         control: names of the control tokens -> ids. Tokens of nothing but white space are text and not among them.
-        pattern: finds a control token's name in a trusted part, the longest first.
+        names: finds the names of control tokens in a trusted part.
+        markers: finds tags of thoughts and names of control tokens that are not special, such as those of calls.
     """
 
     def __init__(self, tokenizer: PreTrainedTokenizerBase):
@@ -72,29 +82,44 @@ class SafeEncoder:
         self.control: dict[str, int] = named
         self.special = {str(t): i for i, t in added.items() if str(t) in named and t.special}
         self.special |= dict(zip(tokenizer.all_special_tokens, tokenizer.all_special_ids))
-        self.pattern = _pattern({str(t): (t.lstrip, t.rstrip) for t in added.values() if str(t) in named})
-        self.markers = _pattern(dict.fromkeys({*named, *THINKING} - set(self.special), (False, False)))
-        self._ids = frozenset(named.values())
+        self.names = TokenNames({str(t): (t.lstrip, t.rstrip) for t in added.values() if str(t) in named})
+        self.markers = TokenNames(dict.fromkeys(sorted({*named, *THINKING} - set(self.special)), (False, False)))
+        self._is_control = np.zeros(max(len(tokenizer), *named.values(), 0) + 1, dtype=np.bool_)
+        self._is_control[list(named.values())] = True
         backend = tokenizer.backend_tokenizer
-        spec = json.loads(backend.to_str())
+        spec = {name: _spec(getattr(backend, name)) for name in ("normalizer", "pre_tokenizer", "decoder")}
         self._prefix = _prefix(spec)
-        self._twin = type(backend).from_str(json.dumps(_plain(spec)))
+        self._twin = _twin(backend, spec)
         marks = [self._twin.token_to_id(f"<0x{byte:02X}>") for byte in SPACE_MARK.encode()]
         self._mark_ids: list[int] | None = None if None in marks else marks
+        self._ordinary = frozenset[str]()
+
+    def check_faithful(self) -> None:
+        """Raises InputError when the tokenizer does not give ordinary text back as it was given."""
+        said = self._round_trip([ORDINARY])[0]
+        if said == ORDINARY:
+            self._ordinary = frozenset(ORDINARY)
+            return
+        at = next((k for k, (a, b) in enumerate(zip(ORDINARY, said)) if a != b), min(len(ORDINARY), len(said)))
+        raise InputError(
+            f"the tokenizer ({type(self.tokenizer).__name__}) does not give text back as it was given: "
+            f"{ORDINARY[at : at + 20]!r} comes back as {said[at : at + 20]!r}, so calls and answers would be altered; "
+            "use a byte-level or sentencepiece tokenizer"
+        )
 
     def encode(self, text: str) -> list[int]:
         """Ids of untrusted text: never a control id, never BOS, and they decode to the text wherever they stand."""
-        return [span.id for span in self._spans(_valid(text))]
+        return self._spans(_valid(text)).ids.tolist()
 
     def encode_parts(self, parts: Sequence[Part]) -> Rendered:
         """Ids of the parts and the author of each; an id across two parts counts as its untrusted author's."""
         out, run = Rendered([], []), list[Part]()
         for part in parts:
             end = 0
-            for match in self.pattern.finditer(part.text) if part.trusted else ():
-                self._flush([*run, Part(part.text[end : match.start()], part.author)], out)
-                run, end = [], match.end()
-                out.ids.append(self.control[_name(match)])
+            for name in self.names.find(part.text) if part.trusted else ():
+                self._flush([*run, Part(part.text[end : name.start], part.author)], out)
+                run, end = [], name.stop
+                out.ids.append(self.control[name.name])
                 out.authors.append(int(Author.TEMPLATE))
             run.append(Part(part.text[end:], part.author))
         self._flush(run, out)
@@ -103,9 +128,9 @@ class SafeEncoder:
     def mark(self, text: str, author: Author = Author.TEMPLATE) -> list[Part]:
         """Parts of what a policy said: its tags (of thoughts, of calls) are trusted, roles and ends are not."""
         parts, end = [], 0
-        for match in self.markers.finditer(text):
-            parts += [Part(text[end : match.start()], author, False), Part(_name(match), author)]
-            end = match.end()
+        for tag in self.markers.find(text):
+            parts += [Part(text[end : tag.start], author, False), Part(tag.name, author)]
+            end = tag.stop
         return [part for part in [*parts, Part(text[end:], author, False)] if part.text]
 
     def decode(self, ids: Sequence[int]) -> str:
@@ -113,50 +138,111 @@ class SafeEncoder:
         return str(self.tokenizer.decode(list(ids), skip_special_tokens=False, clean_up_tokenization_spaces=False))
 
     def _flush(self, run: list[Part], out: Rendered) -> None:
-        text = _valid("".join(part.text for part in run))
-        authors = [int(part.author) for part in run for _ in part.text]
+        texts = [_valid(part.text) for part in run]
+        authors = [int(part.author) for part in run]
+        text = "".join(texts)
+        if not text:
+            return
         # Some tokenizers begin every run with a space. Ours begin so where the template's own words stand first;
         # untrusted text gets nothing that it did not say.
-        if text and authors[0] == Author.TEMPLATE and self._prefix(text):
-            text, authors = " " + text, [int(Author.TEMPLATE), *authors]
-        for span in self._spans(text):
-            out.ids.append(span.id)
-            out.authors.append(max(authors[span.start : max(span.stop, span.start + 1)], default=authors[-1]))
+        first = next(author for author, said in zip(authors, texts) if said)
+        if first == Author.TEMPLATE and self._prefix(text):
+            text = f" {text}"
+            texts, authors = [" ", *texts], [first, *authors]
+        spans = self._spans(text)
+        out.ids.extend(spans.ids.tolist())
+        out.authors.extend(_authors(spans, np.repeat(authors, [len(said) for said in texts])).tolist())
 
-    def _spans(self, text: str) -> list[Span]:
+    def _spans(self, text: str) -> _Spans:
+        """What the twin makes of the text; the pieces between marks are encoded all at once."""
+        text = self._spellable(text)
         if self._mark_ids is None:
-            return self._pieces(text, 0)
-        spans, start = list[Span](), 0
+            return self._pieces({0: text})
+        pieces, marks, start = dict[int, str](), list[int](), 0
         for k, piece in enumerate(text.split(SPACE_MARK)):
             if k:  # the mark itself, spelled in bytes: as a token it would decode to a space
-                spans += [Span(i, start, start + 1) for i in self._mark_ids]
+                marks.append(start)
                 start += 1
-            spans += self._pieces(piece, start)
+            pieces[start] = piece
             start += len(piece)
-        return spans
+        at = np.repeat(np.array(marks, dtype=np.int64), len(self._mark_ids))
+        ids = np.array(self._mark_ids * len(marks), dtype=np.int64)
+        return _in_order([self._pieces(pieces), _Spans(ids, at, at + 1)])
 
-    def _pieces(self, text: str, start: int) -> list[Span]:
-        spans, todo = list[Span](), [(self._spellable(text), start)]
-        while todo:
-            text, start = todo.pop()
-            encoding = self._twin.encode(text, add_special_tokens=False)
-            found = [Span(i, *offsets) for i, offsets in zip(encoding.ids, encoding.offsets)]
-            bad = next((span for span in found if span.id in self._ids and span.stop - span.start > 1), None)
-            if bad is None:
-                spans += [Span(i, start + a, start + b) for i, a, b in found if i not in self._ids]
-            else:  # a vocabulary that spells a control token in one piece: break it up
-                cut = bad.start + 1
-                todo += [(text[cut:], start + cut), (text[:cut], start)]
-        return spans
+    def _pieces(self, todo: dict[int, str]) -> _Spans:
+        """The spans of texts by where they begin, in order.
+
+        A vocabulary that spells a control token in one piece is made to break it up: all of them at once, or a text
+        full of them would be encoded over and over.
+        """
+        done = list[_Spans]()
+        while todo := {start: text for start, text in todo.items() if text}:
+            encodings = self._encodings(list(todo.values()))
+            number = np.repeat(np.arange(len(todo)), [len(encoding) for encoding in encodings])
+            ids = np.array([i for encoding in encodings for i in encoding.ids], dtype=np.int64)
+            ends = np.array([pair for encoding in encodings for pair in encoding.offsets], dtype=np.int64).reshape(
+                -1, 2
+            )
+            control = self._is_control[ids]
+            bad = control & (ends[:, 1] - ends[:, 0] > 1)
+            keep = ~control & ~np.isin(number, number[bad])
+            where = np.array(list(todo), dtype=np.int64)[number[keep]]
+            done.append(_Spans(ids[keep], where + ends[keep, 0], where + ends[keep, 1]))
+            todo = _cut(todo, number[bad], ends[bad, 0] + 1)
+        return _in_order(done)
 
     def _spellable(self, text: str) -> str:
-        """The text with "?" for characters of which the vocabulary lacks a byte, and which it would drop in silence."""
-        if self._round_trip(text) == text:
+        """The text with "?" for characters of which the vocabulary lacks a byte, and which it would drop in silence.
+        Each is asked about once, however often it stands there."""
+        unusual = list(set(text).difference(self._ordinary, SPACE_MARK if self._mark_ids else ""))
+        if not unusual:
             return text
-        return "".join(c if self._round_trip(c) == c else "?" for c in text)
+        whole = text.replace(SPACE_MARK, " ") if self._mark_ids else text
+        if self._round_trip([text])[0] == whole:
+            return text
+        lacking = {ord(c): "?" for c, back in zip(unusual, self._round_trip(unusual)) if back != c}
+        return text.translate(lacking)
 
-    def _round_trip(self, text: str) -> str:
-        return str(self._twin.decode(self._twin.encode(text, add_special_tokens=False).ids, skip_special_tokens=False))
+    def _encodings(self, texts: list[str]) -> list[Any]:
+        """One text here, several in threads of the tokenizer's, which a busy machine lets wait."""
+        if len(texts) == 1:
+            return [self._twin.encode(texts[0], add_special_tokens=False)]
+        return list(self._twin.encode_batch(texts, add_special_tokens=False))
+
+    def _round_trip(self, texts: list[str]) -> list[str]:
+        ids = [encoding.ids for encoding in self._encodings(texts)]
+        if len(ids) == 1:
+            return [self._twin.decode(ids[0], skip_special_tokens=False)]
+        return list(self._twin.decode_batch(ids, skip_special_tokens=False))
+
+
+def _authors(spans: _Spans, authors: np.ndarray) -> np.ndarray:
+    """[N] the greatest author of the characters of each span, given that of every character."""
+    start = np.minimum(spans.start, len(authors) - 1)
+    stop = np.maximum(spans.stop, start + 1)
+    out = np.zeros(len(start), dtype=np.int64)
+    for author in np.unique(authors):  # ascending
+        before = np.concatenate([[0], np.cumsum(authors == author)])
+        out[before[stop] > before[start]] = author
+    return out
+
+
+def _in_order(found: list[_Spans]) -> _Spans:
+    joined = _Spans(*(np.concatenate([part, *parts]) for part, *parts in zip(NOTHING, *found)))
+    order = np.argsort(joined.start, kind="stable")
+    return _Spans(*(part[order] for part in joined))
+
+
+def _cut(texts: dict[int, str], number: np.ndarray, at: np.ndarray) -> dict[int, str]:
+    """Those of the texts that are to be cut, in pieces, by where they begin."""
+    cuts = dict[int, set[int]]()
+    for k, place in zip(number.tolist(), at.tolist()):
+        cuts.setdefault(k, set()).add(place)
+    pieces = dict[int, str]()
+    for k, (start, text) in enumerate(texts.items()):
+        if k in cuts:
+            pieces |= {start + a: text[a:b] for a, b in pairwise(sorted({0, *cuts[k], len(text)}))}
+    return pieces
 
 
 def encode_untrusted(tokenizer: PreTrainedTokenizerBase, text: str) -> list[int]:
@@ -183,19 +269,6 @@ def _valid(text: str) -> str:
     return text.encode("utf-8", "replace").decode()
 
 
-def _pattern(names: Mapping[str, tuple[bool, bool]]) -> re.Pattern[str]:
-    """Finds any of the names, the longest first, with the white space that a name swallows (left, right); the name is
-    the group that matched."""
-    longest = sorted(names, key=lambda name: -len(name))
-    around = [[r"\s*" if swallows else "" for swallows in names[name]] for name in longest]
-    found = [f"{left}({re.escape(name)}){right}" for name, (left, right) in zip(longest, around)]
-    return re.compile("|".join(found) or "(?!)")
-
-
-def _name(match: re.Match[str]) -> str:
-    return match[match.lastindex or 0]
-
-
 def _prefix(spec: dict[str, Any]) -> Callable[[str], bool]:
     """Whether the tokenizer would put a space before a run of text."""
     if any(part["type"] == "Prepend" for part in _flat(spec["normalizer"])):
@@ -206,8 +279,9 @@ def _prefix(spec: dict[str, Any]) -> Callable[[str], bool]:
     return lambda text: False
 
 
-def _plain(spec: dict[str, Any]) -> dict[str, Any]:
-    """The tokenizer without added tokens, without BOS, without a space in front, changing nothing that it is given."""
+def _twin(backend: Any, spec: dict[str, Any]) -> Any:
+    """The tokenizer without added tokens, without BOS, without a space in front, changing nothing that it is given. It
+    shares the vocabulary, which may be large."""
     normalizers = [part for part in _flat(spec["normalizer"]) if part["type"] not in LOSSY]
     steps = [dict(step) for step in _flat(spec["pre_tokenizer"])]
     decoders = [dict(step) for step in _flat(spec["decoder"]) if step["type"] not in LOSSY]
@@ -216,15 +290,23 @@ def _plain(spec: dict[str, Any]) -> dict[str, Any]:
             step["prepend_scheme"] = "never"
         if "add_prefix_space" in step:
             step["add_prefix_space"] = False
-    return spec | {
-        "added_tokens": [],
-        "post_processor": None,
-        "truncation": None,
-        "padding": None,
+    twin = type(backend)(backend.model)
+    shell = type(backend)(type(twin.model)())
+    made = json.loads(shell.to_str()) | {
         "normalizer": {"type": "Sequence", "normalizers": normalizers} if normalizers else None,
         "pre_tokenizer": {"type": "Sequence", "pretokenizers": steps} if steps else None,
         "decoder": {"type": "Sequence", "decoders": decoders} if decoders else None,
     }
+    shell = type(backend).from_str(json.dumps(made))
+    for name in spec:
+        if getattr(shell, name) is not None:
+            setattr(twin, name, getattr(shell, name))
+    return twin
+
+
+def _spec(component: Any) -> dict[str, Any] | None:
+    """What a tokenizer component is made of."""
+    return None if component is None else json.loads(component.__getstate__())
 
 
 def _flat(component: dict[str, Any] | None) -> list[dict[str, Any]]:

@@ -12,6 +12,7 @@ import pytest
 import torch
 
 from handaxe.errors import InputError, TaskError, TrainingError
+from handaxe.models.compact import Compact
 from handaxe.records import check
 from handaxe.testing.crash import kill_until_done, start_child
 from handaxe.training.loop import train
@@ -79,6 +80,30 @@ def test_killed_at_random_and_resumed_is_uninterrupted(world, tmp_path, seed):
     with RunRecord.open(tmp_path / "run") as record:
         names = [one.id for one in record.trajectories()]
         assert record.steps() == list(range(steps)) and len(set(names)) == len(names) == 12 * steps
+
+
+class Dated(Compact):
+    """A format whose openings tell a date, as chat templates may."""
+
+    def __init__(self, day):
+        self.day, self.told = day, set()
+
+    def start(self, messages, tools):
+        self.told.add(self.day)
+        return super().start(messages, tools)
+
+    def state_dict(self):
+        return {"day": self.day}
+
+    def load_state_dict(self, state):
+        self.day = state["day"]
+
+
+def test_a_resumed_run_renders_what_it_rendered_at_first(world, tmp_path):
+    first, later = Dated("monday"), Dated("tuesday")
+    train(**world.arguments(format=first, steps=2, out=tmp_path))
+    train(**world.arguments(format=later, steps=4, out=tmp_path, resume=True))
+    assert first.told == later.told == {"monday"}
 
 
 def test_ctrl_c_finishes_the_step_and_says_how_to_resume(world, tmp_path):

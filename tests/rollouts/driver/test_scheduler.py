@@ -496,6 +496,78 @@ def test_a_held_attempt_is_stopped_with_what_it_said():
     made.close()
 
 
+# --- as many environments as may be open ---------------------------------------------------------------------------
+
+
+class Few:
+    """A factory of which `most` environments may be open; the plans count for it."""
+
+    def __init__(self, most):
+        self.most, self.open, self.seen, self.order = most, 0, [], []
+
+    def __call__(self, task):
+        self.open += 1
+        self.seen.append(self.open)
+
+    def player(self, name, length):
+        def plan():
+            try:
+                yield Work(lambda: self(None), self)
+                yield sample(length)
+                yield Act(Env(), TURN, 0)
+                yield sample(length)
+            except Stopped:
+                self.order.append(f"stopped {name}")
+                return [name]
+            yield Work(self.close)
+            self.order.append(name)
+            return [name]
+
+        return plan
+
+    def close(self):
+        self.open -= 1
+
+
+@BOTH
+@ENGINES
+def test_those_for_whom_there_is_no_room_wait_until_there_is(engine, lockstep):
+    """One thread, so that a plan that waited in it would stop those that it waits for."""
+    few, free = Few(2), Few(99)
+    plans = [few.player(k, 3 + k % 2) for k in range(7)] + [free.player(f"free{k}", 2) for k in range(3)]
+    made = driver(engine(), plans, lockstep=lockstep, workers=1)
+    over = [one for _ in range(99) if made.live for one in made.advance()]
+    assert sorted(str(one.trajectories[0]) for one in over) == sorted([*"0123456", "free0", "free1", "free2"])
+    assert max(few.seen) == 2 and max(free.seen) == 3 and few.open == free.open == 0
+    made.close()
+
+
+@BOTH
+def test_who_waits_for_room_is_stopped_at_once_and_takes_none(lockstep):
+    few = Few(1)
+    made = driver(Streaming(), [few.player(k, 4) for k in range(4)], lockstep=lockstep)
+    if not lockstep:
+        made._round()
+    stopped = made.stop(["a2", "a1"])
+    assert [one.trajectories for one in stopped] == [[2], [1]]
+    while made.live:
+        made.advance()
+    assert few.seen == [1, 1] and few.open == 0 and few.order[-2:] == [0, 3]
+    made.close()
+
+
+def test_those_held_keep_their_room_and_the_others_wait_on():
+    few = Few(1)
+    made = driver(plans=[few.player(k, 6) for k in range(2)])
+    made.segment(tokens=3, calls=None)
+    assert made.advance() == [] and (made.live, made.held, few.seen) == (2, 1, [1])
+    made.segment(tokens=None, calls=None)
+    while made.live:
+        made.advance()
+    assert few.seen == [1, 1] and few.order == [0, 1]
+    made.close()
+
+
 # --- plans within plans --------------------------------------------------------------------------------------------
 
 
