@@ -26,7 +26,7 @@ from jinja2.exceptions import TemplateError
 from handaxe.errors import InputError
 from handaxe.exchange import Rendered
 from handaxe.models.calls import CallSyntax, TaggedCalls
-from handaxe.models.hermes import plain_chat, read_turn, turn_parts
+from handaxe.models.hermes import MadeOf, plain_chat, read_turn, turn_parts
 from handaxe.models.placeholders import Placeholders
 from handaxe.models.untrusted import Part, SafeEncoder
 from handaxe.records import Author, Message, ParsedTurn, ToolCall, ToolSchema
@@ -149,6 +149,13 @@ class ChatTemplate:
     def decode(self, ids: Sequence[int]) -> str:
         """Text, control tokens by name."""
         return self._encoder.decode(ids)
+
+    def made_of(self) -> MadeOf:
+        """For `models.exporting`."""
+        hidden = Placeholders(self._encoder, [PROBE_USER], ())
+        closed = self._render(hidden, [PROBE_USER], (), header=False)
+        header = self._opening_of([PROBE_USER]).removeprefix(closed)
+        return MadeOf(self._encoder, self._calls, header, self.native_tools, self._tell, self._options)
 
     # --- rendering -------------------------------------------------------------------------------------------------
 

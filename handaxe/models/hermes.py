@@ -21,8 +21,8 @@ The parts of this format that need no ChatML also serve `models.chat_template` f
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from handaxe.errors import InputError
 from handaxe.exchange import Rendered
@@ -33,7 +33,7 @@ from handaxe.records import Author, Message, ParsedTurn, ToolSchema
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
-__all__ = ["Hermes", "Spoken", "describe_tools", "plain_chat", "read_turn", "turn_parts"]
+__all__ = ["Hermes", "MadeOf", "Spoken", "describe_tools", "plain_chat", "read_turn", "turn_parts"]
 
 START, END = "<|im_start|>", "<|im_end|>"
 
@@ -93,11 +93,27 @@ class Hermes:
         """Text, control tokens by name."""
         return self._encoder.decode(ids)
 
+    def made_of(self) -> MadeOf:
+        """For `models.exporting`."""
+        return MadeOf(self._encoder, self._calls, f"{START}assistant\n")
+
     def _chat(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> list[Part]:
         parts = list[Part]()
         for role, inner in plain_chat(self._encoder, self._calls, messages, tools):
             parts += [Part(f"{START}{role}\n"), *inner, Part(f"{END}\n")]
         return [*parts, Part(f"{START}assistant\n")]
+
+
+class MadeOf(NamedTuple):
+    """What a format of a tokenizer is made of: how text is encoded, how calls are written, what stands before a turn of
+    the policy, whether the template takes tools, in which message they are told if not, and the template's options."""
+
+    encoder: SafeEncoder
+    calls: CallSyntax
+    header: str
+    native_tools: bool = False
+    tell: Literal["system", "user"] = "system"
+    options: Mapping[str, Any] = {}
 
 
 class Spoken(NamedTuple):

@@ -26,7 +26,7 @@ from handaxe.records import Author
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
-__all__ = ["Part", "SafeEncoder", "Span", "THINKING", "encode_untrusted"]
+__all__ = ["Part", "Plain", "SafeEncoder", "Span", "THINKING", "encode_untrusted"]
 
 SPACE_MARK = "\u2581"
 """How sentencepiece vocabularies write a space."""
@@ -49,6 +49,15 @@ class Span(NamedTuple):
     id: int
     start: int
     stop: int
+
+
+class Plain(NamedTuple):
+    """A tokenizer's specification without control tokens, and whether the format's words that begin a run of text get
+    a space before them: any words, and also those that begin with one."""
+
+    spec: dict[str, Any]
+    spaced: bool
+    always: bool
 
 
 class SafeEncoder:
@@ -111,6 +120,10 @@ class SafeEncoder:
     def decode(self, ids: Sequence[int]) -> str:
         """Text with control tokens by name."""
         return str(self.tokenizer.decode(list(ids), skip_special_tokens=False, clean_up_tokenization_spaces=False))
+
+    def plain(self) -> Plain:
+        """What encodes text here, for a tokenizer that is to do the same without this class."""
+        return Plain(json.loads(self._twin.to_str()), self._prefix("a"), self._prefix(" "))
 
     def _flush(self, run: list[Part], out: Rendered) -> None:
         text = _valid("".join(part.text for part in run))
