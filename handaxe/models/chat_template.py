@@ -154,7 +154,8 @@ class ChatTemplate:
         """For `models.exporting`."""
         hidden = Placeholders(self._encoder, [PROBE_USER], ())
         closed = self._render(hidden, [PROBE_USER], (), header=False)
-        header = self._opening_of([PROBE_USER]).removeprefix(closed)
+        opening = self._render(hidden, [PROBE_USER], (), header=True)
+        header = opening.removeprefix(closed) or hidden.parts(opening)[-1].text
         return MadeOf(self._encoder, self._calls, header, self.native_tools, self._tell, self._options)
 
     # --- rendering -------------------------------------------------------------------------------------------------
