@@ -35,8 +35,8 @@ class CallSyntax(Protocol):
         """The text of an assistant's turn."""
         ...
 
-    def read(self, text: str, *, thinking: bool = False) -> ParsedTurn:
-        """What a turn's text means. `thinking`: the chat format has already opened <think>. Never raises."""
+    def read(self, text: str) -> ParsedTurn:
+        """What a turn's text means. Never raises."""
         ...
 
 
@@ -69,13 +69,12 @@ class TaggedCalls:
             pieces += [Piece(f"{line}{self.start}\n", True), Piece(payload, False), Piece(f"\n{self.end}", True)]
         return pieces
 
-    def read(self, text: str, *, thinking: bool = False) -> ParsedTurn:
+    def read(self, text: str) -> ParsedTurn:
         """Text outside calls, the calls, and one message for each that is malformed."""
         outside = list[str]()
         calls = list[ToolCall]()
         errors = list[str]()
-        at = _after_thought(text, 0) if thinking else 0
-        begin = 0
+        begin = at = 0
         while match := self._next.search(text, at):
             if match[0] == "<think>":
                 at = _after_thought(text, match.end())

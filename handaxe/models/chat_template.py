@@ -13,12 +13,23 @@ To extend, it renders the conversation before the policy's turn (opening) and af
 
 When the whole does not begin with the opening, or no longer says what the policy said (templates that drop earlier
 thoughts), no continuation is true to the template: the whole conversation is handed over as a fresh sequence.
+
+A template may open <think> itself, so that the policy's ids begin inside a thought. Messages hold thoughts with both
+their tags; a message without any has the empty thought in its ids, which is left out again when they are read:
+
+    message               the header ends in <think>\n, the ids say          and are read as
+    <think>\nhm</think>2   hm</think>2                                        <think>\nhm</think>2
+    2                     \n</think>\n\n2                                      2
 """
 
 from __future__ import annotations
 
+import datetime
+import json
 import logging
+import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from jinja2.exceptions import TemplateError
@@ -40,6 +51,10 @@ LOGGER = logging.getLogger(__name__)
 PROBE_TOOL = ToolSchema("probe_tool", "Probe.", {"type": "object", "properties": {"probe_word": {"type": "string"}}})
 PROBE_CALL = ToolCall("probe_tool", {"probe_word": "probe value"}, "c0")
 PROBE_USER = Message("user", "probe question")
+THINK = "<think>"
+ASKS_DATE = re.compile(r"""strftime_now\(\s*(["'])([^"'\\]*)\1\s*\)""")
+NO_THOUGHT = "<think>\n\n</think>\n\n"
+"""The empty thought, as templates write it."""
 
 
 class ChatTemplate:
@@ -58,9 +73,12 @@ class ChatTemplate:
         calls: how the policy writes calls.
         options: further variables of the template, such as {"enable_thinking": False}.
         stop: names of further control tokens that end a turn.
+        today: what a template that asks for the date (`strftime_now`) is told, for as long as a run goes on: checkpoints
+            keep it. None: the day on which the format is made.
 
     Raises:
-        InputError: when there is no template, or it does not close an assistant's turn with a control token.
+        InputError: when there is no template, it does not close an assistant's turn with a control token, or the
+            tokenizer alters ordinary text (WordPiece).
     """
 
     def __init__(
@@ -70,17 +88,20 @@ class ChatTemplate:
         calls: CallSyntax | None = None,
         options: Mapping[str, Any] | None = None,
         stop: Sequence[str] = (),
+        today: datetime.date | None = None,
     ):
         self._tokenizer, self._options = tokenizer, dict(options or {})
+        self._today = today or datetime.date.today()
         if tokenizer.chat_template is None:
             raise InputError("the tokenizer has no chat template; set tokenizer.chat_template, or use another format")
         self._encoder = SafeEncoder(tokenizer)
+        self._encoder.check_faithful()
         self._calls = calls or TaggedCalls()
         self._warned = False
         self.native_tools = False
         self._tell: Literal["system", "user"] = "system"
         self._end = self._find_end()
-        self._thinking = self._opening_of([PROBE_USER]).rstrip().endswith("<think>")
+        self._thinking = self._find_thinking()
         inside = self._probe_tools()
         self._tell = "system" if self._keeps_system() else "user"
         ends = [self._encoder.control[self._end], tokenizer.eos_token_id]
@@ -125,7 +146,8 @@ class ChatTemplate:
         text = self._render(hidden, whole, tools, header=True)
         self._check_said(hidden, text, whole)
         end = text.find(self._end, len(opening))
-        said = hidden.thoughts_and_words(self._content(hidden, history[-1]))
+        turn = "".join([self._closed(history[-1]), self._content(hidden, self._continued(history[-1]))])
+        said = hidden.thoughts_and_words(turn)
         kept = hidden.thoughts_and_words(text[len(opening) : end], among=said)
         if not text.startswith(opening) or end < 0 or kept != said:
             self._warn()
@@ -138,17 +160,20 @@ class ChatTemplate:
         """The text (thoughts included) and the calls of a turn."""
         del tools
         ends = self.stop_ids | self.header_ids
-        return read_turn(self._encoder, self._calls, ids, ends, thinking=self._thinking)
+        return read_turn(self._encoder, self._calls, ids, ends, begun=self._thinking, dropped=self._no_thought)
 
     def encode_turn(self, message: Message, tools: Sequence[ToolSchema]) -> list[int]:
         """The ids a policy would sample to say this."""
         del tools
-        ids = self._encoder.encode_parts(turn_parts(self._encoder, self._calls, message)).ids
+        parts = turn_parts(self._encoder, self._calls, self._continued(message))
+        ids = self._encoder.encode_parts([Part(self._closed(message)), *parts]).ids
         return [*ids, self._encoder.control[self._end]]
 
     def decode(self, ids: Sequence[int]) -> str:
         """Text, control tokens by name."""
         return self._encoder.decode(ids)
+
+    # --- what it is made of ----------------------------------------------------------------------------------------
 
     def made_of(self) -> MadeOf:
         """For `models.exporting`."""
@@ -156,7 +181,52 @@ class ChatTemplate:
         closed = self._render(hidden, [PROBE_USER], (), header=False)
         opening = self._render(hidden, [PROBE_USER], (), header=True)
         header = opening.removeprefix(closed) or hidden.parts(opening)[-1].text
-        return MadeOf(self._encoder, self._calls, header, self.native_tools, self._tell, self._options)
+        return MadeOf(
+            encoder=self._encoder,
+            calls=self._calls,
+            header=header.removesuffix(self._thinking),
+            template=_dated(self._tokenizer.get_chat_template(tools=[{}] if self.native_tools else None), self._today),
+            native_tools=self.native_tools,
+            tell=self._tell,
+            options=self._options,
+        )
+
+    # --- what a run keeps of it ------------------------------------------------------------------------------------
+
+    def state_dict(self) -> dict[str, Any]:
+        """The day that templates are told."""
+        return {"today": self._today.isoformat()}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Take back the day that a run began on."""
+        self._today = datetime.date.fromisoformat(state["today"])
+
+    # --- a thought that the template has opened --------------------------------------------------------------------
+
+    def _closed(self, message: Message) -> str:
+        """With what a turn without thoughts closes the thought that the template has opened."""
+        thinks = not self._thinking or message.content.startswith(THINK)
+        return "" if thinks else self._no_thought.removeprefix(self._thinking)
+
+    def _continued(self, message: Message) -> Message:
+        """The message without the tag that the template has written for it."""
+        if not self._thinking or not message.content.startswith(THINK):
+            return message
+        content = message.content.removeprefix(self._thinking)
+        return replace(message, content=content.removeprefix(THINK))
+
+    def _find_thinking(self) -> str:
+        """What the template writes of a thought before the policy's first word: <think> and white space, or ""."""
+        opening = self._render_probe(header=True)
+        begins = opening.rfind(THINK)
+        return opening[begins:] if begins >= 0 and opening.rstrip().endswith(THINK) else ""
+
+    @property
+    def _no_thought(self) -> str:
+        """An empty thought that begins as the template begins every thought."""
+        if NO_THOUGHT.startswith(self._thinking):
+            return NO_THOUGHT
+        return f"{self._thinking}</think>\n\n"
 
     # --- rendering -------------------------------------------------------------------------------------------------
 
@@ -175,7 +245,12 @@ class ChatTemplate:
         try:
             return str(
                 self._tokenizer.apply_chat_template(
-                    chat, tools=schemas, add_generation_prompt=header, tokenize=False, **self._options
+                    chat,
+                    tools=schemas,
+                    chat_template=_dated(self._tokenizer.get_chat_template(tools=schemas), self._today),
+                    add_generation_prompt=header,
+                    tokenize=False,
+                    **self._options,
                 )
             )
         except (TemplateError, TypeError, KeyError) as error:
@@ -204,8 +279,9 @@ class ChatTemplate:
         return hidden.hide([Part(message.content, Author.TOOL if message.role == "tool" else Author.USER, False)])
 
     def _check_said(self, hidden: Placeholders, text: str, messages: Sequence[Message]) -> None:
+        found = hidden.found(text)
         for k, message in enumerate(messages):
-            if message.role != "assistant" and not hidden.is_in(message.content, text):
+            if message.role != "assistant" and not hidden.is_among(message.content, found):
                 raise InputError(
                     f"the chat template drops or alters what message {k} ({message.role}) says; "
                     "set a tokenizer.chat_template that renders it as it is"
@@ -221,18 +297,19 @@ class ChatTemplate:
 
     # --- asking the template what it is ----------------------------------------------------------------------------
 
-    def _opening_of(self, messages: Sequence[Message]) -> str:
-        return self._render(Placeholders(self._encoder, messages, ()), messages, (), header=True)
+    def _render_probe(self, *more: Message, header: bool) -> str:
+        chat = [PROBE_USER, *more]
+        return self._render(Placeholders(self._encoder, chat, ()), chat, (), header=header)
 
     def _find_end(self) -> str:
         """The name of the control token with which the template ends an assistant's turn."""
         chat = [PROBE_USER, Message("assistant", "probe answer")]
         hidden = Placeholders(self._encoder, chat, ())
         after = hidden.after(self._render(hidden, chat, (), header=False), "probe answer")
-        match = self._encoder.pattern.search(after)
-        if match is None or after[: match.start(match.lastindex or 0)].strip():
+        end = self._encoder.names.first(after)
+        if end is None or after[: end.start].strip():
             raise InputError("the chat template does not end an assistant's turn with a control token of the tokenizer")
-        return match[match.lastindex or 0]
+        return end.name
 
     def _keeps_system(self) -> bool:
         """Whether the template takes a system message and leaves it where it is."""
@@ -259,7 +336,7 @@ class ChatTemplate:
             opening = whole = ""
         turn = whole[len(opening) : whole.find(self._end, len(opening))]
         read = self._calls.read(turn).calls
-        told = PROBE_TOOL.name in opening and hidden.is_in("probe reply", whole)
+        told = PROBE_TOOL.name in opening and hidden.is_among("probe reply", hidden.found(whole))
         self.native_tools = whole.startswith(opening) and told and read == (PROBE_CALL,)
         if told and PROBE_CALL.name in turn and not self.native_tools:
             LOGGER.warning(
@@ -269,4 +346,9 @@ class ChatTemplate:
                 turn,
             )
         example = turn if self.native_tools else self._calls.example
-        return {match[match.lastindex or 0] for match in self._encoder.pattern.finditer(example)}
+        return {found.name for found in self._encoder.names.find(example)}
+
+
+def _dated(template: str, today: datetime.date) -> str:
+    """The template with what it asks of `strftime_now` written in, for its clock cannot be set from outside."""
+    return ASKS_DATE.sub(lambda asked: json.dumps(today.strftime(asked[2])), template)

@@ -36,6 +36,11 @@ if TYPE_CHECKING:
 __all__ = ["Hermes", "MadeOf", "Spoken", "describe_tools", "plain_chat", "read_turn", "turn_parts"]
 
 START, END = "<|im_start|>", "<|im_end|>"
+CHATML = """{%- for message in messages %}
+{{- "<|im_start|>" ~ message.role ~ "\\n" ~ message.content ~ "<|im_end|>\\n" }}
+{%- endfor %}
+{%- if add_generation_prompt %}{{- "<|im_start|>assistant\\n" }}{%- endif %}"""
+"""What `Hermes` writes, as a chat template."""
 
 
 class Hermes:
@@ -49,11 +54,12 @@ class Hermes:
         calls: how calls are written.
 
     Raises:
-        InputError: when the tokenizer lacks one of the two.
+        InputError: when the tokenizer lacks one of the two, or alters ordinary text (WordPiece).
     """
 
     def __init__(self, tokenizer: PreTrainedTokenizerBase, *, calls: CallSyntax | None = None):
         self._encoder = SafeEncoder(tokenizer)
+        self._encoder.check_faithful()
         self._calls = calls or TaggedCalls()
         missing = [name for name in (START, END) if name not in self._encoder.control]
         if missing:
@@ -95,7 +101,7 @@ class Hermes:
 
     def made_of(self) -> MadeOf:
         """For `models.exporting`."""
-        return MadeOf(self._encoder, self._calls, f"{START}assistant\n")
+        return MadeOf(self._encoder, self._calls, f"{START}assistant\n", CHATML)
 
     def _chat(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> list[Part]:
         parts = list[Part]()
@@ -106,11 +112,12 @@ class Hermes:
 
 class MadeOf(NamedTuple):
     """What a format of a tokenizer is made of: how text is encoded, how calls are written, what stands before a turn of
-    the policy, whether the template takes tools, in which message they are told if not, and the template's options."""
+    the policy, the template, whether it takes tools, in which message they are told if not, and its options."""
 
     encoder: SafeEncoder
     calls: CallSyntax
     header: str
+    template: str
     native_tools: bool = False
     tell: Literal["system", "user"] = "system"
     options: Mapping[str, Any] = {}
@@ -179,9 +186,17 @@ def turn_parts(encoder: SafeEncoder, calls: CallSyntax, message: Message) -> lis
 
 
 def read_turn(
-    encoder: SafeEncoder, calls: CallSyntax, ids: Sequence[int], ends: frozenset[int], *, thinking: bool = False
+    encoder: SafeEncoder,
+    calls: CallSyntax,
+    ids: Sequence[int],
+    ends: frozenset[int],
+    *,
+    begun: str = "",
+    dropped: str = "",
 ) -> ParsedTurn:
-    """What sampled ids mean: the id among `ends` that closes them is not part of the text."""
+    """What sampled ids mean: the id among `ends` that closes them is not part of the text. `begun` is what the format
+    had written of the turn, and `dropped` a beginning that then means nothing."""
     inner = ids[:-1] if ids and ids[-1] in ends else ids
-    parsed = calls.read(encoder.decode(inner), thinking=thinking)
+    text = encoder.decode(inner)
+    parsed = calls.read(f"{begun}{text}".removeprefix(dropped) if begun else text)
     return ParsedTurn(parsed.text, parsed.calls, parsed.errors, encoder.decode(ids))

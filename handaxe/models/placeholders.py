@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from typing import Any
 
 from handaxe.models.untrusted import THINKING, Part, SafeEncoder
@@ -26,9 +27,7 @@ class Placeholders:
 
     def __init__(self, encoder: SafeEncoder, messages: Sequence[Message], tools: Sequence[ToolSchema]):
         self._encoder = encoder
-        everything = repr((messages, tools))
-        number = next(n for n in range(1000, 10**9) if f"Hx{n}" not in everything)
-        self._prefix = f"Hx{number}"
+        self._prefix = _unlike(repr((messages, tools)))
         self._find = re.compile(rf'{self._prefix}(\\*)"(\d+);')
         self._known: dict[tuple[str, Author], int] = {}
         self._parts: list[Part] = []
@@ -41,7 +40,7 @@ class Placeholders:
     def guard(self, value: Any) -> Any:
         """JSON for the template, every string that holds a control token or a tag of thoughts hidden."""
         if isinstance(value, str):
-            risky = self._encoder.pattern.search(value) or self._encoder.markers.search(value)
+            risky = self._encoder.names.first(value) or self._encoder.markers.first(value)
             return self._hidden(Part(value, trusted=False)) if risky else value
         if isinstance(value, dict):
             return {self.guard(key): self.guard(inner) for key, inner in value.items()}
@@ -62,11 +61,14 @@ class Placeholders:
             end = match.end()
         return [*parts, Part(text[end:])]
 
-    def is_in(self, content: str, text: str) -> bool:
-        """Whether the words of a user or a tool stand in a rendered text."""
+    def found(self, text: str) -> set[int]:
+        """The numbers of the placeholders in a rendered text, for `is_among`."""
+        return {int(match[2]) for match in self._find.finditer(text)}
+
+    def is_among(self, content: str, found: Set[int]) -> bool:
+        """Whether the words of a user or a tool are among the placeholders found in a text."""
         words = content.strip()
-        numbers = {self._known.get((words, author)) for author in (Author.USER, Author.TOOL)}
-        return not words or any(int(match[2]) in numbers for match in self._find.finditer(text))
+        return not words or any(self._known.get((words, who)) in found for who in (Author.USER, Author.TOOL))
 
     def after(self, text: str, content: str) -> str:
         """What follows an assistant's words in a rendered text; "" when they are not there."""
@@ -76,7 +78,8 @@ class Placeholders:
     def thoughts_and_words(self, text: str, among: Sequence[str] | None = None) -> list[str]:
         """Tags of thoughts and placeholders in order; with `among`, only placeholders that occur in it."""
         found = re.findall(f"{'|'.join(THINKING)}|{self._find.pattern.replace('(', '(?:')}", text)
-        return [item for item in found if among is None or item in among or item in THINKING]
+        wanted = None if among is None else {*among, *THINKING}
+        return [item for item in found if wanted is None or item in wanted]
 
     def _hidden(self, part: Part) -> str:
         words = part.text.strip()
@@ -87,6 +90,16 @@ class Placeholders:
         if number == len(self._parts):
             self._parts.append(Part(words, part.author, False))
         return f'{part.text[:begin]}{self._prefix}"{number};{part.text[begin + len(words) :]}'
+
+
+def _unlike(text: str) -> str:
+    """The beginning of placeholders that does not occur in the text, found in one look at it for each length."""
+    for digits in itertools.count(4):
+        taken = {int(number) for number in re.findall(rf"Hx(\d{{{digits}}})", text)}
+        free = next((n for n in range(10 ** (digits - 1), 10**digits) if n not in taken), None)
+        if free is not None:
+            return f"Hx{free}"
+    raise AssertionError("a text is not endless")
 
 
 def _escape(text: str, backslashes: int) -> str:

@@ -14,13 +14,14 @@ never adds a space or BOS, so that harmless text gets the very ids that the whol
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from handaxe.errors import InputError
 from handaxe.exchange import Rendered
+from handaxe.models.token_names import TokenNames
 from handaxe.records import Author
 
 if TYPE_CHECKING:
@@ -33,6 +34,9 @@ SPACE_MARK = "\u2581"
 LOSSY = {"Prepend", "NFC", "NFD", "NFKC", "NFKD", "Nmt", "Precompiled", "Strip"}
 """Normalisers that would change text from outside."""
 THINKING = ("<think>", "</think>")
+PRINTABLE = "".join(map(chr, range(33, 127)))
+ORDINARY = f"{PRINTABLE}\n  {{'a': [1, 2]}}\n\nWords are   spaced. {PRINTABLE[::-1]}"
+"""Text that every chat holds: a tokenizer that does not give it back as it is cannot carry calls."""
 
 
 class Part(NamedTuple):
@@ -68,7 +72,8 @@ class SafeEncoder:
 
     Attributes:
         control: names of the control tokens -> ids. Tokens of nothing but white space are text and not among them.
-        pattern: finds a control token's name in a trusted part, the longest first.
+        names: finds the names of control tokens in a trusted part.
+        markers: finds tags of thoughts and names of control tokens that are not special, such as those of calls.
     """
 
     def __init__(self, tokenizer: PreTrainedTokenizerBase):
@@ -81,15 +86,29 @@ class SafeEncoder:
         self.control: dict[str, int] = named
         self.special = {str(t): i for i, t in added.items() if str(t) in named and t.special}
         self.special |= dict(zip(tokenizer.all_special_tokens, tokenizer.all_special_ids))
-        self.pattern = _pattern({str(t): (t.lstrip, t.rstrip) for t in added.values() if str(t) in named})
-        self.markers = _pattern(dict.fromkeys({*named, *THINKING} - set(self.special), (False, False)))
+        self.names = TokenNames({str(t): (t.lstrip, t.rstrip) for t in added.values() if str(t) in named})
+        self.markers = TokenNames(dict.fromkeys(sorted({*named, *THINKING} - set(self.special)), (False, False)))
         self._ids = frozenset(named.values())
         backend = tokenizer.backend_tokenizer
-        spec = json.loads(backend.to_str())
+        spec = {name: _spec(getattr(backend, name)) for name in ("normalizer", "pre_tokenizer", "decoder")}
         self._prefix = _prefix(spec)
-        self._twin = type(backend).from_str(json.dumps(_plain(spec)))
+        self._twin = _twin(backend, spec)
         marks = [self._twin.token_to_id(f"<0x{byte:02X}>") for byte in SPACE_MARK.encode()]
         self._mark_ids: list[int] | None = None if None in marks else marks
+        self._spelled: dict[str, bool] = {}
+
+    def check_faithful(self) -> None:
+        """Raises InputError when the tokenizer does not give ordinary text back as it was given."""
+        said = self._round_trip([ORDINARY])[0]
+        if said == ORDINARY:
+            self._spelled |= dict.fromkeys(ORDINARY, True)
+            return
+        at = next((k for k, (a, b) in enumerate(zip(ORDINARY, said)) if a != b), min(len(ORDINARY), len(said)))
+        raise InputError(
+            f"the tokenizer ({type(self.tokenizer).__name__}) does not give text back as it was given: "
+            f"{ORDINARY[at : at + 20]!r} comes back as {said[at : at + 20]!r}, so calls and answers would be altered; "
+            "use a byte-level or sentencepiece tokenizer"
+        )
 
     def encode(self, text: str) -> list[int]:
         """Ids of untrusted text: never a control id, never BOS, and they decode to the text wherever they stand."""
@@ -100,10 +119,10 @@ class SafeEncoder:
         out, run = Rendered([], []), list[Part]()
         for part in parts:
             end = 0
-            for match in self.pattern.finditer(part.text) if part.trusted else ():
-                self._flush([*run, Part(part.text[end : match.start()], part.author)], out)
-                run, end = [], match.end()
-                out.ids.append(self.control[_name(match)])
+            for name in self.names.find(part.text) if part.trusted else ():
+                self._flush([*run, Part(part.text[end : name.start], part.author)], out)
+                run, end = [], name.stop
+                out.ids.append(self.control[name.name])
                 out.authors.append(int(Author.TEMPLATE))
             run.append(Part(part.text[end:], part.author))
         self._flush(run, out)
@@ -112,9 +131,9 @@ class SafeEncoder:
     def mark(self, text: str, author: Author = Author.TEMPLATE) -> list[Part]:
         """Parts of what a policy said: its tags (of thoughts, of calls) are trusted, roles and ends are not."""
         parts, end = [], 0
-        for match in self.markers.finditer(text):
-            parts += [Part(text[end : match.start()], author, False), Part(_name(match), author)]
-            end = match.end()
+        for tag in self.markers.find(text):
+            parts += [Part(text[end : tag.start], author, False), Part(tag.name, author)]
+            end = tag.stop
         return [part for part in [*parts, Part(text[end:], author, False)] if part.text]
 
     def decode(self, ids: Sequence[int]) -> str:
@@ -137,39 +156,54 @@ class SafeEncoder:
             out.authors.append(max(authors[span.start : max(span.stop, span.start + 1)], default=authors[-1]))
 
     def _spans(self, text: str) -> list[Span]:
+        """What the twin makes of the text; the pieces between marks are encoded all at once."""
+        text = self._spellable(text)
         if self._mark_ids is None:
-            return self._pieces(text, 0)
-        spans, start = list[Span](), 0
+            return self._pieces({0: text})
+        pieces, marks, start = dict[int, str](), list[Span](), 0
         for k, piece in enumerate(text.split(SPACE_MARK)):
             if k:  # the mark itself, spelled in bytes: as a token it would decode to a space
-                spans += [Span(i, start, start + 1) for i in self._mark_ids]
+                marks += [Span(i, start, start + 1) for i in self._mark_ids]
                 start += 1
-            spans += self._pieces(piece, start)
+            pieces[start] = piece
             start += len(piece)
-        return spans
+        spans = self._pieces(pieces)
+        return sorted([*spans, *marks], key=lambda span: span.start) if marks else spans
 
-    def _pieces(self, text: str, start: int) -> list[Span]:
-        spans, todo = list[Span](), [(self._spellable(text), start)]
-        while todo:
-            text, start = todo.pop()
-            encoding = self._twin.encode(text, add_special_tokens=False)
-            found = [Span(i, *offsets) for i, offsets in zip(encoding.ids, encoding.offsets)]
-            bad = next((span for span in found if span.id in self._ids and span.stop - span.start > 1), None)
-            if bad is None:
-                spans += [Span(i, start + a, start + b) for i, a, b in found if i not in self._ids]
-            else:  # a vocabulary that spells a control token in one piece: break it up
-                cut = bad.start + 1
-                todo += [(text[cut:], start + cut), (text[:cut], start)]
-        return spans
+    def _pieces(self, todo: dict[int, str]) -> list[Span]:
+        """The spans of texts by where they begin, in order.
+
+        A vocabulary that spells a control token in one piece is made to break it up: all of them at once, or a text
+        full of them would be encoded over and over.
+        """
+        done = dict[int, list[Span]]()
+        while todo := {start: text for start, text in todo.items() if text}:
+            again = dict[int, str]()
+            encodings = self._twin.encode_batch(list(todo.values()), add_special_tokens=False)
+            for (start, text), encoding in zip(todo.items(), encodings):
+                found = [Span(i, *offsets) for i, offsets in zip(encoding.ids, encoding.offsets)]
+                cuts = [s.start + 1 for s in found if s.id in self._ids and s.stop - s.start > 1]
+                if cuts:
+                    again |= {start + a: text[a:b] for a, b in pairwise(sorted({0, *cuts, len(text)}))}
+                else:
+                    done[start] = [Span(i, start + a, start + b) for i, a, b in found if i not in self._ids]
+            todo = again
+        return [span for start in sorted(done) for span in done[start]]
 
     def _spellable(self, text: str) -> str:
-        """The text with "?" for characters of which the vocabulary lacks a byte, and which it would drop in silence."""
-        if self._round_trip(text) == text:
-            return text
-        return "".join(c if self._round_trip(c) == c else "?" for c in text)
+        """The text with "?" for characters of which the vocabulary lacks a byte, and which it would drop in silence.
+        Every character is asked about once."""
+        new = list(set(text).difference(self._spelled, SPACE_MARK if self._mark_ids else ""))
+        if new:
+            whole = text.replace(SPACE_MARK, " ") if self._mark_ids else text
+            said = new if self._round_trip([text])[0] == whole else self._round_trip(new)
+            self._spelled |= {character: character == back for character, back in zip(new, said)}
+        lacking = {ord(character): "?" for character in set(text) if not self._spelled.get(character, True)}
+        return text.translate(lacking) if lacking else text
 
-    def _round_trip(self, text: str) -> str:
-        return str(self._twin.decode(self._twin.encode(text, add_special_tokens=False).ids, skip_special_tokens=False))
+    def _round_trip(self, texts: list[str]) -> list[str]:
+        ids = [encoding.ids for encoding in self._twin.encode_batch(texts, add_special_tokens=False)]
+        return list(self._twin.decode_batch(ids, skip_special_tokens=False))
 
 
 def encode_untrusted(tokenizer: PreTrainedTokenizerBase, text: str) -> list[int]:
@@ -196,19 +230,6 @@ def _valid(text: str) -> str:
     return text.encode("utf-8", "replace").decode()
 
 
-def _pattern(names: Mapping[str, tuple[bool, bool]]) -> re.Pattern[str]:
-    """Finds any of the names, the longest first, with the white space that a name swallows (left, right); the name is
-    the group that matched."""
-    longest = sorted(names, key=lambda name: -len(name))
-    around = [[r"\s*" if swallows else "" for swallows in names[name]] for name in longest]
-    found = [f"{left}({re.escape(name)}){right}" for name, (left, right) in zip(longest, around)]
-    return re.compile("|".join(found) or "(?!)")
-
-
-def _name(match: re.Match[str]) -> str:
-    return match[match.lastindex or 0]
-
-
 def _prefix(spec: dict[str, Any]) -> Callable[[str], bool]:
     """Whether the tokenizer would put a space before a run of text."""
     if any(part["type"] == "Prepend" for part in _flat(spec["normalizer"])):
@@ -219,8 +240,9 @@ def _prefix(spec: dict[str, Any]) -> Callable[[str], bool]:
     return lambda text: False
 
 
-def _plain(spec: dict[str, Any]) -> dict[str, Any]:
-    """The tokenizer without added tokens, without BOS, without a space in front, changing nothing that it is given."""
+def _twin(backend: Any, spec: dict[str, Any]) -> Any:
+    """The tokenizer without added tokens, without BOS, without a space in front, changing nothing that it is given. It
+    shares the vocabulary, which may be large."""
     normalizers = [part for part in _flat(spec["normalizer"]) if part["type"] not in LOSSY]
     steps = [dict(step) for step in _flat(spec["pre_tokenizer"])]
     decoders = [dict(step) for step in _flat(spec["decoder"]) if step["type"] not in LOSSY]
@@ -229,15 +251,23 @@ def _plain(spec: dict[str, Any]) -> dict[str, Any]:
             step["prepend_scheme"] = "never"
         if "add_prefix_space" in step:
             step["add_prefix_space"] = False
-    return spec | {
-        "added_tokens": [],
-        "post_processor": None,
-        "truncation": None,
-        "padding": None,
+    twin = type(backend)(backend.model)
+    shell = type(backend)(type(twin.model)())
+    made = json.loads(shell.to_str()) | {
         "normalizer": {"type": "Sequence", "normalizers": normalizers} if normalizers else None,
         "pre_tokenizer": {"type": "Sequence", "pretokenizers": steps} if steps else None,
         "decoder": {"type": "Sequence", "decoders": decoders} if decoders else None,
     }
+    shell = type(backend).from_str(json.dumps(made))
+    for name in spec:
+        if getattr(shell, name) is not None:
+            setattr(twin, name, getattr(shell, name))
+    return twin
+
+
+def _spec(component: Any) -> dict[str, Any] | None:
+    """What a tokenizer component is made of."""
+    return None if component is None else json.loads(component.__getstate__())
 
 
 def _flat(component: dict[str, Any] | None) -> list[dict[str, Any]]:

@@ -132,7 +132,7 @@ def train(
         seed=seed,
     )
     parts = {"tasks": tasks, "env": env, "rollout": rollout, "reward": reward, "credit": credit, "select": select}
-    parts |= {"shape": shape, "loss": loss, "learning_rate": learning_rate}
+    parts |= {"format": format, "shape": shape, "loss": loss, "learning_rate": learning_rate}
     parts |= {f"learner/{name}": one for name, one in learning.items()} | ({"play": play} if pace.carries else {})
     beside = play if pace.reward_beside else None
     run = Run(engine, parts, steps, about, keep, evaluate, eval_every)

@@ -40,7 +40,7 @@ def test_reading_gives_back_what_was_written(content, calls):
 def test_reading_never_raises(pieces):
     text = "".join(pieces)
     assert SYNTAX.read(text).raw == text
-    assert SYNTAX.read(text, thinking=True).raw == text
+    assert SYNTAX.read(f"<think>{text}").raw == f"<think>{text}"
 
 
 @pytest.mark.parametrize(
@@ -87,12 +87,6 @@ def test_table(text, calls, errors, outside):
 def test_the_string_of_a_call_may_hold_the_tags():
     call = ToolCall("say", {"text": "</tool_call><tool_call><think>"}, "c0")
     assert SYNTAX.read(written("", [call])).calls == (call,)
-
-
-def test_a_thought_that_the_chat_format_opened():
-    assert SYNTAX.read(f"{CALL}</think>{CALL}", thinking=True).calls == (ADD,)
-    assert SYNTAX.read(CALL, thinking=True).calls == ()
-    assert SYNTAX.read(CALL).calls == (ADD,)
 
 
 def test_other_tags():

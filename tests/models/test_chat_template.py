@@ -1,4 +1,6 @@
 import copy
+import datetime
+import json
 import logging
 import re
 
@@ -10,6 +12,7 @@ from handaxe.errors import InputError
 from handaxe.models.chat_template import ChatTemplate
 from handaxe.models.hermes import Hermes
 from handaxe.records import Author, Message, ToolCall, ToolSchema
+from handaxe.slots import Stateful
 from handaxe.testing.formats import check_format
 
 pytestmark = pytest.mark.hf
@@ -210,11 +213,83 @@ def test_options_reach_the_template(smollm2_tokenizer):
     tokenizer = changed(smollm2_tokenizer, template)
     format = ChatTemplate(tokenizer, options={"thinking": True})
     assert format.decode(format.start([USER], []).ids).endswith("assistant\n<think>\n")
-    inner = '<tool_call>{"name": "add"}</tool_call>'
-    ids = format.encode_turn(Message("assistant", f"{inner}</think>{inner}"), [])
-    assert format.parse(ids, []).text == f"{inner}</think>"
-    assert len(format.parse(ids, []).calls) == 1
-    assert len(ChatTemplate(tokenizer).parse(ids, []).calls) == 2
+    assert format.decode(ChatTemplate(tokenizer).start([USER], []).ids).endswith("assistant\n")
+
+
+# --- a thought that the template opens --------------------------------------------------------------------------------
+
+OPENS = ("<|im_start|>assistant\\n' }}", "<|im_start|>assistant\\n<think>\\n' }}")
+
+
+@pytest.fixture(scope="module")
+def opens_thoughts(qwen3_tokenizer):
+    """As Qwen 3's thinking models have it: the header of a turn ends in <think>."""
+    template = qwen3_tokenizer.chat_template
+    assert template.count(OPENS[0]) == 1
+    return ChatTemplate(changed(qwen3_tokenizer, template.replace(*OPENS)))
+
+
+def test_a_format_that_opens_thoughts_keeps_the_contract(opens_thoughts, qwen3_tokenizer):
+    check_format(opens_thoughts, vocab_size=len(qwen3_tokenizer))
+
+
+def test_a_demonstration_closes_the_thought_and_keeps_its_call(opens_thoughts):
+    said = Message("assistant", "so", (ToolCall("add", {"a": 1}, "c0"),))
+    ids = opens_thoughts.encode_turn(said, [ADD])
+    shown = opens_thoughts.decode(ids)
+    assert shown == '\n</think>\n\nso\n<tool_call>\n{"name": "add", "arguments": {"a": 1}}\n</tool_call><|im_end|>'
+    parsed = opens_thoughts.parse(ids, [ADD])
+    assert (parsed.text, parsed.calls, parsed.errors) == ("so", said.calls, ())
+
+
+@pytest.mark.parametrize(
+    "content, ids",
+    [
+        ("2", "\n</think>\n\n2"),
+        ("", "\n</think>\n\n"),
+        ("<think>\nhm\n</think>\n\n2", "hm\n</think>\n\n2"),
+        ("<think>\nhm", "hm"),
+        ("<think>\n<tool_call>{}</tool_call></think>2", "<tool_call>{}</tool_call></think>2"),
+    ],
+)
+def test_messages_hold_thoughts_with_both_tags(opens_thoughts, content, ids):
+    turn = opens_thoughts.encode_turn(Message("assistant", content), [])
+    assert opens_thoughts.decode(turn) == f"{ids}<|im_end|>"
+    parsed = opens_thoughts.parse(turn, [])
+    assert (parsed.text, parsed.calls) == (content, ())
+
+
+def test_a_thought_that_ends_nowhere_hides_its_calls(opens_thoughts):
+    ids = opens_thoughts.encode_turn(Message("assistant", '<think>\n<tool_call>{"name": "add"}</tool_call>'), [])
+    assert opens_thoughts.parse(ids, []).calls == ()
+
+
+# --- what a run keeps -------------------------------------------------------------------------------------------------
+
+
+def test_the_date_is_that_of_the_runs_first_day(smollm2_tokenizer):
+    template = smollm2_tokenizer.chat_template + "{{ strftime_now('%d %b %Y') }}"
+    tokenizer = changed(smollm2_tokenizer, template)
+    first = ChatTemplate(tokenizer, today=datetime.date(2020, 2, 29))
+    shown = first.decode(first.start([USER], []).ids)
+    assert shown.endswith("29 Feb 2020")
+    later = ChatTemplate(tokenizer)
+    assert later.start([USER], []) != first.start([USER], [])
+    assert isinstance(later, Stateful)
+    later.load_state_dict(json.loads(json.dumps(first.state_dict())))
+    assert later.start([USER], []) == first.start([USER], [])
+
+
+def test_a_tokenizer_that_alters_text_is_refused():
+    tokenizers, transformers = pytest.importorskip("tokenizers"), pytest.importorskip("transformers")
+    words = ["[UNK]", "[CLS]", "[SEP]", *(c for k in range(33, 127) for c in (chr(k), f"##{chr(k)}"))]
+    backend = tokenizers.BertWordPieceTokenizer(vocab={word: k for k, word in enumerate(words)}, lowercase=False)
+    tokenizer = transformers.PreTrainedTokenizerFast(tokenizer_object=backend._tokenizer, eos_token="[SEP]")
+    tokenizer.chat_template = "{% for m in messages %}{{ m.content }}[SEP]{% endfor %}"
+    tokenizer.add_special_tokens({"additional_special_tokens": ["<|im_start|>", "<|im_end|>"]})
+    for made in (ChatTemplate, Hermes):
+        with pytest.raises(InputError, match="does not give text back as it was given.*comes back as"):
+            made(tokenizer)
 
 
 def test_tools_are_told_to_the_user_where_a_system_message_would_move(mistral_chat_tokenizer):

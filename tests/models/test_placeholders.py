@@ -52,6 +52,12 @@ def test_a_placeholder_in_the_conversation_is_no_placeholder(encoder):
     assert said(hidden.parts(text)) == 'Hx1000"0;'
 
 
+def test_a_conversation_full_of_placeholders(encoder):
+    taken = " ".join(f"Hx{n}" for n in range(1000, 10000))
+    hidden = Placeholders(encoder, [Message("user", f"{taken} Hx10001")], [])
+    assert hidden.hide(user("one")) == 'Hx10000"0;'
+
+
 @pytest.mark.parametrize("times", [0, 1, 2, 3])
 def test_words_are_escaped_as_often_as_their_place_was(hidden, times):
     words = 'a "b" \\ \n \u00e9'
@@ -72,11 +78,12 @@ def test_guard_hides_only_what_could_be_mistaken(hidden):
 
 def test_where_words_stand(hidden):
     text = "[" + hidden.hide(user("one")) + hidden.hide([Part("two", trusted=False)]) + "]"
-    assert hidden.is_in("one", text)
-    assert hidden.is_in(" one ", text)
-    assert hidden.is_in("", text)
-    assert not hidden.is_in("two", text)  # the assistant's
-    assert not hidden.is_in("three", text)
+    found = hidden.found(text)
+    assert hidden.is_among("one", found)
+    assert hidden.is_among(" one ", found)
+    assert hidden.is_among("", found)
+    assert not hidden.is_among("two", found)  # the assistant's
+    assert not hidden.is_among("three", found)
     assert hidden.after(text, "two") == "]"
     assert hidden.after(text, "three") == ""
 

@@ -71,7 +71,7 @@ CODE = """import json
 {imports}
 
 folder = "."  # this one
-tokenizer = AutoTokenizer.from_pretrained(folder)
+tokenizer = AutoTokenizer.from_pretrained(folder{trust})
 {load}
 tools = json.load(open(f"{{folder}}/tools.json")) or None
 messages = [{{"role": "user", "content": "12*34=?"}}]
@@ -105,7 +105,7 @@ def _calling(facts: Facts) -> str:
         imports = f"from peft import PeftModel\n{imports}"
         base = f"AutoModelForCausalLM.from_pretrained({json.dumps(facts.base)})"
         load = f"model = PeftModel.from_pretrained({base}, folder)"
-    code = CODE.format(imports=imports, load=load)
+    code = CODE.format(imports=imports, load=load, trust=trust)
     reads = READS if facts.reads_calls else READS_NOT
     return CALL.format(code=code, trust=" --trust-remote-code" if facts.own_code else "", reads=reads)
 

@@ -152,7 +152,7 @@ def _write_tokenizer(format: ChatFormat, folder: Path, tools: Sequence[ToolSchem
     """Write the tokenizer; whether servers can be told how calls look."""
     if isinstance(format, Compact):
         tokenizer = byte_tokenizer()
-        template: str | dict[str, str] = byte_template()
+        template = byte_template()
         response = byte_response(tools)
     elif isinstance(format, Hermes | ChatTemplate):
         tokenizer = text_tokenizer(format.made_of().encoder)
@@ -180,6 +180,6 @@ def _write_generation(model: Model, format: ChatFormat, folder: Path) -> None:
 
 
 def _read_tokenizer(folder: Path) -> PreTrainedTokenizerBase:
-    from transformers import AutoTokenizer
+    from transformers import PreTrainedTokenizerFast
 
-    return AutoTokenizer.from_pretrained(folder)
+    return PreTrainedTokenizerFast.from_pretrained(folder)

@@ -80,11 +80,9 @@ class HandaxeTinyForCausalLM(PreTrainedModel, GenerationMixin):
         labels=None,
         use_cache=None,
         logits_to_keep=0,
-        cache_position=None,
         return_dict=None,
     ):
         """Logits [B, T, V]; padding may stand on either side, as `attention_mask` [B, U] says."""
-        del cache_position
         if past_key_values is None and use_cache:
             past_key_values = DynamicCache()
         past = 0 if past_key_values is None else past_key_values.get_seq_length()

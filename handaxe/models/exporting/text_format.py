@@ -118,32 +118,19 @@ OPEN_TOLD = """
 {%- set messages = hx.chat -%}
 {%- set tools = none %}
 """
-CHATML = """{%- for message in messages %}
-{{- "<|im_start|>" ~ message.role ~ "\\n" ~ message.content ~ "<|im_end|>\\n" }}
-{%- endfor %}
-{%- if add_generation_prompt %}{{- "<|im_start|>assistant\\n" }}{%- endif %}"""
 
 
-def text_template(format: Hermes | ChatTemplate) -> str | dict[str, str]:
-    """The chat template, or its variants by name, that renders what the format does.
+def text_template(format: Hermes | ChatTemplate) -> str:
+    """The chat template that renders what the format does.
 
     Raises:
         InputError: the format writes calls in a way of its own and tells the tools in a message.
     """
     parts = format.made_of()
-    encoder = parts.encoder
-    said = set(encoder.special) - set(THINKING)
-    begin = macros(encoder.control, said=said, bare=encoder.plain().spaced)
-    if isinstance(format, Hermes):
-        return begin + _told(parts) + CHATML
-    own = encoder.tokenizer.chat_template
+    said = set(parts.encoder.special) - set(THINKING)
+    begin = macros(parts.encoder.control, said=said, bare=parts.encoder.plain().spaced)
     begin += "".join(_default(name, value) for name, value in parts.options.items())
-    begin += OPEN_NATIVE.lstrip("\n") if parts.native_tools else _told(parts)
-    if isinstance(own, str):
-        return begin + own
-    if not parts.native_tools:  # the format renders without tools, whatever there is for tools
-        return begin + str(own["default"])
-    return {name: begin + text for name, text in own.items()}
+    return begin + (OPEN_NATIVE.lstrip("\n") if parts.native_tools else _told(parts)) + parts.template
 
 
 def text_response(format: Hermes | ChatTemplate) -> dict[str, Any] | None:
