@@ -83,13 +83,14 @@ class ChatDesk:
 
     async def steps(self, request: Sample) -> AsyncIterator[Completion]:
         """The same completion as it grows, a few tokens at a time; the last is the whole."""
-        begun, limit = Partial([], [], [], []), request.sampling.max_tokens
+        begun = Partial([], [], [], [])
+        limit = min(request.sampling.max_tokens, self._engine.max_length - len(request.ids))
         while True:
             most = min(len(begun.ids) + STEP, limit)
             part = replace(request.sampling, max_tokens=most)
             done = await self.complete(request._replace(sampling=part, begun=begun))
             yield done
-            if done.finish != "length" or len(done.ids) >= limit or len(done.ids) < most:
+            if done.finish != "length" or len(done.ids) >= limit:
                 return
             begun = Partial(*done[:4])
 
@@ -104,7 +105,7 @@ class ChatDesk:
             try:
                 if not self._take(stream):
                     break
-                for ticket, job in [(ticket, job) for ticket, job in self._jobs.items() if job.gone]:
+                for ticket in [ticket for ticket, job in self._jobs.items() if job.gone]:
                     stream.interrupt(ticket)
                     del self._jobs[ticket]
                 for ticket, completion in stream.poll() if len(stream) else ():

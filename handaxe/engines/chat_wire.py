@@ -159,7 +159,7 @@ def _messages(given: Any) -> tuple[Message, ...]:
     names = dict[str, str]()
     for k, one in enumerate(given):
         where = f"messages[{k}]"
-        role = one.get("role") if isinstance(one, dict) else None
+        role: Any = one.get("role") if isinstance(one, dict) else None
         role = "system" if role == "developer" else role
         if role not in ("system", "user", "assistant", "tool"):
             raise ApiError(400, f"{where} has no role among system, user, assistant and tool", param=where)
@@ -249,7 +249,9 @@ def _number(asked: Mapping[str, Any], name: str, default: float, least: float, m
         return default
     whole_number = isinstance(default, int) and not isinstance(value, int)
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value) or whole_number:
-        raise ApiError(400, f"{name} is {str(value)[:50]!r}, not a {'whole ' if whole_number else ''}number", param=name)
+        raise ApiError(
+            400, f"{name} is {str(value)[:50]!r}, not a {'whole ' if whole_number else ''}number", param=name
+        )
     if not least <= value <= most:
         raise ApiError(400, f"{name} is {value}; give {least} to {most}", param=name)
     return value

@@ -36,8 +36,8 @@ from jinja2.exceptions import TemplateError
 
 from handaxe.errors import InputError
 from handaxe.exchange import Rendered
-from handaxe.models.calls import CallSyntax, TaggedCalls
-from handaxe.models.hermes import MadeOf, plain_chat, read_turn, turn_parts
+from handaxe.models.calls import CallSyntax, MadeOf, TaggedCalls
+from handaxe.models.hermes import Wording, plain_chat, read_turn, turn_parts
 from handaxe.models.placeholders import Placeholders
 from handaxe.models.untrusted import Part, SafeEncoder
 from handaxe.records import Author, Message, ParsedTurn, ToolCall, ToolSchema
@@ -97,6 +97,7 @@ class ChatTemplate:
         self._encoder = SafeEncoder(tokenizer)
         self._encoder.check_faithful()
         self._calls = calls or TaggedCalls()
+        self.made_of = MadeOf(tokenizer, self._calls, self._options, tuple(stop))
         self._warned = False
         self.native_tools = False
         self._tell: Literal["system", "user"] = "system"
@@ -173,23 +174,17 @@ class ChatTemplate:
         """Text, control tokens by name."""
         return self._encoder.decode(ids)
 
-    # --- what it is made of ----------------------------------------------------------------------------------------
+    # --- how it words things ---------------------------------------------------------------------------------------
 
-    def made_of(self) -> MadeOf:
+    def wording(self) -> Wording:
         """For `models.exporting`."""
         hidden = Placeholders(self._encoder, [PROBE_USER], ())
         closed = self._render(hidden, [PROBE_USER], (), header=False)
         opening = self._render(hidden, [PROBE_USER], (), header=True)
         header = opening.removeprefix(closed) or hidden.parts(opening)[-1].text
-        return MadeOf(
-            encoder=self._encoder,
-            calls=self._calls,
-            header=header.removesuffix(self._thinking),
-            template=_dated(self._tokenizer.get_chat_template(tools=[{}] if self.native_tools else None), self._today),
-            native_tools=self.native_tools,
-            tell=self._tell,
-            options=self._options,
-        )
+        own = self._tokenizer.get_chat_template(tools=[{}] if self.native_tools else None)
+        header = header.removesuffix(self._thinking)
+        return Wording(self._encoder, header, _dated(own, self._today), self.native_tools, self._tell)
 
     # --- what a run keeps of it ------------------------------------------------------------------------------------
 

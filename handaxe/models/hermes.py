@@ -21,19 +21,19 @@ The parts of this format that need no ChatML also serve `models.chat_template` f
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from handaxe.errors import InputError
 from handaxe.exchange import Rendered
-from handaxe.models.calls import CallSyntax, TaggedCalls
+from handaxe.models.calls import CallSyntax, MadeOf, TaggedCalls
 from handaxe.models.untrusted import Part, SafeEncoder
 from handaxe.records import Author, Message, ParsedTurn, ToolSchema
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
-__all__ = ["Hermes", "MadeOf", "Spoken", "describe_tools", "plain_chat", "read_turn", "turn_parts"]
+__all__ = ["Hermes", "Spoken", "Wording", "describe_tools", "plain_chat", "read_turn", "turn_parts"]
 
 START, END = "<|im_start|>", "<|im_end|>"
 CHATML = """{%- for message in messages %}
@@ -61,6 +61,7 @@ class Hermes:
         self._encoder = SafeEncoder(tokenizer)
         self._encoder.check_faithful()
         self._calls = calls or TaggedCalls()
+        self.made_of = MadeOf(tokenizer, self._calls)
         missing = [name for name in (START, END) if name not in self._encoder.control]
         if missing:
             raise InputError(f"the tokenizer has no {' and no '.join(missing)}; use ChatTemplate, or another tokenizer")
@@ -99,9 +100,9 @@ class Hermes:
         """Text, control tokens by name."""
         return self._encoder.decode(ids)
 
-    def made_of(self) -> MadeOf:
+    def wording(self) -> Wording:
         """For `models.exporting`."""
-        return MadeOf(self._encoder, self._calls, f"{START}assistant\n", CHATML)
+        return Wording(self._encoder, f"{START}assistant\n", CHATML)
 
     def _chat(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> list[Part]:
         parts = list[Part]()
@@ -110,17 +111,15 @@ class Hermes:
         return [*parts, Part(f"{START}assistant\n")]
 
 
-class MadeOf(NamedTuple):
-    """What a format of a tokenizer is made of: how text is encoded, how calls are written, what stands before a turn of
-    the policy, the template, whether it takes tools, in which message they are told if not, and its options."""
+class Wording(NamedTuple):
+    """How a format of a tokenizer words a conversation: how text is encoded, what stands before a turn of the policy,
+    the chat template, whether that takes tools, and in which message they are told if not."""
 
     encoder: SafeEncoder
-    calls: CallSyntax
     header: str
     template: str
     native_tools: bool = False
     tell: Literal["system", "user"] = "system"
-    options: Mapping[str, Any] = {}
 
 
 class Spoken(NamedTuple):

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from handaxe.models.compact import CALL, CALL_END, END, NAMES, PAD, Compact
+from handaxe.models.compact import CALL, CALL_END, END, NAMES, PAD
 from handaxe.models.exporting.marks import macros, unmarking
 from handaxe.records import ToolSchema
 
@@ -74,7 +74,8 @@ def byte_tokenizer() -> PreTrainedTokenizerBase:
     the roles are special tokens; the tags of calls are not, so that a decoded turn shows its calls."""
     from tokenizers import AddedToken, Tokenizer, decoders, pre_tokenizers
     from tokenizers.models import BPE
-    from tokenizers.normalizers import Replace, Sequence as Steps
+    from tokenizers.normalizers import Replace
+    from tokenizers.normalizers import Sequence as Steps
     from transformers import PreTrainedTokenizerFast
 
     backend = Tokenizer(BPE(vocab={character: byte for byte, character in enumerate(_byte_characters())}, merges=[]))

@@ -42,9 +42,9 @@ TRAINED = """Trained with [handaxe](https://pypi.org/project/handaxe/) and expor
 
 {rows}
 
-The chat template of this folder gives exactly the ids that the policy was trained on: tools, calls, replies and thoughts
-over any number of turns. It is part of the policy, and so are the tools. `generation_config.json` ends a turn where it
-ended in training, and samples at temperature 1, as training did; greedy decoding is `do_sample=False`.
+The chat template of this folder gives exactly the ids that the policy was trained on: tools, calls, replies and
+thoughts over any number of turns. It is part of the policy, and so are the tools. `generation_config.json` ends a turn
+where it ended in training, and samples at temperature 1; greedy decoding is `do_sample=False`.
 """
 TOOLS = """## Tools
 

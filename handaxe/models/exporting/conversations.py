@@ -38,8 +38,9 @@ def rendered_ids(
     tokenizer: PreTrainedTokenizerBase, messages: Sequence[Message], tools: Sequence[ToolSchema]
 ) -> list[int]:
     """The ids that a tokenizer's own chat template gives a conversation, up to the policy's next token."""
-    ids = tokenizer.apply_chat_template(
-        chat_messages(messages), tools=chat_tools(tools) or None, add_generation_prompt=True, return_dict=False
+    told: Any = chat_tools(tools) or None
+    ids: Any = tokenizer.apply_chat_template(
+        chat_messages(messages), tools=told, add_generation_prompt=True, return_dict=False
     )
     return list(ids)
 

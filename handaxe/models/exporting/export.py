@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from safetensors.torch import save_file
 
@@ -23,7 +23,7 @@ from handaxe.models.exporting.text_format import text_response, text_template
 from handaxe.models.exporting.text_tokenizer import text_tokenizer
 from handaxe.models.hermes import Hermes
 from handaxe.models.huggingface import EXTRA, AdaptedModel, HuggingFaceModel
-from handaxe.models.tiny import TinyModel
+from handaxe.models.tiny import EXPORTED, TinyModel
 from handaxe.networks import Model
 from handaxe.records import ToolSchema
 from handaxe.slots import ChatFormat
@@ -134,12 +134,13 @@ def _write_model(model: Model, folder: Path, adapter: bool) -> str:
 
 def _write_tiny(model: TinyModel, folder: Path) -> None:
     sizes = asdict(model.module.config)
+    kinds = {"AutoConfig": "HandaxeTinyConfig", "AutoModelForCausalLM": "HandaxeTinyForCausalLM"}
     about = {
         "architectures": ["HandaxeTinyForCausalLM"],
-        "auto_map": {"AutoConfig": f"{CODE}.HandaxeTinyConfig", "AutoModelForCausalLM": f"{CODE}.HandaxeTinyForCausalLM"},
+        "auto_map": {auto: f"{CODE}.{kind}" for auto, kind in kinds.items()},
         "dtype": str(next(model.module.parameters()).dtype).removeprefix("torch."),
         "max_position_embeddings": sizes.pop("max_length"),
-        "model_type": "handaxe_tiny",
+        "model_type": EXPORTED,
         **sizes,
     }
     (folder / "config.json").write_text(json.dumps(about, indent=1) + "\n")
@@ -155,7 +156,7 @@ def _write_tokenizer(format: ChatFormat, folder: Path, tools: Sequence[ToolSchem
         template = byte_template()
         response = byte_response(tools)
     elif isinstance(format, Hermes | ChatTemplate):
-        tokenizer = text_tokenizer(format.made_of().encoder)
+        tokenizer = text_tokenizer(format.wording().encoder)
         template = text_template(format)
         response = text_response(format)
     else:

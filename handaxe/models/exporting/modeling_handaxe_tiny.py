@@ -18,7 +18,7 @@ class HandaxeTinyConfig(PretrainedConfig):
     after each is cached as the first."""
 
     model_type = "handaxe_tiny"
-    attribute_map = {"hidden_size": "width", "num_attention_heads": "heads"}
+    attribute_map = {"hidden_size": "width", "num_attention_heads": "heads"}  # noqa: RUF012
     vocab_size = 264
     width = 128
     layers = 4

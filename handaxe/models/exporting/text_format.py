@@ -11,10 +11,10 @@ import re
 from typing import Any
 
 from handaxe.errors import InputError
-from handaxe.models.calls import TaggedCalls
+from handaxe.models.calls import CallSyntax, TaggedCalls
 from handaxe.models.chat_template import ChatTemplate
 from handaxe.models.exporting.marks import literal, macros
-from handaxe.models.hermes import Hermes, MadeOf
+from handaxe.models.hermes import Hermes
 from handaxe.models.untrusted import THINKING
 
 __all__ = ["text_response", "text_template"]
@@ -126,43 +126,43 @@ def text_template(format: Hermes | ChatTemplate) -> str:
     Raises:
         InputError: the format writes calls in a way of its own and tells the tools in a message.
     """
-    parts = format.made_of()
-    said = set(parts.encoder.special) - set(THINKING)
-    begin = macros(parts.encoder.control, said=said, bare=parts.encoder.plain().spaced)
-    begin += "".join(_default(name, value) for name, value in parts.options.items())
-    return begin + (OPEN_NATIVE.lstrip("\n") if parts.native_tools else _told(parts)) + parts.template
+    words = format.wording()
+    encoder = words.encoder
+    begin = macros(encoder.control, said=set(encoder.special) - set(THINKING), bare=encoder.plain().spaced)
+    begin += "".join(_default(name, value) for name, value in format.made_of.options.items())
+    begin += OPEN_NATIVE.lstrip("\n") if words.native_tools else _told(format.made_of.calls, words.tell)
+    return begin + words.template
 
 
 def text_response(format: Hermes | ChatTemplate) -> dict[str, Any] | None:
     """How a server that takes a `response_template` reads calls; None when calls are not JSON between two tags."""
-    parts = format.made_of()
-    if not isinstance(parts.calls, TaggedCalls):
+    tags, words = format.made_of.calls, format.wording()
+    if not isinstance(tags, TaggedCalls):
         return None
     calls = {
-        "open_pattern": rf'\n?{re.escape(parts.calls.start)}\s*\{{"name": "(?P<name>[^"]+)", "arguments": ',
-        "close_pattern": rf"\}}\s*{re.escape(parts.calls.end)}",
+        "open_pattern": rf'\n?{re.escape(tags.start)}\s*\{{"name": "(?P<name>[^"]+)", "arguments": ',
+        "close_pattern": rf"\}}\s*{re.escape(tags.end)}",
         "repeats": True,
         "content": "text",
         "transform": {"type": "function", "function": {"name": "{name}", "arguments": "{content}"}},
     }
-    ends = [name for name, i in parts.encoder.control.items() if i in format.stop_ids]
+    ends = [name for name, i in words.encoder.control.items() if i in format.stop_ids]
     content = {"close": ends, "content": "text", "content_args": {"strip": False}}
     return {
         "defaults": {"role": "assistant"},
-        "start_anchor": parts.header,
+        "start_anchor": words.header,
         "fields": {"tool_calls": calls, "content": content},
     }
 
 
-def _told(parts: MadeOf) -> str:
-    calls = parts.calls
+def _told(calls: CallSyntax, tell: str) -> str:
     if not isinstance(calls, TaggedCalls):
         raise InputError(
             f"{type(calls).__name__} writes calls in a way of its own, which no chat template can be made of: give the "
             "tokenizer a chat template that renders tools and calls that way, and train with that"
         )
     words = f"You may call tools. To call one, write\n{calls.example}\nThe tools are\n<tools>"
-    known = {"TOLD": words, "TELL": parts.tell, "START": calls.start, "END": calls.end}
+    known = {"TOLD": words, "TELL": tell, "START": calls.start, "END": calls.end}
     return re.sub(r"\b(TOLD|TELL|START|END)\b", lambda match: literal(known[match[1]]), OPEN_TOLD.lstrip("\n"))
 
 

@@ -36,6 +36,4 @@ def _rebuilt(tokenizer: PreTrainedTokenizerBase, backend: Any) -> PreTrainedToke
     kept = ("model_max_length", "padding_side", "truncation_side", "model_input_names")
     settings = {name: getattr(tokenizer, name) for name in kept if hasattr(tokenizer, name)}
     special = {name: copy.copy(token) for name, token in tokenizer.special_tokens_map.items()}
-    return PreTrainedTokenizerFast(
-        tokenizer_object=backend, clean_up_tokenization_spaces=False, **settings, **special
-    )
+    return PreTrainedTokenizerFast(tokenizer_object=backend, clean_up_tokenization_spaces=False, **settings, **special)
