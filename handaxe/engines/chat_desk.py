@@ -6,7 +6,7 @@ import asyncio
 import logging
 import queue
 import threading
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Protocol
@@ -81,7 +81,7 @@ class ChatDesk:
         finally:
             job.gone = True
 
-    async def steps(self, request: Sample) -> AsyncIterator[Completion]:
+    async def steps(self, request: Sample) -> AsyncGenerator[Completion]:
         """The same completion as it grows, a few tokens at a time; the last is the whole."""
         begun = Partial([], [], [], [])
         limit = min(request.sampling.max_tokens, self._engine.max_length - len(request.ids))
