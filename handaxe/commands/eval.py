@@ -8,12 +8,12 @@ from pathlib import Path
 import tyro
 
 from handaxe.commands.output import check_writable, console, note, write_json
-from handaxe.commands.started import started
 from handaxe.engines.openai_compatible import OpenAICompatible
 from handaxe.errors import InputError
 from handaxe.evaluation.result import Evaluation
 from handaxe.methods.build import build
 from handaxe.methods.held_out import HeldOut
+from handaxe.methods.started import started
 from handaxe.models.transcript import Transcript
 from handaxe.slots import Engine
 from handaxe.training.checkpoint import Checkpoints

@@ -11,9 +11,9 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
 from handaxe.commands.output import check_writable, console, note, write_json
-from handaxe.commands.started import facts, started
 from handaxe.errors import InputError
 from handaxe.methods.build import START, build
+from handaxe.methods.started import facts, started
 from handaxe.models.load import stand_in
 from handaxe.records import Group
 from handaxe.training.record.run_record import RunRecord

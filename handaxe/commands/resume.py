@@ -5,8 +5,8 @@ from pathlib import Path
 
 import tyro
 
-from handaxe.commands.started import started
 from handaxe.commands.train import RunOptions, Service, train_chosen
+from handaxe.methods.started import started
 
 __all__ = ["ResumeOptions", "main"]
 

@@ -1,5 +1,6 @@
 """`handaxe show RUN`: the metrics of a run, and one of its attempts token by token."""
 
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -10,10 +11,12 @@ from rich.console import Console
 
 from handaxe.commands.output import check_writable, console, note, write_json
 from handaxe.commands.report import evaluations
-from handaxe.commands.started import facts, started
 from handaxe.errors import HandaxeError, InputError
-from handaxe.methods.build import build
+from handaxe.methods.build import START
+from handaxe.methods.started import facts, started
 from handaxe.models.compact import Compact
+from handaxe.models.load import TINY, load_format
+from handaxe.models.saved import find_saved
 from handaxe.records import Trajectory
 from handaxe.training.record.groups import GroupRecord
 from handaxe.training.record.run_record import RunRecord
@@ -137,16 +140,21 @@ def _choose(groups: list[GroupRecord], wanted: Wanted) -> tuple[GroupRecord, int
 
 
 def _decoder(folder: Path) -> Decode:
-    """What turns the run's ids into text. The byte-level format needs no model; any other is built by the recipe."""
+    """What turns the run's ids into text: the format that it keeps, or of an older run what comes nearest. No model is
+    built."""
+    with suppress(HandaxeError):
+        return load_format(folder).decode
     with RunRecord.open(folder) as record:
         roles = record.about().get("arguments", {})
     if roles.get("format") == f"{Compact.__module__}.{Compact.__qualname__}":
         return Compact().decode
-    if facts(folder) is not None:
-        try:
-            return build(started(folder).chosen)["format"].decode
-        except HandaxeError:
-            return _ids
+    with suppress(HandaxeError):
+        saved = find_saved(folder, whole=False)
+        if saved is not None:
+            return load_format(saved.model).decode
+    with suppress(HandaxeError):
+        if facts(folder) is not None:
+            return load_format(started(folder).chosen.setting.model.replace(START, TINY)).decode
     return _ids
 
 

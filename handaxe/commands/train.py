@@ -11,11 +11,11 @@ import tyro
 from handaxe.commands.configure import parse_train
 from handaxe.commands.output import check_writable, command_line, console, note, write_json
 from handaxe.commands.report import print_outcome, read_outcome, result_body
-from handaxe.commands.started import about_recipe, chosen_in
 from handaxe.errors import InputError, RecipeError
 from handaxe.methods.catalogue import find_recipes
 from handaxe.methods.chosen import Chosen
 from handaxe.methods.run import run
+from handaxe.methods.started import about_recipe, chosen_in
 from handaxe.training.loggers import Logger, tensorboard, trackio, wandb
 from handaxe.training.pace import Keep
 

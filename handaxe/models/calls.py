@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, Protocol
 
 from handaxe.records import ParsedTurn, ToolCall
 
-__all__ = ["CallSyntax", "MadeOf", "Piece", "TaggedCalls", "json_call"]
+__all__ = ["CallSyntax", "Origin", "Piece", "TaggedCalls", "json_call"]
 
 
 class Piece(NamedTuple):
@@ -40,8 +40,8 @@ class CallSyntax(Protocol):
         ...
 
 
-class MadeOf(NamedTuple):
-    """What a chat format on a tokenizer was made of, so that it can be kept and made again. `options` and `stop` are
+class Origin(NamedTuple):
+    """What a chat format on a tokenizer was made from, so that it can be kept and made again. `options` and `stop` are
     those of ChatTemplate."""
 
     tokenizer: Any

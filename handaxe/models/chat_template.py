@@ -36,7 +36,7 @@ from jinja2.exceptions import TemplateError
 
 from handaxe.errors import InputError
 from handaxe.exchange import Rendered
-from handaxe.models.calls import CallSyntax, MadeOf, TaggedCalls
+from handaxe.models.calls import CallSyntax, Origin, TaggedCalls
 from handaxe.models.hermes import Wording, plain_chat, read_turn, turn_parts
 from handaxe.models.placeholders import Placeholders
 from handaxe.models.untrusted import Part, SafeEncoder
@@ -97,7 +97,7 @@ class ChatTemplate:
         self._encoder = SafeEncoder(tokenizer)
         self._encoder.check_faithful()
         self._calls = calls or TaggedCalls()
-        self.made_of = MadeOf(tokenizer, self._calls, self._options, tuple(stop))
+        self.origin = Origin(tokenizer, self._calls, self._options, tuple(stop))
         self._warned = False
         self.native_tools = False
         self._tell: Literal["system", "user"] = "system"

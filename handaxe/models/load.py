@@ -7,14 +7,22 @@ from handaxe.errors import InputError
 from handaxe.models.chat_template import ChatTemplate
 from handaxe.models.compact import Compact
 from handaxe.models.hermes import Hermes
-from handaxe.models.huggingface import SMOLLM2, load_context, load_pretrained, load_tokenizer, smollm2, smollm2_file
+from handaxe.models.huggingface import (
+    SMOLLM2,
+    HuggingFaceModel,
+    load_context,
+    load_pretrained,
+    load_tokenizer,
+    smollm2,
+    smollm2_file,
+)
 from handaxe.models.saved import find_saved
-from handaxe.models.saved_format import read_format
+from handaxe.models.saved_format import FORMAT, read_format
 from handaxe.models.tiny import TinyConfig, TinyModel
 from handaxe.networks import Model
 from handaxe.slots import ChatFormat
 
-__all__ = ["Policy", "load", "load_format", "stand_in"]
+__all__ = ["Policy", "TINY", "load", "load_format", "stand_in"]
 
 
 TINY = "tiny"
@@ -28,8 +36,10 @@ class Policy(NamedTuple):
     format: ChatFormat
 
 
-def load(where: str | Path | Policy, *, format: ChatFormat | None = None, base: str | Path | None = None) -> Policy:
-    """The policy that `where` names; one that is loaded is given back.
+def load(
+    where: str | Path | Policy | Model, *, format: ChatFormat | None = None, base: str | Path | None = None
+) -> Policy:
+    """The policy that `where` names; one that is loaded, and a model in hand, are given back.
 
     Args:
         where: "tiny" (the cold-started checkpoint that ships with handaxe), "smollm2" (SmolLM2-135M-Instruct out of
@@ -44,8 +54,8 @@ def load(where: str | Path | Policy, *, format: ChatFormat | None = None, base: 
             an earlier handaxe, which kept no chat format.
         CheckpointError: a damaged checkpoint, or a LoRA checkpoint of another base.
     """
-    if isinstance(where, Policy):
-        return where
+    if not isinstance(where, str | Path):
+        return _in_hand(where, format)
     saved = None if str(where) in NAMED else find_saved(where)
     if saved is not None and saved.run is not None and format is None:
         format = read_format(saved.run)
@@ -56,8 +66,26 @@ def load(where: str | Path | Policy, *, format: ChatFormat | None = None, base: 
         return Policy(TinyModel.load(folder), format or Compact())
     model = smollm2() if place == SMOLLM2 else load_pretrained(place, base=base)
     if isinstance(format, ChatTemplate | Hermes):
-        model.tokenizer = format.made_of.tokenizer
+        model.tokenizer = format.origin.tokenizer
     return Policy(model, format or _template(model.tokenizer))
+
+
+def _in_hand(found: Any, format: ChatFormat | None) -> Policy:
+    """The policy of what is loaded already."""
+    if isinstance(found, Policy) and format is None:
+        return found
+    if isinstance(found, tuple) and len(found) == 2:
+        return Policy(found[0], format or found[1])
+    if format is None and isinstance(found, TinyModel):
+        format = Compact()
+    elif format is None and isinstance(found, HuggingFaceModel):
+        format = _template(found.tokenizer)
+    if format is None or not hasattr(found, "hidden"):
+        raise InputError(
+            f"{type(found).__name__} is no model that is loaded: give a name, a folder, what load() gave, or a model "
+            "and format="
+        )
+    return Policy(found, format)
 
 
 def stand_in(where: str | Path) -> Policy:
@@ -79,9 +107,12 @@ def load_format(where: str | Path) -> ChatFormat:
     Raises:
         InputError: as `load`.
     """
-    saved = None if str(where) in NAMED else find_saved(where, whole=False)
-    if saved is not None and saved.run is not None:
-        return read_format(saved.run)
+    if str(where) not in NAMED:
+        if (Path(where) / FORMAT).is_dir():  # a run, which may have no checkpoint yet
+            return read_format(Path(where))
+        saved = find_saved(where, whole=False)
+        if saved is not None and saved.run is not None:
+            return read_format(saved.run)
     place = _place(where)
     return Compact() if _tiny_folder(place) is not None else _template(load_tokenizer(place))
 

@@ -22,7 +22,7 @@ from handaxe.models.chat_template import ChatTemplate
 from handaxe.models.compact import Compact
 from handaxe.models.hermes import Hermes
 from handaxe.models.transcript import Transcript
-from handaxe.slots import ChatFormat
+from handaxe.slots import ChatFormat, Stateful
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
@@ -32,6 +32,7 @@ __all__ = ["FORMAT", "keep_format", "read_format"]
 FORMAT = "format"
 """The folder's name within a run's."""
 PLAIN: dict[str, type[Compact | Transcript]] = {"compact": Compact, "transcript": Transcript}
+STATE = "state"
 SPOKEN = {"chat_template": ChatTemplate, "hermes": Hermes}
 """Formats that are made of a tokenizer."""
 
@@ -45,10 +46,10 @@ def keep_format(run: Path, format: ChatFormat) -> None:
     """
     folder, facts = run / FORMAT, _facts(format)
     if folder.exists():
-        if (then := _read_facts(folder)) != json.loads(json.dumps(facts)):
+        if difference := _difference(_read_facts(folder), json.loads(json.dumps(facts))):
             raise CheckpointError(
-                f"the run in {run} was begun with another chat format ({_difference(then, facts)}): go on with that "
-                "one, or start anew in another folder"
+                f"the run in {run} was begun with another chat format ({difference}): go on with that one, or start "
+                "anew in another folder"
             )
         return
     part = run / f"{FORMAT}.part"
@@ -56,7 +57,7 @@ def keep_format(run: Path, format: ChatFormat) -> None:
         shutil.rmtree(part, ignore_errors=True)
         part.mkdir(parents=True)
         if isinstance(format, ChatTemplate | Hermes) and facts["format"] in SPOKEN:
-            format.made_of.tokenizer.save_pretrained(part)
+            format.origin.tokenizer.save_pretrained(part)
         (part / "format.json").write_text(json.dumps(facts, indent=1) + "\n")
         os.replace(part, folder)
     except OSError as error:
@@ -89,7 +90,10 @@ def read_format(run: Path) -> ChatFormat:
         tokenizer, calls = _read_tokenizer(folder), TaggedCalls(**facts["calls"])
         if name == "hermes":
             return Hermes(tokenizer, calls=calls)
-        return ChatTemplate(tokenizer, calls=calls, options=facts["options"], stop=facts["stop"])
+        format = ChatTemplate(tokenizer, calls=calls, options=facts["options"], stop=facts["stop"])
+        if isinstance(format, Stateful) and STATE in facts:
+            format.load_state_dict(facts[STATE])
+        return format
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise CheckpointError(f"the chat format in {folder} cannot be read: {error}") from error
 
@@ -102,17 +106,19 @@ def _facts(format: ChatFormat) -> dict[str, Any]:
         return {"format": name}
     if name is None or not isinstance(format, ChatTemplate | Hermes):
         return {"format": "own", "own": own}
-    made_of = format.made_of
-    if type(made_of.calls) is not TaggedCalls:
-        return {"format": "own", "own": f"{own} with {type(made_of.calls).__qualname__}"}
+    origin = format.origin
+    if type(origin.calls) is not TaggedCalls:
+        return {"format": "own", "own": f"{own} with {type(origin.calls).__qualname__}"}
     try:
-        options = json.loads(json.dumps(dict(made_of.options)))
+        options = json.loads(json.dumps(dict(origin.options)))
     except (TypeError, ValueError):
         return {"format": "own", "own": f"{own} with options that are no JSON"}
-    calls = {"start": made_of.calls.start, "end": made_of.calls.end}
-    tokenizer = made_of.tokenizer
+    calls = {"start": origin.calls.start, "end": origin.calls.end}
+    tokenizer = origin.tokenizer
     facts = {"format": name, "calls": calls, "tokens": len(tokenizer), "template": _digest(tokenizer.chat_template)}
-    return facts if name == "hermes" else {**facts, "options": options, "stop": list(made_of.stop)}
+    if isinstance(format, Stateful):
+        facts[STATE] = format.state_dict()
+    return facts if name == "hermes" else {**facts, "options": options, "stop": list(origin.stop)}
 
 
 def _digest(template: Any) -> str:
@@ -138,8 +144,8 @@ def _read_tokenizer(folder: Path) -> PreTrainedTokenizerBase:
 
 
 def _difference(then: Mapping[str, Any], now: Mapping[str, Any]) -> str:
-    """Where two formats' facts differ."""
-    names = [name for name in {**then, **now} if then.get(name) != now.get(name)]
+    """Where two formats' facts differ; "" nowhere. A state is taken back by whoever goes on."""
+    names = [name for name in {**then, **now} if name != STATE and then.get(name) != now.get(name)]
     return ", ".join(f"{name} {_short(then.get(name))} and not {_short(now.get(name))}" for name in sorted(names))
 
 

@@ -3,9 +3,9 @@ import json
 import pytest
 
 from handaxe.commands.sides import job_of, side
-from handaxe.commands.started import chosen_in
 from handaxe.errors import InputError, RecipeError
 from handaxe.methods.chosen import of_base
+from handaxe.methods.started import chosen_in
 
 
 def test_a_side_is_a_recipe_and_its_options():

@@ -152,15 +152,13 @@ def lora(world, base, tmp_path):
 
 @pytest.mark.hf
 def test_a_lora_checkpoint_holds_the_adapter_and_names_its_base(lora, base):
-    from safetensors import safe_open
+    from safetensors.torch import load_file
 
     engine, run = lora
     (folder,) = (run / "checkpoints").iterdir()
     frozen = {tuple(p.shape) for p in engine.model.module.parameters() if not p.requires_grad}
-    held = {}
-    for file in (folder / "engine").rglob("*.safetensors"):
-        with safe_open(file, "pt") as tensors:
-            held |= {name: tuple(tensors.get_tensor(name).shape) for name in tensors.keys()}
+    files = list((folder / "engine").rglob("*.safetensors"))
+    held = {name: tuple(tensor.shape) for file in files for name, tensor in load_file(file).items()}
     assert any(".lora_A." in name for name in held) and any(name.startswith("optimizer.") for name in held)
     assert not [name for name in held if "lora_" not in name and not name.startswith("rng.")]
     assert not frozen & set(held.values())
@@ -178,7 +176,7 @@ def test_a_lora_run_is_loaded_with_its_format(world, lora):
     ids = format.start([Message("user", "hello")], ()).ids
     assert format.decode(ids).startswith("<turn>kindly user hello<end>")
     assert load_format(run).start([Message("user", "hello")], ()).ids == ids
-    assert stand_in(run).model.max_length == 600 and model.tokenizer is format.made_of.tokenizer
+    assert stand_in(run).model.max_length == 600 and model.tokenizer is format.origin.tokenizer
 
 
 @pytest.mark.hf

@@ -11,11 +11,12 @@ __all__ = ["Facts", "card"]
 
 
 class Facts(NamedTuple):
-    """What a card tells: of the training, by name; the tools as chat completions write them; whether loading runs the
-    model's own code; the base of an adapter, "" where the weights are whole; whether a server can be told how calls
-    look; names of control tokens that text can still make."""
+    """What a card tells: of the training, by name; the message of the system that began every conversation; the tools
+    as chat completions write them; whether loading runs the model's own code; the base of an adapter, "" where the
+    weights are whole; whether a server can be told how calls look; names of control tokens that text can still make."""
 
     about: Mapping[str, str]
+    system: str
     tools: Sequence[Mapping[str, Any]]
     own_code: bool
     base: str
@@ -26,6 +27,7 @@ class Facts(NamedTuple):
 def card(facts: Facts) -> str:
     """The whole page. Names and descriptions of tools are data: they can end neither their block nor the page."""
     parts = [FRONT, "# A policy that calls tools\n", TRAINED.format(rows=_rows(facts.about)), _tools(facts.tools)]
+    parts += [SYSTEM.format(block=_block(facts.system))] if facts.system else []
     parts.append(_calling(facts))
     if facts.leaky:
         parts.append(LEAKY.format(names=_block(list(facts.leaky))))
@@ -52,6 +54,12 @@ It was trained with these, in this order, and they stand in its prompt: offer th
 
 {block}
 """
+SYSTEM = """## System message
+
+Every conversation of the training began with a message of the system:
+
+{block}
+"""
 NO_TOOLS = "## Tools\n\nIt was trained without tools.\n"
 CALL = """## In transformers
 
@@ -74,7 +82,7 @@ folder = "."  # this one
 tokenizer = AutoTokenizer.from_pretrained(folder{trust})
 {load}
 tools = json.load(open(f"{{folder}}/tools.json")) or None
-messages = [{{"role": "user", "content": "12*34=?"}}]
+messages = [{system}{{"role": "user", "content": "12*34=?"}}]
 inputs = tokenizer.apply_chat_template(messages, tools=tools, add_generation_prompt=True, return_tensors="pt")
 made = model.generate(**inputs, max_new_tokens=64, do_sample=False)[0, inputs["input_ids"].shape[1] :]
 print(tokenizer.decode(made))"""
@@ -105,7 +113,8 @@ def _calling(facts: Facts) -> str:
         imports = f"from peft import PeftModel\n{imports}"
         base = f"AutoModelForCausalLM.from_pretrained({json.dumps(facts.base)})"
         load = f"model = PeftModel.from_pretrained({base}, folder)"
-    code = CODE.format(imports=imports, load=load, trust=trust)
+    system = json.dumps({"role": "system", "content": facts.system}) + ", " if facts.system else ""
+    code = CODE.format(imports=imports, load=load, trust=trust, system=system)
     reads = READS if facts.reads_calls else READS_NOT
     return CALL.format(code=code, trust=" --trust-remote-code" if facts.own_code else "", reads=reads)
 

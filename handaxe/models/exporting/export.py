@@ -31,7 +31,7 @@ from handaxe.slots import ChatFormat
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
-__all__ = ["Exported", "export"]
+__all__ = ["Exported", "check_free", "export"]
 
 CODE = "modeling_handaxe_tiny"
 
@@ -52,6 +52,7 @@ def export(
     *,
     adapter: bool = False,
     tools: Sequence[ToolSchema] = (),
+    system: str = "",
     about: Mapping[str, str] | None = None,
 ) -> Exported:
     """Write a folder for plain transformers and servers built on it.
@@ -66,6 +67,7 @@ def export(
         out: the folder; made here, or empty.
         adapter: write the adapter alone; it needs its base beside it.
         tools: the policy was trained with these.
+        system: what the system said at the beginning of every conversation of the training.
         about: of the training, for the README.md, such as {"recipe": "otc"}.
 
     Raises:
@@ -91,16 +93,21 @@ def export(
         leaky = hostile_differences(format, found, sorted(found.get_added_vocab()))
         told = chat_tools(tools)
         (folder / "tools.json").write_text(json.dumps(told, indent=1) + "\n")
-        facts = Facts(dict(about or {}), told, isinstance(model, TinyModel), base, response, leaky)
+        facts = Facts(dict(about or {}), system, told, isinstance(model, TinyModel), base, response, leaky)
         (folder / "README.md").write_text(card(facts), encoding="utf-8")
     return Exported(Path(out), compared, tuple(leaky))
+
+
+def check_free(out: Path) -> None:
+    """Raise InputError when something is in the way of an export."""
+    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise InputError(f"{out} is there already and holds something; name another folder")
 
 
 @contextmanager
 def _folder(out: Path) -> Iterator[Path]:
     """A folder to write into, which becomes `out` when all went well."""
-    if out.exists() and (not out.is_dir() or any(out.iterdir())):
-        raise InputError(f"{out} is there already and holds something; name another folder")
+    check_free(out)
     fresh = out.with_name(f".{out.name}.{os.getpid()}.partial")
     try:
         shutil.rmtree(fresh, ignore_errors=True)

@@ -129,14 +129,14 @@ def text_template(format: Hermes | ChatTemplate) -> str:
     words = format.wording()
     encoder = words.encoder
     begin = macros(encoder.control, said=set(encoder.special) - set(THINKING), bare=encoder.plain().spaced)
-    begin += "".join(_default(name, value) for name, value in format.made_of.options.items())
-    begin += OPEN_NATIVE.lstrip("\n") if words.native_tools else _told(format.made_of.calls, words.tell)
+    begin += "".join(_default(name, value) for name, value in format.origin.options.items())
+    begin += OPEN_NATIVE.lstrip("\n") if words.native_tools else _told(format.origin.calls, words.tell)
     return begin + words.template
 
 
 def text_response(format: Hermes | ChatTemplate) -> dict[str, Any] | None:
     """How a server that takes a `response_template` reads calls; None when calls are not JSON between two tags."""
-    tags, words = format.made_of.calls, format.wording()
+    tags, words = format.origin.calls, format.wording()
     if not isinstance(tags, TaggedCalls):
         return None
     calls = {

@@ -55,9 +55,10 @@ class Mark(NamedTuple):
 
 class Beginning(NamedTuple):
     """What a fork shares with the play it leaves; see `rollouts.play.fork`. `begun` is the first part of the next turn,
-    or all of it where `whole` says how that turn ended."""
+    or all of it where `whole` says how that turn ended. `branch` is None for a play that goes on, see
+    `rollouts.play.continued`."""
 
-    branch: Branch
+    branch: Branch | None
     messages: list[Message]
     tools: tuple[ToolSchema, ...]
     turns: list[Turn]

@@ -31,6 +31,14 @@ class SequenceBuilder:
         self._version: list[int] = []
         self.append_rendered(opening, turn=-1)
 
+    @classmethod
+    def of(cls, sequence: TokenSequence) -> "SequenceBuilder":
+        """A builder that begins with all of a sequence. Features are left out."""
+        made = cls(Rendered([], []))
+        names = ("ids", "author", "turn", "logp", "behaviour_logp", "version")
+        made._append(*(getattr(sequence, name).tolist() for name in names))
+        return made
+
     def append_rendered(self, part: Rendered, *, turn: int) -> None:
         """Append what a chat format wrote: glue and the words of users and tools."""
         if not TRAINED.isdisjoint(part.authors):

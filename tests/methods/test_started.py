@@ -3,8 +3,8 @@ import json
 import pytest
 
 from handaxe.cli import main
-from handaxe.commands.started import facts, started
 from handaxe.errors import InputError, RecipeError
+from handaxe.methods.started import facts, started
 
 
 def rewrite(run, change):

@@ -1,0 +1,1 @@
+"""Using a policy: questions in, answers and their calls out."""
