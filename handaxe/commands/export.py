@@ -27,8 +27,8 @@ class ExportOptions:
     Args:
         model: folder of a run, a stage or a checkpoint, or what else `handaxe.load` takes.
         out: the folder to write; made here, or empty.
-        tools: names of the tools that it was trained with, or MODULE:ATTRIBUTE of your own; those of the run unless told
-            otherwise. They go into tools.json and the README.md.
+        tools: names of the tools that it was trained with, or MODULE:ATTRIBUTE of your own, for tools.json and the
+            README.md; those of the run unless told otherwise.
         adapter: write a LoRA adapter alone instead of adding it into its base's weights.
         base: where the base of a LoRA checkpoint lies now, when it is no longer where it was.
     """

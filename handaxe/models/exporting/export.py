@@ -143,7 +143,7 @@ def _write_tiny(model: TinyModel, folder: Path) -> None:
     sizes = asdict(model.module.config)
     kinds = {"AutoConfig": "HandaxeTinyConfig", "AutoModelForCausalLM": "HandaxeTinyForCausalLM"}
     about = {
-        "architectures": ["HandaxeTinyForCausalLM"],
+        "architectures": ["AutoModelForCausalLM"],  # `transformers serve` looks for a class of its own package
         "auto_map": {auto: f"{CODE}.{kind}" for auto, kind in kinds.items()},
         "dtype": str(next(model.module.parameters()).dtype).removeprefix("torch."),
         "max_position_embeddings": sizes.pop("max_length"),

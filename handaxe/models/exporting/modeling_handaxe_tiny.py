@@ -81,8 +81,11 @@ class HandaxeTinyForCausalLM(PreTrainedModel, GenerationMixin):
         use_cache=None,
         logits_to_keep=0,
         return_dict=None,
+        **ignored,
     ):
-        """Logits [B, T, V]; padding may stand on either side, as `attention_mask` [B, U] says."""
+        """Logits [B, T, V]; padding may stand on either side, as `attention_mask` [B, U] says. Servers hand over what
+        other models need besides."""
+        del ignored
         if past_key_values is None and use_cache:
             past_key_values = DynamicCache()
         past = 0 if past_key_values is None else past_key_values.get_seq_length()
