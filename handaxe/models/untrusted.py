@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from handaxe.errors import InputError
 from handaxe.exchange import Rendered
+from handaxe.models.exporting.marks import takes_out_marks
 from handaxe.models.token_names import TokenNames
 from handaxe.records import Author
 
@@ -243,7 +244,8 @@ def _prefix(spec: dict[str, Any]) -> Callable[[str], bool]:
 def _twin(backend: Any, spec: dict[str, Any]) -> Any:
     """The tokenizer without added tokens, without BOS, without a space in front, changing nothing that it is given. It
     shares the vocabulary, which may be large."""
-    normalizers = [part for part in _flat(spec["normalizer"]) if part["type"] not in LOSSY]
+    kept = [part for part in _flat(spec["normalizer"]) if not takes_out_marks(part)]
+    normalizers = [part for part in kept if part["type"] not in LOSSY]
     steps = [dict(step) for step in _flat(spec["pre_tokenizer"])]
     decoders = [dict(step) for step in _flat(spec["decoder"]) if step["type"] not in LOSSY]
     for step in [*steps, *decoders]:

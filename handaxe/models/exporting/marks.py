@@ -15,13 +15,15 @@ in training there is none: M2 at its beginning says so.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-__all__ = ["literal", "macros", "unmarking"]
+__all__ = ["literal", "macros", "takes_out_marks", "unmarking"]
 
 MARK = "\U000f4a7e"
 KEEP, BREAK, BARE = (f"{MARK}{digit}" for digit in "012")
+BEGIN = f"{MARK}3"
+"""The beginning of a run of text, while a tokenizer normalises it."""
 SPACES = " \u2581"
 
 MACROS = """
@@ -72,10 +74,15 @@ def unmarking(*, bare: bool, always: bool = True) -> list[dict[str, Any]]:
     """
     steps = []
     if bare:
-        steps.append({"type": "Prepend", "prepend": " "})
-        steps += [] if always else [_replace(f"\\A (?=[{SPACES}])", "", regex=True)]
-        steps += [_replace(f"\\A {BARE}", "", regex=True), _replace(BARE, "")]
+        steps.append({"type": "Prepend", "prepend": BEGIN})
+        steps += [] if always else [_replace(BEGIN + space, space) for space in SPACES]
+        steps += [_replace(BEGIN + BARE, ""), _replace(BARE, ""), _replace(BEGIN, " ")]
     return [*steps, _replace(BREAK, ""), _replace(KEEP, MARK)]
+
+
+def takes_out_marks(step: Mapping[str, Any]) -> bool:
+    """Whether a normaliser is one of these: whoever puts no marks in wants none taken out."""
+    return step["type"] == "Replace" and any(MARK in pattern for pattern in step["pattern"].values())
 
 
 def literal(value: Any) -> str:
@@ -95,5 +102,5 @@ def _breakable(names: Iterable[str]) -> Sequence[str]:
     return [name for name in known for _ in range(1 + any(name.endswith(name[:n]) for n in range(1, len(name))))]
 
 
-def _replace(pattern: str, content: str, *, regex: bool = False) -> dict[str, Any]:
-    return {"type": "Replace", "pattern": {"Regex" if regex else "String": pattern}, "content": content}
+def _replace(old: str, new: str) -> dict[str, Any]:
+    return {"type": "Replace", "pattern": {"String": old}, "content": new}
