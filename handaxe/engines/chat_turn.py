@@ -44,13 +44,13 @@ class GrowingTurn:
     def take(self, completion: Completion) -> None:
         """Read what is sampled so far."""
         self._completion, self.ids = completion, completion.ids
-        self._parsed = self._format.parse(self.ids, self._tools)
-        text = self._text()
-        places = [place for stop in self._stop if (place := text.find(stop)) >= 0]
+        self._parsed = parsed = self._format.parse(self.ids, self._tools)
+        places = [place for stop in self._stop if (place := parsed.text.find(stop)) >= 0]
         if places:
-            self.stopped, self._parsed = True, ParsedTurn(text[: min(places)])
+            self.stopped, self._parsed = True, ParsedTurn(parsed.text[: min(places)])
         elif completion.finish != "length":
-            self.whole = Message("assistant", text, self._parsed.calls)
+            content = parsed.text if parsed.calls or not parsed.errors else self._raw()
+            self.whole = Message("assistant", content, parsed.calls)
 
     def news(self) -> str:
         """What can be told by now and was not told before."""
@@ -63,21 +63,24 @@ class GrowingTurn:
         return self._tell(reply.content)
 
     def reply(self, *, logprobs: bool = False) -> Reply:
-        """The answer. A turn that was cut has no calls: what was cut cannot be carried out."""
+        """The answer. A turn that was cut has no calls, since what was cut cannot be carried out: all that was said is
+        its text, so that the client sees what it was. So is a turn of which no call can be read."""
         done = self._completion
         assert done is not None, "a turn that was never fed"
         made = () if self.whole is None else self.whole.calls
         calls = [(f"call_{secrets.token_hex(8)}", call.name, _json(call.arguments)) for call in made]
         finish = "tool_calls" if calls else "stop" if self.whole or self.stopped else "length"
+        content = self._parsed.text
+        if self.whole is not None:
+            content = self.whole.content
+        elif self._parsed.calls or self._parsed.errors:
+            content = self._raw()
         told = [(self._format.decode([i]), p) for i, p in zip(done.ids, done.logp)] if logprobs else None
-        return Reply(self._text(), calls, finish, len(done.ids), told)
+        return Reply(content, calls, finish, len(done.ids), told)
 
-    def _text(self) -> str:
-        """The text; all of what was said where a call in it could not be read, so that the client sees what it was."""
-        if self._parsed.errors and not self._parsed.calls:
-            said = self.ids[:-1] if self.ids and self.ids[-1] in self._ends else self.ids
-            return self._format.decode(said)
-        return self._parsed.text
+    def _raw(self) -> str:
+        said = self.ids[:-1] if self.ids and self.ids[-1] in self._ends else self.ids
+        return self._format.decode(said)
 
     def _tell(self, text: str) -> str:
         if not text.startswith(self._told):

@@ -84,7 +84,8 @@ def read_request(body: bytes, *, model: str, max_tokens: int) -> Request:
         ApiError: saying which field is wrong.
     """
     try:
-        asked = json.loads(body)
+        text = json.dumps(json.loads(body), ensure_ascii=False)
+        asked = json.loads(text.encode("utf-8", "replace"))  # half a surrogate pair is no text
     except (ValueError, RecursionError) as error:
         raise ApiError(400, f"the body is not JSON: {error}") from None
     if not isinstance(asked, dict):

@@ -11,16 +11,20 @@ import pytest
 import torch
 
 from handaxe.engines.local import LocalEngine
+from handaxe.envs.tool_chat import tool_chat
 from handaxe.errors import InputError
-from handaxe.exchange import Sample
+from handaxe.exchange import Attempt, Sample
 from handaxe.models.chat_template import ChatTemplate
 from handaxe.models.compact import Compact
+from handaxe.models.exporting.conversations import rendered_ids
 from handaxe.models.exporting.export import export
 from handaxe.models.huggingface import HuggingFaceModel, load_pretrained
 from handaxe.models.load import load
 from handaxe.models.tiny import TinyConfig, TinyModel
 from handaxe.models.transcript import Transcript
-from handaxe.records import Message, Sampling, ToolCall
+from handaxe.records import Message, Sampling, Task, ToolCall
+from handaxe.rollouts import driver
+from handaxe.rollouts.linear import linear
 from handaxe.tools.calculator import calculator
 
 pytestmark = pytest.mark.hf
@@ -76,7 +80,7 @@ def test_the_same_logits(policy, plain):
 
 
 def test_the_same_greedy_tokens_alone_and_in_a_padded_batch(policy, plain):
-    (model, format), (theirs, tokenizer) = policy, plain
+    (model, format), theirs = policy, plain[0]
     rows = [format.start(chat, TOOLS).ids for chat in CHATS]
     greedy = Sampling(temperature=0.0, max_tokens=24)
     asked = [Sample(row, greedy, 0, format.stop_ids, format.header_ids) for row in rows]
@@ -96,9 +100,33 @@ def test_the_same_greedy_tokens_alone_and_in_a_padded_batch(policy, plain):
     assert set(theirs.generation_config.eos_token_id) == format.stop_ids | format.header_ids
 
 
+def test_the_ids_of_attempts_that_were_played(policy, plain):
+    """Before every turn of every attempt, what the policy saw is what the exported template renders."""
+    model, format = policy
+    if not isinstance(format, Compact):
+        pytest.skip("random weights say nothing that could be written again")
+    engine, sampling = LocalEngine(model), Sampling(1.0, max_tokens=64)
+    questions = ["12*34=?", "What is 99-3*(2+1)?", "7+5=?", "2**10=?"]
+    attempts = [
+        Attempt(Task(q, (Message("user", q),)), tool_chat([calculator]), format, sampling, q, 0, k, engine.max_length)
+        for k, q in enumerate(questions)
+    ]
+    turns = 0
+    for (played,) in driver.run(attempts, linear(max_turns=4), engine):
+        (sequence,) = played.sequences
+        spoken = [k for k, message in enumerate(played.messages) if message.role == "assistant"]
+        for k, turn in zip(spoken, played.turns):
+            ids = rendered_ids(plain[1], played.messages[:k], played.tools)
+            assert ids == sequence.ids[: turn.start].tolist()
+            turns += 1
+    assert turns > len(questions)
+
+
 def test_a_turn_is_read_back_by_the_response_template(policy, plain):
     format, tokenizer = policy[1], plain[1]
-    prefix = tokenizer.apply_chat_template([{"role": "user", "content": "go"}], add_generation_prompt=True, tokenize=False)
+    prefix = tokenizer.apply_chat_template(
+        [{"role": "user", "content": "go"}], add_generation_prompt=True, tokenize=False
+    )
     tools = [{"type": "function", "function": {"name": "calculator", "parameters": TOOLS[0].parameters}}]
     for text, calls in [("Let me see: 1 < 2.", ()), ("", (CALL,)), ("Well.", (CALL, replace(CALL, id="c1")))]:
         said = tokenizer.decode(format.encode_turn(Message("assistant", text, calls), TOOLS))
@@ -126,12 +154,14 @@ def test_the_page_tells_and_its_program_runs(policy, folder):
     page = (folder / "README.md").read_text()
     assert "- recipe: `otc`" in page and "- command: `handaxe 'x' y`" in page and '"Be brief."' in page
     assert json.loads((folder / "tools.json").read_text())[0]["function"]["name"] == "calculator"
+    assert ("trust_remote_code" in page) == isinstance(policy[0], TinyModel)
     (program,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
     env = {**os.environ, "HF_HUB_OFFLINE": "1"}
+    if not isinstance(policy[0], TinyModel):
+        return
     done = subprocess.run([sys.executable, "-c", program], cwd=folder, env=env, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[-2000:]
-    if isinstance(policy[1], Compact):
-        assert "<END>" in done.stdout
+    assert "<END>" in done.stdout
 
 
 def test_an_adapter_merged_and_alone(policy, tmp_path):
