@@ -1,11 +1,9 @@
 """What plain transformers makes of an exported folder is the policy: the same ids, logits and greedy tokens."""
 
 import json
-import os
 import re
-import subprocess
-import sys
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 import torch
@@ -29,6 +27,7 @@ from handaxe.tools.calculator import calculator
 
 pytestmark = pytest.mark.hf
 transformers = pytest.importorskip("transformers")
+PAGE = Path(__file__).parents[3] / "docs" / "export.md"
 TOOLS = [calculator.schema]
 CALL = ToolCall("calculator", {"expression": "12*34"}, "t0c0")
 ASKED = [Message("user", "12*34=?")]
@@ -150,18 +149,22 @@ def test_handaxe_loads_it_again(policy, folder):
         assert torch.allclose(found.double(), wanted, atol=1e-3)
 
 
-def test_the_page_tells_and_its_program_runs(policy, folder):
+def test_the_page_tells_and_its_program_runs(policy, folder, monkeypatch, capsys):
     page = (folder / "README.md").read_text()
     assert "- recipe: `otc`" in page and "- command: `handaxe 'x' y`" in page and '"Be brief."' in page
     assert json.loads((folder / "tools.json").read_text())[0]["function"]["name"] == "calculator"
     assert ("trust_remote_code" in page) == isinstance(policy[0], TinyModel)
     (program,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
-    env = {**os.environ, "HF_HUB_OFFLINE": "1"}
-    if not isinstance(policy[0], TinyModel):
-        return
-    done = subprocess.run([sys.executable, "-c", program], cwd=folder, env=env, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr[-2000:]
-    assert "<END>" in done.stdout
+    monkeypatch.chdir(folder)
+    exec(program, {})
+    assert not isinstance(policy[0], TinyModel) or "<END>" in capsys.readouterr().out
+
+
+def test_the_program_of_the_documentation_runs(tmp_path, monkeypatch, capsys):
+    (program,) = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)
+    monkeypatch.chdir(tmp_path)
+    exec(program, {})
+    assert capsys.readouterr().out.endswith(" ()\n") and (tmp_path / "exported" / "tools.json").exists()
 
 
 def test_an_adapter_merged_and_alone(policy, tmp_path):
