@@ -1,6 +1,7 @@
 """Bad input as a user meets it. docs/bad_input.md says what each gets; here each row of that page is held to it."""
 
 import importlib.util
+import json
 import re
 import resource
 import shutil
@@ -329,9 +330,10 @@ def test_tools_that_cannot_fork(own_recipe, page, tmp_path):
     assert steps_of(tmp_path / "run") == []
 
 
-def test_replay_without_recipe(handaxe_, page, tmp_path):
-    RunRecord(tmp_path / "run").close()
-    said = handaxe_("replay", tmp_path / "run")
+def test_replay_without_recipe(handaxe_, page, finished):
+    about = json.loads((finished / "recipe.json").read_text())
+    (finished / "recipe.json").write_text(json.dumps({**about, "recipe": None}))
+    said = handaxe_("replay", finished, "--tools")
     page(one_line(said), said.error, said.code)
 
 

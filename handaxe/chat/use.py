@@ -13,9 +13,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from handaxe.chat.kept_env import KeptEnv, Watch
-from handaxe.chat.response import Response, response_of
-from handaxe.chat.run_facts import run_facts
+from handaxe.chat.keeping import KeptEnv, Watch
+from handaxe.chat.result import Answered, answered_by
+from handaxe.chat.runs import run_facts
 from handaxe.engines.local import LocalEngine
 from handaxe.envs.tool_chat import tool_chat
 from handaxe.errors import InputError
@@ -122,7 +122,7 @@ class Assistant:
         self._env = KeptEnv(env, watch)
         self._last: Trajectory | None = None
 
-    def __call__(self, question: Said) -> Response:
+    def __call__(self, question: Said) -> Answered:
         """Begin a new conversation.
 
         Args:
@@ -139,7 +139,7 @@ class Assistant:
         attempt = self._attempt((*opening, *messages))
         return self._play(Play(attempt, self._rules), attempt, before=0)
 
-    def more(self, question: Said) -> Response:
+    def more(self, question: Said) -> Answered:
         """Go on with the conversation; begins one where there is none. Its arguments are those of a new one."""
         last = self._last
         if last is None:
@@ -183,7 +183,7 @@ class Assistant:
             context=self._engine.max_length,
         )
 
-    def _play(self, play: Play, attempt: Attempt, *, before: int) -> Response:
+    def _play(self, play: Play, attempt: Attempt, *, before: int) -> Answered:
         try:
             ((trajectory,),) = driver.run([attempt], lambda _: play.plan(), self._engine, workers=1)
         except BaseException:  # such as Ctrl-C, with a tool still at work in a thread: what it does there is lost
@@ -192,7 +192,7 @@ class Assistant:
             raise
         if trajectory.ending.kind in ("completed", "truncated") and len(trajectory.turns) > before:
             self._last = trajectory
-        return response_of(trajectory, before=before)
+        return answered_by(trajectory, before=before)
 
 
 def _engine(model: Any, format: ChatFormat | None, device: str) -> tuple[Engine, ChatFormat]:

@@ -3,20 +3,21 @@
 import json
 import os
 import sys
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
 
 import tyro
 from rich.console import Console
 from rich.text import Text
 
-from handaxe.chat.response import Response
+from handaxe.chat.result import Answered
+from handaxe.chat.runs import run_facts
 from handaxe.chat.use import Assistant, use
 from handaxe.commands.output import console, note
 from handaxe.errors import HandaxeError, InputError
 from handaxe.exchange import EnvReply
-from handaxe.methods.names import find
+from handaxe.methods.names import tools_named
 from handaxe.records import ParsedTurn, ToolReply
 from handaxe.view.escape import plain
 
@@ -40,6 +41,7 @@ class ChatOptions:
         tools: names of tools, or MODULE:ATTRIBUTE of your own; those of the run unless told otherwise. "none" offers
             none.
         system: a system message that begins every conversation; that of the run unless told otherwise.
+        single: begin a new conversation with every question, for a policy that was trained on single ones.
         temperature: of sampling; 0 says what is likeliest.
         max_turns: turns of the policy for one question.
         max_tokens: tokens of a turn; as in training unless told otherwise.
@@ -50,6 +52,7 @@ class ChatOptions:
     question: tyro.conf.Positional[str | None] = None
     tools: tuple[str, ...] | None = None
     system: str | None = None
+    single: bool = False
     temperature: float = 0.0
     max_turns: int = 8
     max_tokens: int | None = None
@@ -69,7 +72,7 @@ def main(arguments: list[str]) -> int:
     aside = Console(stderr=True, highlight=False) if question is not None else console()
     with use(
         options.model,
-        _tools(options.tools),
+        None if options.tools is None else tools_named(options.tools),
         system=options.system,
         temperature=options.temperature,
         max_turns=options.max_turns,
@@ -90,18 +93,14 @@ def _lines(text: str, *, style: str = "") -> Text:
     return Text("\n").join(plain(line, style=style) for line in text.split("\n"))
 
 
-def _tools(names: tuple[str, ...] | None) -> list[Any] | None:
-    if names is None:
-        return None
-    return [] if names == ("none",) else [find("tools", name) for name in names]
-
-
 def _converse(assistant: Assistant, options: ChatOptions, terminal: Console) -> int:
     """Ask and answer until the user leaves."""
     with suppress(ImportError):
         import readline  # noqa: F401 - gives input() its history and keys
     note(terminal, "chat", options.model)
     note(terminal, "keys", HELP)
+    if not options.single and run_facts(options.model).single:
+        note(terminal, "hint", "trained on single questions: --single begins anew with each")
     while True:
         try:
             question = input("\n> ").strip()
@@ -119,13 +118,13 @@ def _converse(assistant: Assistant, options: ChatOptions, terminal: Console) -> 
         elif question.startswith("/"):
             terminal.print(HELP, style="bright_black")
         elif question:
-            _ask(assistant, question, terminal)
+            _ask(assistant if options.single else assistant.more, question, terminal)
 
 
-def _ask(assistant: Assistant, question: str, terminal: Console) -> None:
+def _ask(ask: Callable[[str], Answered], question: str, terminal: Console) -> None:
     try:
         with terminal.status("", spinner="line"):
-            response = assistant.more(question)
+            response = ask(question)
     except KeyboardInterrupt:
         terminal.print("stopped; the question is not part of the conversation", style="bright_black")
         return
@@ -167,7 +166,7 @@ def _value(value: object) -> str:
         return repr(value)
 
 
-def _say_ending(terminal: Console, response: Response) -> None:
+def _say_ending(terminal: Console, response: Answered) -> None:
     """Why there is no more, where the policy did not come to its end."""
     ending = response.ending
     if ending.kind == "completed":

@@ -1,36 +1,63 @@
-"""`handaxe eval RUN [--tasks N --samples K]`: evaluate the last checkpoint of a run, or a server, on held-out tasks."""
+"""`handaxe eval RUN [--tasks N --samples K]`: evaluate what was trained, or a server, on held-out tasks."""
 
 import json
+from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import tyro
 
+from handaxe.chat.runs import RunFacts, run_facts
+from handaxe.chat.use import MAX_TOKENS
+from handaxe.commands.configure import option_class, parse
 from handaxe.commands.output import check_writable, console, note, write_json
+from handaxe.engines.local import LocalEngine
 from handaxe.engines.openai_compatible import OpenAICompatible
-from handaxe.errors import InputError
+from handaxe.envs.tool_chat import tool_chat
+from handaxe.errors import InputError, TaskError
 from handaxe.evaluation.result import Evaluation
 from handaxe.methods.build import build
+from handaxe.methods.chosen import Named
 from handaxe.methods.held_out import HeldOut
+from handaxe.methods.names import find, tools_named
 from handaxe.methods.started import started
+from handaxe.models.load import Policy, load, stand_in
 from handaxe.models.transcript import Transcript
+from handaxe.records import Sampling, Task
+from handaxe.rewards.parts.by_name import reward_by_name
+from handaxe.rollouts.linear import linear
 from handaxe.slots import Engine
-from handaxe.training.checkpoint import Checkpoints
+from handaxe.training.record.run_record import RunRecord
 from handaxe.view.tables import evaluation_table
+from handaxe.worlds.world import World
 
 __all__ = ["EvalOptions", "main"]
+
+TASKS = 200
+RECORD = "the record"
+MAX_TURNS = 4
+"""Of an attempt, where no recipe says it."""
+OWN: Any = tyro.conf.OmitArgPrefixes
 
 
 @dataclass(frozen=True)
 class EvalOptions:
-    """Evaluate the last checkpoint of a run on held-out tasks, or a model behind a chat server on the same ones.
+    """Evaluate the last checkpoint of a run on held-out tasks, or a model behind a chat server on the same ones. A run
+    that a recipe made knows its world and its tools; for any other policy --world says what is right, or --reward on
+    the tasks of its own record, which it was trained on.
 
     Args:
-        run: folder of the run.
-        tasks: how many held-out tasks; as many as in training unless told otherwise.
+        run: folder of the run, or what else `handaxe.load` takes.
+        tasks: how many tasks; as many as in training unless told otherwise.
         samples: attempts at each task; with more than one, pass@k and pass^k are estimated for that k too.
         seed: of the attempts. The run's own evaluations use 0.
+        world: a world's name, or MODULE:ATTRIBUTE of your own, in the place of the run's; its options are --world.NAME.
+        tools: names of tools, or MODULE:ATTRIBUTE of your own; those of the recipe or world unless told otherwise.
+        reward: name of a reward, or MODULE:ATTRIBUTE of your own, that judges attempts at the tasks of the record.
+        max_turns: turns of an attempt; as in training where that is known, else 4.
+        max_tokens: tokens of a turn; as in training where that is known, else 256.
         json: write the evaluation to this file.
         server: base address of a chat server, such as http://127.0.0.1:8000/v1, to evaluate in the run's place.
         server_model: the server's name of the model.
@@ -41,43 +68,115 @@ class EvalOptions:
     tasks: int | None = None
     samples: int = 1
     seed: int = 0
+    world: str = ""
+    tools: tuple[str, ...] | None = None
+    reward: str = ""
+    max_turns: int | None = None
+    max_tokens: int | None = None
     json: Path | None = None
     server: str | None = None
     server_model: str | None = None
     server_key_env: str = ""
 
 
+@dataclass(frozen=True)
+class _WorldName:
+    world: str = ""
+
+
 def main(arguments: list[str]) -> int:
     """Evaluate; returns the exit code."""
-    options = tyro.cli(EvalOptions, args=arguments, prog="handaxe eval")
+    options, world = _parsed(arguments)
     check_writable(options.json)
-    chosen = started(options.run, changes={} if options.tasks is None else {"held_out": options.tasks}).chosen
-    kwargs = build(chosen)
+    known = run_facts(options.run)
+    if world is None and not (known.made and not options.reward):
+        world = _recorded(known, options)
+    policy = stand_in(options.run) if options.server is not None else load(str(options.run))
+    if world is None:
+        engine, held_out = _of_recipe(known, policy, options)
+    else:
+        engine, held_out = LocalEngine(policy.model, max_rows=64), _of_world(world, known, policy, options)
     terminal = console()
+    steps = known.steps
     if options.server is not None:
         steps, engine = 0, _server(options)
         note(terminal, "evaluated", f"{engine!r} on the tasks of {options.run}")
         with closing(engine):
-            found = _evaluate(replace(kwargs["evaluate"], format=engine.format), engine, options)
+            found = _evaluate(replace(held_out, format=engine.format), engine, options)
     else:
-        steps = _load(options.run, kwargs["engine"])
-        note(terminal, "evaluated", f"{chosen.name} in {options.run} after {steps} steps")
-        found = _evaluate(kwargs["evaluate"], kwargs["engine"], options)
-    title = f"{len(found.tasks)} held-out tasks, {options.samples} attempts each"
+        after = f" after {steps} steps" if steps else ""
+        note(terminal, "evaluated", f"{f'{known.made} in ' if known.made else ''}{options.run}{after}")
+        found = _evaluate(held_out, engine, options)
+    what = "tasks of the record" if held_out.world.name == RECORD else "held-out tasks"
+    title = f"{len(found.tasks)} {what}, {options.samples} attempts each"
     table = evaluation_table(found.metrics, endings=found.endings, breakdown=found.breakdown, title=title)
     terminal.print(table)
     if excluded := sum(found.excluded.values()):
         terminal.print(f"{excluded} attempts failed for no fault of the policy and were not scored", style="red")
-    write_json(options.json, {"recipe": chosen.name, "steps": steps, **json.loads(found.to_json())})
+    write_json(options.json, {"recipe": known.made, "steps": steps, **json.loads(found.to_json())})
     return 0
 
 
-def _load(folder: Path, engine: Engine) -> int:
-    """Put the weights of the last checkpoint into the engine; the number of steps they were trained for."""
-    checkpoints = Checkpoints(folder / "checkpoints")
-    if not checkpoints.found():
-        raise InputError(f"there is no checkpoint in {folder} yet; `handaxe resume {folder}` goes on with the run")
-    return checkpoints.load(engine)
+def _parsed(arguments: list[str]) -> tuple[EvalOptions, World | None]:
+    """The options, and the world where one was named, with its own."""
+    words = [word for word in arguments if word not in ("-h", "--help")]
+    name = tyro.cli(_WorldName, args=words, prog="handaxe eval", return_unknown_args=True, add_help=False)[0].world
+    kinds: dict[str, tuple[Any, Any]] = {"eval": (OWN[EvalOptions], None)}
+    made = Named(name, find("worlds", name)) if name else None
+    if made is not None and made.options():
+        kinds["world"] = (option_class(made), None)
+    found = parse(kinds, arguments, prog="handaxe eval", description=EvalOptions.__doc__ or "")
+    if made is None:
+        return found["eval"], None
+    world = made.make(**(vars(found["world"]) if "world" in found else {}))
+    if not isinstance(world, World):
+        raise InputError(f"world {name} returns {type(world).__name__} and not a World")
+    return found["eval"], world
+
+
+def _of_recipe(known: RunFacts, policy: Policy, options: EvalOptions) -> tuple[Engine, HeldOut]:
+    """Engine and held-out tasks as the recipe has them."""
+    changes = {"held_out": options.tasks, "tools": options.tools}
+    changes |= {"max_turns": options.max_turns, "max_tokens": options.max_tokens}
+    given = {name: value for name, value in changes.items() if value is not None}
+    kwargs = build(started(known.need_folder(), changes=given).chosen, policy=policy)
+    return kwargs["engine"], kwargs["evaluate"]
+
+
+def _of_world(world: World, known: RunFacts, policy: Policy, options: EvalOptions) -> HeldOut:
+    """Held-out tasks of a world, played with what is known of the run."""
+    tools: Sequence[Any] = world.tools if options.tools is None else tools_named(options.tools)
+    if options.tools is None and not tools:
+        own = f"{world.name} has no tools of its own{known.trained_with}"
+        raise InputError(f"{own}: name them, --tools MODULE:ATTRIBUTE, or --tools none")
+    length = options.max_tokens if options.max_tokens is not None else known.max_tokens or MAX_TOKENS
+    return HeldOut(
+        world=world,
+        tasks=world.tasks("test", TASKS if options.tasks is None else options.tasks, 0),
+        env=world.env(tools),
+        format=policy.format,
+        rollout=linear(max_turns=MAX_TURNS if options.max_turns is None else options.max_turns),
+        sampling=Sampling(max_tokens=length),
+    )
+
+
+def _recorded(known: RunFacts, options: EvalOptions) -> World:
+    """The tasks of a run's own record as a world."""
+    if not options.reward:
+        raise InputError(
+            f"it is not known what is right for {options.run}, which no recipe made: name a world, --world NAME, or "
+            "--reward NAME to judge it on the tasks of its own record"
+        )
+    with RunRecord.open(known.need_folder()) as record:
+        tasks = record.tasks()
+    if not tasks:
+        raise TaskError(f"there is no task in the record of {options.run} yet: name a world, --world NAME")
+
+    def first(split: str, count: int, seed: int) -> list[Task]:
+        del split, seed
+        return tasks[:count]
+
+    return World(name=RECORD, tasks=first, env=tool_chat, correct=reward_by_name(options.reward))
 
 
 def _server(options: EvalOptions) -> OpenAICompatible:

@@ -1,7 +1,7 @@
 """`handaxe replay RUN`: play recorded attempts again without a model, and say what comes out otherwise."""
 
 import difflib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,16 +10,23 @@ import tyro
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
+from handaxe.attributes import attribute
 from handaxe.commands.output import check_writable, console, note, write_json
+from handaxe.envs.tool_chat import tool_chat
 from handaxe.errors import InputError
 from handaxe.methods.build import START, build
+from handaxe.methods.names import tools_named
 from handaxe.methods.started import facts, started
-from handaxe.models.load import stand_in
-from handaxe.records import Group
+from handaxe.models.load import TINY, stand_in
+from handaxe.records import Group, Sampling
+from handaxe.rollouts.budget import SPEAKER
+from handaxe.rollouts.linear import linear
+from handaxe.slots import Rollout
 from handaxe.training.record.run_record import RunRecord
 from handaxe.training.replay.answers import Setup
 from handaxe.training.replay.attempts import Replayed, replay
 from handaxe.training.replay.discrepancies import KINDS, Discrepancy, What
+from handaxe.training.replay.recorded import openings
 from handaxe.view.escape import plain
 
 __all__ = ["ReplayOptions", "main"]
@@ -30,14 +37,17 @@ DIFFERENT = 1
 @dataclass(frozen=True)
 class ReplayOptions:
     """Play the recorded attempts of a run again: what the policy said and what tools replied come from the record, the
-    rollout, chat format and environment are the recipe's. Of its model only the tokenizer and the length of the context
-    are read, no weights. Exit code 0 when everything is equal, 1 when not.
+    rollout, chat format and environment are the recipe's; of a run that a script made, the chat format is the one it
+    keeps, and the rollout the plain one unless told otherwise. Of its model only the tokenizer and the length of the
+    context are read, no weights. Exit code 0 when everything is equal, 1 when not.
 
     Args:
         run: folder of the run.
         step: only those of this step.
         trajectory: only the attempt of the trajectory of this id, such as 3/chain_sum-17/0.
-        tools: let the tools reply, for real, and compare their replies and what they report at the end.
+        tools: let the tools reply, for real, and compare their replies and what they report at the end: those of the
+            recipe, or those whose names follow, or MODULE:ATTRIBUTE of your own.
+        rollout: MODULE:ATTRIBUTE of the rollout strategy that a script made the run with, where that was not linear.
         show: most differences to list.
         room: longest text of a difference, in characters.
         json: write the result to this file.
@@ -46,7 +56,8 @@ class ReplayOptions:
     run: tyro.conf.Positional[Path]
     step: int | None = None
     trajectory: str | None = None
-    tools: bool = False
+    tools: tuple[str, ...] | None = None
+    rollout: str = ""
     show: int = 10
     room: int = 200
     json: Path | None = None
@@ -56,31 +67,70 @@ def main(arguments: list[str]) -> int:
     """Replay; returns the exit code."""
     options = tyro.cli(ReplayOptions, args=arguments, prog="handaxe replay")
     check_writable(options.json)
-    if facts(options.run) is None:
-        raise InputError(
-            f"the run in {options.run} was not made by a recipe, so what it was played with is not known here; in the "
-            "script that made it, handaxe.training.replay plays it again: replay(group, Setup(rollout, format, ...))"
-        )
-    run = started(options.run)
     groups = _groups(options)
-    kwargs = build(run.chosen, policy=stand_in(run.chosen.setting.model.replace(START, "tiny")))
-    setup = Setup(
-        kwargs["rollout"],
-        kwargs["format"],
-        kwargs["env"],
-        kwargs["sampling"],
-        kwargs["engine"].max_length,
-        tools=options.tools,
-    )
+    setup = _of_recipe(options) if facts(options.run) is not None else _of_script(options, groups)
     terminal = console()
-    replayed = [one for group in groups for one in replay(group, setup, only=options.trajectory)]
+    replayed = [one for group in groups for one in replay(group, setup(group), only=options.trajectory)]
     differences = [difference for one in replayed for difference in one.differences]
-    source = "real tools" if options.tools else "replies from the record"
+    real = options.tools is not None
+    source = "real tools" if real else "replies from the record"
     note(terminal, "replay", f"{len(replayed)} trajectories of {options.run}, {source}")
-    terminal.print(_table(replayed, tools=options.tools))
+    terminal.print(_table(replayed, tools=real))
     _print_differences(differences, options)
-    write_json(options.json, _body(replayed, differences, tools=options.tools))
+    write_json(options.json, _body(replayed, differences, tools=real))
     return DIFFERENT if differences else 0
+
+
+def _of_recipe(options: ReplayOptions) -> Callable[[Group], Setup]:
+    """What the attempts of a recipe's run are played with."""
+    given = {"tools": options.tools} if options.tools else {}
+    chosen = started(options.run, changes=given).chosen
+    kwargs = build(chosen, policy=stand_in(chosen.setting.model.replace(START, TINY)))
+    rollout, sampling = _rollout(options) or kwargs["rollout"], kwargs["sampling"]
+    context, real = kwargs["engine"].max_length, options.tools is not None
+    setup = Setup(rollout, kwargs["format"], kwargs["env"], sampling, context, tools=real)
+    return lambda group: setup
+
+
+def _of_script(options: ReplayOptions, groups: Sequence[Group]) -> Callable[[Group], Setup]:
+    """What the attempts of a script's run are played with: what its folder keeps, and what was named."""
+    if options.tools == ():
+        raise InputError(
+            f"the run in {options.run} was made by a script, which does not keep its tools: name them, such as --tools "
+            "MODULE:ATTRIBUTE, or leave --tools out for the replies of the record"
+        )
+    rollout = _rollout(options) or _linear(options, groups)
+    policy = stand_in(options.run)
+    env = tool_chat(tools_named(options.tools)) if options.tools else None
+    parts, context = (rollout, policy.format), policy.model.max_length
+    return lambda group: Setup(*parts, env or openings(group), Sampling(), context, tools=env is not None)
+
+
+def _rollout(options: ReplayOptions) -> Rollout | None:
+    """The strategy that was named."""
+    if not options.rollout:
+        return None
+    found: Rollout = attribute(options.rollout, noun="rollout", example="my_file:my_rollout")
+    return found
+
+
+def _linear(options: ReplayOptions, groups: Sequence[Group]) -> Rollout:
+    """The plain strategy, as far as the record shows that it was that one, with the most turns that fit the record."""
+    with RunRecord.open(options.run) as record:
+        told = record.about().get("arguments", {}).get("rollout")
+    attempts = [attempt for group in groups for attempt in group]
+    bounded = any(
+        one.ending.reason == "budget" or any(m.name == SPEAKER and m.role == "user" for m in one.messages)
+        for one in attempts
+    )
+    if told != f"{linear.__module__}.linear.<locals>.rollout" or bounded:
+        what = "a budget" if bounded else str(told)
+        raise InputError(
+            f"the run in {options.run} was played with {what}, which its record does not hold: name what the "
+            "script made it with, --rollout MODULE:ATTRIBUTE"
+        )
+    ended = [len(one.turns) for one in attempts if one.ending.reason == "turns"]
+    return linear(max_turns=max(ended) if ended else 1 + max((len(one.turns) for one in attempts), default=0))
 
 
 def _groups(options: ReplayOptions) -> list[Group]:

@@ -15,8 +15,10 @@ from handaxe.errors import HandaxeError, InputError
 from handaxe.methods.build import START
 from handaxe.methods.started import facts, started
 from handaxe.models.compact import Compact
+from handaxe.models.huggingface import load_tokenizer
 from handaxe.models.load import TINY, load_format
 from handaxe.models.saved import find_saved
+from handaxe.models.untrusted import SafeEncoder
 from handaxe.records import Trajectory
 from handaxe.training.record.groups import GroupRecord
 from handaxe.training.record.run_record import RunRecord
@@ -151,7 +153,7 @@ def _decoder(folder: Path) -> Decode:
     with suppress(HandaxeError):
         saved = find_saved(folder, whole=False)
         if saved is not None:
-            return load_format(saved.model).decode
+            return SafeEncoder(load_tokenizer(saved.model)).decode
     with suppress(HandaxeError):
         if facts(folder) is not None:
             return load_format(started(folder).chosen.setting.model.replace(START, TINY)).decode

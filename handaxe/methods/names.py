@@ -11,7 +11,7 @@ Rooms are read and not imported, so that listing them is quick.
 import ast
 import difflib
 import importlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -19,7 +19,7 @@ import handaxe
 from handaxe.attributes import attribute
 from handaxe.errors import InputError, RecipeError
 
-__all__ = ["Offer", "Room", "find", "offered"]
+__all__ = ["Offer", "Room", "find", "offered", "tools_named"]
 
 Room = Literal["recipes", "worlds", "tools", "engines"]
 HOME = Path(handaxe.__file__).parent
@@ -68,6 +68,15 @@ def find(room: Room, name: str) -> Any:
         raise _unknown(room, name, list(found))
     inside = found[name].file.relative_to(HOME.parent).with_suffix("")
     return getattr(importlib.import_module(".".join(inside.parts)), found[name].attribute)
+
+
+def tools_named(names: Sequence[str]) -> list[Any]:
+    """Tools by their names, or MODULE:ATTRIBUTE of a user's; "none" alone is none.
+
+    Raises:
+        InputError: there is nothing of a name.
+    """
+    return [] if list(names) == ["none"] else [find("tools", name) for name in names]
 
 
 def _unknown(room: Room, name: str, there: list[str]) -> InputError:

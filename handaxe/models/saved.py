@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from handaxe.errors import CheckpointError, InputError
 
-__all__ = ["Found", "Saved", "checkpoints_in", "find_saved", "manifest_of", "verify"]
+__all__ = ["Found", "SavedPolicy", "checkpoints_in", "find_saved", "manifest_of", "verify"]
 
 CHECKPOINTS, STAGES = "checkpoints", "stages.json"
 
@@ -26,11 +26,13 @@ class Found(NamedTuple):
     path: Path
 
 
-class Saved(NamedTuple):
-    """A saved policy: the model's folder, and the run whose format it speaks; None where no run is known."""
+class SavedPolicy(NamedTuple):
+    """A saved policy: the model's folder; the run whose format it speaks, None where no run is known; and the number of
+    steps done when it was saved, 0 where that is not known."""
 
     model: Path
     run: Path | None
+    steps: int = 0
 
 
 def checkpoints_in(folder: Path) -> list[Found]:
@@ -39,7 +41,7 @@ def checkpoints_in(folder: Path) -> list[Found]:
     return sorted(Found(int(path.name[5:]), path) for path in paths)
 
 
-def find_saved(where: str | Path, *, whole: bool = True) -> Saved | None:
+def find_saved(where: str | Path, *, whole: bool = True) -> SavedPolicy | None:
     """The policy in a folder; None for what is no folder of handaxe's, such as one of transformers.
 
     Args:
@@ -54,7 +56,7 @@ def find_saved(where: str | Path, *, whole: bool = True) -> Saved | None:
     if not folder.is_dir():
         return None
     if (folder / "engine.json").is_file() and not (folder.parent / "manifest.json").is_file():
-        return Saved(_model(folder), None)
+        return SavedPolicy(_model(folder), None)
     checkpoint = _checkpoint(folder)
     if checkpoint is None:
         if (folder / "record.sqlite").exists() or (folder / STAGES).exists() or (folder / CHECKPOINTS).is_dir():
@@ -62,7 +64,7 @@ def find_saved(where: str | Path, *, whole: bool = True) -> Saved | None:
         return None
     if whole:
         verify(checkpoint)
-    return Saved(_model(checkpoint / "engine"), checkpoint.parent.parent)
+    return SavedPolicy(_model(checkpoint / "engine"), checkpoint.parent.parent, _steps(checkpoint))
 
 
 def manifest_of(folder: Path) -> dict[str, tuple[int, str]]:
@@ -116,6 +118,10 @@ def _shared(folder: Path) -> list[Path]:
         return [Path(json.loads((folder / "shared.json").read_text())["folder"])]
     except (OSError, ValueError, KeyError, TypeError):
         return []
+
+
+def _steps(checkpoint: Path) -> int:
+    return int(checkpoint.name[5:]) if checkpoint.name[5:].isdecimal() else 0
 
 
 def _model(engine: Path) -> Path:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import json
 import math
 from collections.abc import Mapping, Sequence
@@ -10,11 +9,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from handaxe.attributes import attribute, named
+from handaxe.attributes import attribute
 from handaxe.envs.tool_chat import tool_chat
 from handaxe.errors import InputError, TaskError
 from handaxe.ops.seeds import derive_seed
 from handaxe.records import Ending, Group, Message, Task, ToolCall, Trajectory
+from handaxe.rewards.parts.by_name import reward_by_name
 from handaxe.slots import Reward
 from handaxe.worlds.experts import calls_then_answer
 from handaxe.worlds.rows import FileRow, read_rows
@@ -74,7 +74,7 @@ def jsonl(
     rows = read_rows(file)
     lines = _Lines(Path(file), [_task(row, file, question, answer) for row in rows], test_share)
     _check_questions(rows, lines.made)
-    correct = _reward(score)
+    correct = reward_by_name(score)
     for row, task in zip(rows, lines.made):
         _check_answer(row, task, correct, score)
     shown = any("gold_calls" in task.metadata for task in lines.made)
@@ -183,21 +183,6 @@ def _check_answer(row: FileRow, task: Task, correct: Reward, score: str) -> None
         correct(Group(task, (Trajectory("check", task, 0, (), (), Ending("completed"), task.messages),)))
     except TaskError as error:
         raise TaskError(f"{row.place}: {score} cannot read the answer {task.answer!r}: {error}") from error
-
-
-def _reward(score: str) -> Reward:
-    found = named(score, room="handaxe.rewards", noun="reward")
-    if ":" in score:
-        if not callable(found):
-            raise InputError(f"{score} is {found!r}, no reward: give a function of a group that returns its scores")
-        return found
-    needed = [p.name for p in inspect.signature(found).parameters.values() if p.default is p.empty]
-    if needed:
-        raise InputError(
-            f"the reward {score!r} needs arguments ({', '.join(needed)}): make it in a file of your own and name it by "
-            "MODULE:ATTRIBUTE"
-        )
-    return found()
 
 
 def _expert(where: str) -> Expert:

@@ -102,31 +102,10 @@ def test_resuming_with_another_format_is_refused(world, trained):
 
 # --- adapters on a model of transformers --------------------------------------------------------------------------
 
-LLAMA = {"hidden_size": 16, "intermediate_size": 24, "num_hidden_layers": 2, "num_attention_heads": 2}
 
-
-@pytest.fixture(scope="module")
-def base(tmp_path_factory):
-    """A small Llama with a tokenizer whose template knows tools, and one of the same shape with other weights."""
-    transformers = pytest.importorskip("transformers")
-    tokenizers = pytest.importorskip("tokenizers")
-    alphabet = sorted(tokenizers.pre_tokenizers.ByteLevel.alphabet())
-    backend = tokenizers.Tokenizer(tokenizers.models.BPE({name: k for k, name in enumerate(alphabet)}, []))
-    backend.pre_tokenizer = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False)
-    backend.decoder = tokenizers.decoders.ByteLevel()
-    tokenizer = transformers.PreTrainedTokenizerFast(tokenizer_object=backend, eos_token="<end>")
-    tokenizer.add_special_tokens({"additional_special_tokens": ["<turn>"]})
-    tokenizer.chat_template = (
-        "{% for m in messages %}<turn>{{ mood }}{{ m.role }} {{ m.content }}<end>{% endfor %}"
-        "{% if add_generation_prompt %}<turn>{{ mood }}assistant {% endif %}"
-    )
-    config = transformers.LlamaConfig(vocab_size=len(tokenizer), max_position_embeddings=600, **LLAMA)
-    folder = tmp_path_factory.mktemp("bases")
-    for seed in (0, 1):
-        torch.manual_seed(seed)
-        transformers.LlamaForCausalLM(config).save_pretrained(folder / str(seed))
-        tokenizer.save_pretrained(folder / str(seed))
-    return folder
+@pytest.fixture
+def base(small_llamas):
+    return small_llamas
 
 
 def adapted(base, seed=0):

@@ -22,8 +22,8 @@ from urllib.parse import quote
 
 import handaxe
 from handaxe.errors import InputError
-from handaxe.records import Trajectory
-from handaxe.training.record.codec import dump_text, load_text
+from handaxe.records import Task, Trajectory
+from handaxe.training.record.codec import dump_text, load_record, load_text
 from handaxe.training.record.groups import GroupRecord
 from handaxe.training.record.reading import read_groups
 from handaxe.training.record.schema import create, format_of, upgrade
@@ -163,6 +163,11 @@ class RunRecord:
     def trajectories(self, *, step: int | None = None, task: str | None = None) -> list[Trajectory]:
         """The trajectories of those groups, failures included."""
         return [trajectory for one in self.groups(step=step, task=task) for trajectory in one.group]
+
+    def tasks(self) -> list[Task]:
+        """Every task that was tried, each once, in the order of its first attempt."""
+        rows = self._db.execute("SELECT task FROM groups GROUP BY task_id ORDER BY min(id)")
+        return [load_record(Task, text) for (text,) in rows]
 
     def metrics(self) -> list[dict[str, float]]:
         """One dict a step, in order; each has the key "step"."""

@@ -4,10 +4,10 @@ from typing import Any
 
 from handaxe.errors import InfrastructureError
 from handaxe.exchange import EnvReply, Partial
-from handaxe.records import Trajectory
-from handaxe.slots import Env
+from handaxe.records import Group, Message, ParsedTurn, Task, ToolSchema, Trajectory
+from handaxe.slots import Env, EnvFactory
 
-__all__ = ["StandIn", "recorded_answer", "recorded_speech", "was_answered"]
+__all__ = ["Opening", "StandIn", "openings", "recorded_answer", "recorded_speech", "was_answered"]
 
 
 class StandIn:
@@ -35,6 +35,51 @@ class StandIn:
             self._env.restore(state)
 
 
+class Opening:
+    """An environment that only says what was said at the start of an attempt; implements `slots.Env` as far as a replay
+    needs it whose replies come from the record."""
+
+    def __init__(self, recorded: Trajectory):
+        self._recorded = recorded
+
+    def start(self) -> tuple[tuple[Message, ...], tuple[ToolSchema, ...]]:
+        one = self._recorded
+        stop = _spoken(one)[0] if one.turns else len(one.messages)
+        return one.messages[:stop], one.tools
+
+    def step(self, turn: ParsedTurn, *, seed: int) -> EnvReply:
+        del turn, seed
+        raise InfrastructureError("the record has no such answer, and the tools are not there")
+
+    def report(self) -> dict[str, Any]:
+        return {}
+
+    def snapshot(self) -> None:
+        return None
+
+    def restore(self, state: Any) -> None:
+        del state
+
+    def close(self) -> None:
+        pass
+
+
+def openings(group: Group) -> EnvFactory:
+    """Makes environments that open as those of a recorded group did."""
+
+    def factory(task: Task) -> Opening:
+        del task
+        return Opening(next((one for one in group if one.turns), group[0]))
+
+    return factory
+
+
+def _spoken(one: Trajectory) -> list[int]:
+    """Where the policy's turns stand among the messages."""
+    spoken = [i for i, message in enumerate(one.messages) if message.role == "assistant"]
+    return spoken[max(0, len(spoken) - len(one.turns)) :]
+
+
 def recorded_speech(one: Trajectory, k: int) -> Partial:
     """What the policy said in turn k."""
     turn = one.turns[k]
@@ -51,8 +96,7 @@ def _extended(one: Trajectory, k: int) -> bool:
 
 def _heard(one: Trajectory, k: int) -> tuple[int, int]:
     """The messages [start, stop) that follow what the policy said in turn k."""
-    spoken = [i for i, message in enumerate(one.messages) if message.role == "assistant"]
-    own = spoken[max(0, len(spoken) - len(one.turns)) :] + [len(one.messages)] * len(one.turns)
+    own = _spoken(one) + [len(one.messages)] * len(one.turns)
     return own[k] + 1, own[k + 1]
 
 

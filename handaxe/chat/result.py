@@ -8,7 +8,7 @@ from typing import Any
 
 from handaxe.records import Ending, Message, Trajectory
 
-__all__ = ["Called", "Response", "response_of"]
+__all__ = ["Answered", "Called", "answered_by"]
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class Called:
 
 
 @dataclass(frozen=True)
-class Response:
+class Answered:
     """The answer to one question; `str` gives its text.
 
     answer      what the policy said in its last turn, outside calls; "" where it could not speak
@@ -44,7 +44,7 @@ class Response:
         return self.answer
 
 
-def response_of(trajectory: Trajectory, *, before: int) -> Response:
+def answered_by(trajectory: Trajectory, *, before: int) -> Answered:
     """What a trajectory says to its last question. `before`: turns that were there before that was asked."""
     turns = trajectory.turns[before:]
     replies = {reply.call_id: reply for turn in turns for reply in turn.replies}
@@ -57,4 +57,4 @@ def response_of(trajectory: Trajectory, *, before: int) -> Response:
             else Called(call.name, call.arguments, found.content, found.status, found.seconds)
         )
     answer = turns[-1].parsed.text if turns else ""
-    return Response(answer, tuple(calls), trajectory.ending, trajectory.messages, trajectory)
+    return Answered(answer, tuple(calls), trajectory.ending, trajectory.messages, trajectory)

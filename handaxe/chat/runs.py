@@ -25,6 +25,8 @@ class RunFacts(NamedTuple):
     system      the messages that began every conversation
     max_tokens  of a turn; 0 unknown
     tools       names of the tools that were offered
+    steps       done when the checkpoint was written; 0 unknown
+    single      whether every task was a single question
     """
 
     folder: Path | None = None
@@ -32,6 +34,19 @@ class RunFacts(NamedTuple):
     system: tuple[Message, ...] = ()
     max_tokens: int = 0
     tools: tuple[str, ...] = ()
+    steps: int = 0
+    single: bool = False
+
+    @property
+    def trained_with(self) -> str:
+        """The names of the tools in brackets, "" where they are not known."""
+        return f" (it was trained with {', '.join(self.tools)})" if self.tools else ""
+
+    def need_folder(self) -> Path:
+        """The folder of the run. Raises InputError where there is none."""
+        if self.folder is None:
+            raise InputError("this is no run's folder, so there is no record of what it was trained on: name a world")
+        return self.folder
 
     def env(self) -> EnvFactory:
         """The environment of a recipe's run, with its tools.
@@ -45,10 +60,9 @@ class RunFacts(NamedTuple):
                 "none offers none"
             )
         if not self.made:
-            known = f" (it was trained with {', '.join(self.tools)})" if self.tools else ""
             raise InputError(
                 f"the run in {self.folder} was made by a script, which keeps the names of its tools and not the tools"
-                f"{known}: name them, tools=[...] or --tools MODULE:ATTRIBUTE"
+                f"{self.trained_with}: name them, tools=[...] or --tools MODULE:ATTRIBUTE"
             )
         chosen = started(self.folder).chosen
         world = make_world(chosen)
@@ -78,6 +92,8 @@ def run_facts(where: object) -> RunFacts:
         made="" if made is None else str(made["name"]),
         system=_system(groups),
         max_tokens=_whole(sampling.get("max_tokens")) if isinstance(sampling, Mapping) else 0,
+        steps=saved.steps,
+        single=bool(groups) and all(sum(m.role == "user" for m in one.group.task.messages) == 1 for one in groups),
         tools=tuple(dict.fromkeys(tool.name for one in groups for attempt in one.group for tool in attempt.tools)),
     )
 
