@@ -10,7 +10,7 @@ import json
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from pages import asynchronous, decoding, driver_overhead, packing, sandbox, sides
+from pages import asynchronous, decoding, driver_overhead, packing, sandbox, sides, templates
 from pages.tables import FOLDER
 
 RESULTS = FOLDER / "results"
@@ -47,6 +47,7 @@ BENCHES = (
     Bench("asynchronous", "5. Synchronous and asynchronous, on a simulated clock", asynchronous.section),
     Bench("driver_overhead", "Overhead of a turn", driver_overhead.section),
     Bench("decoding", "Decoding beside a plain loop", decoding.section),
+    Bench("templates", "Chat templates", templates.section),
 )
 
 

@@ -83,9 +83,14 @@ class Act(NamedTuple):
 
 class Work(NamedTuple):
     """A rollout's request: do something that may block, such as making, forking or closing an environment. The answer
-    is what `call()` returned; what it raised is raised in the plan, at the yield."""
+    is what `call()` returned; what it raised is raised in the plan, at the yield.
+
+    `opens` is the factory whose environment the call opens, which the plan closes before it is over. Where it says how
+    many may be open at a time (`slots.Bounded`), the plan waits until there is room.
+    """
 
     call: Callable[[], Any]
+    opens: Callable[[Task], Env] | None = None
 
 
 class Spawn(NamedTuple):

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AsyncEnv",
+    "Bounded",
     "ChatFormat",
     "Credit",
     "Curriculum",
@@ -137,6 +138,15 @@ class AsyncEnv(Protocol):
 
 
 EnvFactory = Callable[[Task], Env]
+
+
+@runtime_checkable
+class Bounded(Protocol):
+    """An EnvFactory of which not as many environments may be open at the same time as one likes: a driver has further
+    attempts wait before they begin."""
+
+    most: int
+    """Environments that may be open in one driver, >= 1."""
 
 
 # --- chat formats ----------------------------------------------------------------------------------------------

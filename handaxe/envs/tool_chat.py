@@ -11,7 +11,7 @@ from handaxe.errors import HandaxeError, InfrastructureError, InputError, TaskEr
 from handaxe.exchange import EnvReply
 from handaxe.ops.seeds import derive_seed
 from handaxe.records import Ending, Message, ParsedTurn, Task, ToolCall, ToolReply, ToolSchema
-from handaxe.slots import EnvFactory
+from handaxe.slots import Bounded, EnvFactory
 from handaxe.tools import fault
 from handaxe.tools.deadline import Threads
 from handaxe.tools.decorator import Tool
@@ -46,7 +46,8 @@ def tool_chat(tools: Sequence[Offered | Sequence[Offered]], *, on_malformed: OnM
         on_malformed: "reply" tells the policy, "end" ends the trajectory.
 
     Returns:
-        An EnvFactory. Its `astep` awaits async tools and runs the others in the driver's threads.
+        An EnvFactory. Its `astep` awaits async tools and runs the others in the driver's threads. It is
+        `slots.Bounded` where what makes the tools says how many it may make (`most`), as `mcp` does.
         `report()` is {"replies": {status: count}, "malformed": count, "state": {class: report}}.
 
     Raises:
@@ -74,6 +75,9 @@ def tool_chat(tools: Sequence[Offered | Sequence[Offered]], *, on_malformed: OnM
             raise InfrastructureError(f"the tools of task {task.id!r} cannot be made: {error!r}") from error
         return _ToolChat(task, made, on_malformed)
 
+    most = _most(entries)
+    if most is not None:
+        factory.most = most  # type: ignore[attr-defined]
     return factory
 
 
@@ -175,6 +179,12 @@ def _make(entries: Sequence[Offered]) -> list[Tool]:
         _close(_owners(made))
         raise
     return made
+
+
+def _most(entries: Sequence[Offered]) -> int | None:
+    """How many environments may be open, given how often each entry may be made."""
+    bounds = [(one.most, entries.count(one)) for one in entries if isinstance(one, Bounded) and one.most is not None]
+    return min((max(most // each, 1) for most, each in bounds), default=None)
 
 
 def _owners(tools: list[Tool]) -> list[Any]:

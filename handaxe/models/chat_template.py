@@ -73,8 +73,8 @@ class ChatTemplate:
         calls: how the policy writes calls.
         options: further variables of the template, such as {"enable_thinking": False}.
         stop: names of further control tokens that end a turn.
-        today: what a template that asks for the date (`strftime_now`) is told, for as long as a run goes on: checkpoints
-            keep it. None: the day on which the format is made.
+        today: what a template is told that asks for the date (`strftime_now`), for as long as a run goes on, since
+            checkpoints keep it. None: the day on which the format is made.
 
     Raises:
         InputError: when there is no template, it does not close an assistant's turn with a control token, or the

@@ -19,6 +19,8 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+
 from handaxe.errors import InputError
 from handaxe.exchange import Rendered
 from handaxe.models.exporting.marks import takes_out_marks
@@ -28,7 +30,7 @@ from handaxe.records import Author
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
-__all__ = ["Part", "Plain", "SafeEncoder", "Span", "THINKING", "encode_untrusted"]
+__all__ = ["Part", "Plain", "SafeEncoder", "THINKING", "encode_untrusted"]
 
 SPACE_MARK = "\u2581"
 """How sentencepiece vocabularies write a space."""
@@ -48,12 +50,15 @@ class Part(NamedTuple):
     trusted: bool = True
 
 
-class Span(NamedTuple):
-    """An id and the characters [start, stop) that it stands for."""
+class _Spans(NamedTuple):
+    """Ids, and the characters [start, stop) that each stands for."""
 
-    id: int
-    start: int
-    stop: int
+    ids: np.ndarray
+    start: np.ndarray
+    stop: np.ndarray
+
+
+NOTHING = _Spans(*(np.zeros(0, dtype=np.int64) for _ in range(3)))
 
 
 class Plain(NamedTuple):
@@ -89,20 +94,21 @@ class SafeEncoder:
         self.special |= dict(zip(tokenizer.all_special_tokens, tokenizer.all_special_ids))
         self.names = TokenNames({str(t): (t.lstrip, t.rstrip) for t in added.values() if str(t) in named})
         self.markers = TokenNames(dict.fromkeys(sorted({*named, *THINKING} - set(self.special)), (False, False)))
-        self._ids = frozenset(named.values())
+        self._is_control = np.zeros(max(len(tokenizer), *named.values(), 0) + 1, dtype=np.bool_)
+        self._is_control[list(named.values())] = True
         backend = tokenizer.backend_tokenizer
         spec = {name: _spec(getattr(backend, name)) for name in ("normalizer", "pre_tokenizer", "decoder")}
         self._prefix = _prefix(spec)
         self._twin = _twin(backend, spec)
         marks = [self._twin.token_to_id(f"<0x{byte:02X}>") for byte in SPACE_MARK.encode()]
         self._mark_ids: list[int] | None = None if None in marks else marks
-        self._spelled: dict[str, bool] = {}
+        self._ordinary = frozenset[str]()
 
     def check_faithful(self) -> None:
         """Raises InputError when the tokenizer does not give ordinary text back as it was given."""
         said = self._round_trip([ORDINARY])[0]
         if said == ORDINARY:
-            self._spelled |= dict.fromkeys(ORDINARY, True)
+            self._ordinary = frozenset(ORDINARY)
             return
         at = next((k for k, (a, b) in enumerate(zip(ORDINARY, said)) if a != b), min(len(ORDINARY), len(said)))
         raise InputError(
@@ -113,7 +119,7 @@ class SafeEncoder:
 
     def encode(self, text: str) -> list[int]:
         """Ids of untrusted text: never a control id, never BOS, and they decode to the text wherever they stand."""
-        return [span.id for span in self._spans(_valid(text))]
+        return self._spans(_valid(text)).ids.tolist()
 
     def encode_parts(self, parts: Sequence[Part]) -> Rendered:
         """Ids of the parts and the author of each; an id across two parts counts as its untrusted author's."""
@@ -146,65 +152,111 @@ class SafeEncoder:
         return Plain(json.loads(self._twin.to_str()), self._prefix("a"), self._prefix(" "))
 
     def _flush(self, run: list[Part], out: Rendered) -> None:
-        text = _valid("".join(part.text for part in run))
-        authors = [int(part.author) for part in run for _ in part.text]
+        texts = [_valid(part.text) for part in run]
+        authors = [int(part.author) for part in run]
+        text = "".join(texts)
+        if not text:
+            return
         # Some tokenizers begin every run with a space. Ours begin so where the template's own words stand first;
         # untrusted text gets nothing that it did not say.
-        if text and authors[0] == Author.TEMPLATE and self._prefix(text):
-            text, authors = " " + text, [int(Author.TEMPLATE), *authors]
-        for span in self._spans(text):
-            out.ids.append(span.id)
-            out.authors.append(max(authors[span.start : max(span.stop, span.start + 1)], default=authors[-1]))
+        first = next(author for author, said in zip(authors, texts) if said)
+        if first == Author.TEMPLATE and self._prefix(text):
+            text = f" {text}"
+            texts, authors = [" ", *texts], [first, *authors]
+        spans = self._spans(text)
+        out.ids.extend(spans.ids.tolist())
+        out.authors.extend(_authors(spans, np.repeat(authors, [len(said) for said in texts])).tolist())
 
-    def _spans(self, text: str) -> list[Span]:
+    def _spans(self, text: str) -> _Spans:
         """What the twin makes of the text; the pieces between marks are encoded all at once."""
         text = self._spellable(text)
         if self._mark_ids is None:
             return self._pieces({0: text})
-        pieces, marks, start = dict[int, str](), list[Span](), 0
+        pieces, marks, start = dict[int, str](), list[int](), 0
         for k, piece in enumerate(text.split(SPACE_MARK)):
             if k:  # the mark itself, spelled in bytes: as a token it would decode to a space
-                marks += [Span(i, start, start + 1) for i in self._mark_ids]
+                marks.append(start)
                 start += 1
             pieces[start] = piece
             start += len(piece)
-        spans = self._pieces(pieces)
-        return sorted([*spans, *marks], key=lambda span: span.start) if marks else spans
+        at = np.repeat(np.array(marks, dtype=np.int64), len(self._mark_ids))
+        ids = np.array(self._mark_ids * len(marks), dtype=np.int64)
+        return _in_order([self._pieces(pieces), _Spans(ids, at, at + 1)])
 
-    def _pieces(self, todo: dict[int, str]) -> list[Span]:
+    def _pieces(self, todo: dict[int, str]) -> _Spans:
         """The spans of texts by where they begin, in order.
 
         A vocabulary that spells a control token in one piece is made to break it up: all of them at once, or a text
         full of them would be encoded over and over.
         """
-        done = dict[int, list[Span]]()
+        done = list[_Spans]()
         while todo := {start: text for start, text in todo.items() if text}:
-            again = dict[int, str]()
-            encodings = self._twin.encode_batch(list(todo.values()), add_special_tokens=False)
-            for (start, text), encoding in zip(todo.items(), encodings):
-                found = [Span(i, *offsets) for i, offsets in zip(encoding.ids, encoding.offsets)]
-                cuts = [s.start + 1 for s in found if s.id in self._ids and s.stop - s.start > 1]
-                if cuts:
-                    again |= {start + a: text[a:b] for a, b in pairwise(sorted({0, *cuts, len(text)}))}
-                else:
-                    done[start] = [Span(i, start + a, start + b) for i, a, b in found if i not in self._ids]
-            todo = again
-        return [span for start in sorted(done) for span in done[start]]
+            encodings = self._encodings(list(todo.values()))
+            number = np.repeat(np.arange(len(todo)), [len(encoding) for encoding in encodings])
+            ids = np.array([i for encoding in encodings for i in encoding.ids], dtype=np.int64)
+            ends = np.array([pair for encoding in encodings for pair in encoding.offsets], dtype=np.int64).reshape(
+                -1, 2
+            )
+            control = self._is_control[ids]
+            bad = control & (ends[:, 1] - ends[:, 0] > 1)
+            keep = ~control & ~np.isin(number, number[bad])
+            where = np.array(list(todo), dtype=np.int64)[number[keep]]
+            done.append(_Spans(ids[keep], where + ends[keep, 0], where + ends[keep, 1]))
+            todo = _cut(todo, number[bad], ends[bad, 0] + 1)
+        return _in_order(done)
 
     def _spellable(self, text: str) -> str:
         """The text with "?" for characters of which the vocabulary lacks a byte, and which it would drop in silence.
-        Every character is asked about once."""
-        new = list(set(text).difference(self._spelled, SPACE_MARK if self._mark_ids else ""))
-        if new:
-            whole = text.replace(SPACE_MARK, " ") if self._mark_ids else text
-            said = new if self._round_trip([text])[0] == whole else self._round_trip(new)
-            self._spelled |= {character: character == back for character, back in zip(new, said)}
-        lacking = {ord(character): "?" for character in set(text) if not self._spelled.get(character, True)}
-        return text.translate(lacking) if lacking else text
+        Each is asked about once, however often it stands there."""
+        unusual = list(set(text).difference(self._ordinary, SPACE_MARK if self._mark_ids else ""))
+        if not unusual:
+            return text
+        whole = text.replace(SPACE_MARK, " ") if self._mark_ids else text
+        if self._round_trip([text])[0] == whole:
+            return text
+        lacking = {ord(c): "?" for c, back in zip(unusual, self._round_trip(unusual)) if back != c}
+        return text.translate(lacking)
+
+    def _encodings(self, texts: list[str]) -> list[Any]:
+        """One text here, several in threads of the tokenizer's, which a busy machine lets wait."""
+        if len(texts) == 1:
+            return [self._twin.encode(texts[0], add_special_tokens=False)]
+        return list(self._twin.encode_batch(texts, add_special_tokens=False))
 
     def _round_trip(self, texts: list[str]) -> list[str]:
-        ids = [encoding.ids for encoding in self._twin.encode_batch(texts, add_special_tokens=False)]
+        ids = [encoding.ids for encoding in self._encodings(texts)]
+        if len(ids) == 1:
+            return [self._twin.decode(ids[0], skip_special_tokens=False)]
         return list(self._twin.decode_batch(ids, skip_special_tokens=False))
+
+
+def _authors(spans: _Spans, authors: np.ndarray) -> np.ndarray:
+    """[N] the greatest author of the characters of each span, given that of every character."""
+    start = np.minimum(spans.start, len(authors) - 1)
+    stop = np.maximum(spans.stop, start + 1)
+    out = np.zeros(len(start), dtype=np.int64)
+    for author in np.unique(authors):  # ascending
+        before = np.concatenate([[0], np.cumsum(authors == author)])
+        out[before[stop] > before[start]] = author
+    return out
+
+
+def _in_order(found: list[_Spans]) -> _Spans:
+    joined = _Spans(*(np.concatenate([part, *parts]) for part, *parts in zip(NOTHING, *found)))
+    order = np.argsort(joined.start, kind="stable")
+    return _Spans(*(part[order] for part in joined))
+
+
+def _cut(texts: dict[int, str], number: np.ndarray, at: np.ndarray) -> dict[int, str]:
+    """Those of the texts that are to be cut, in pieces, by where they begin."""
+    cuts = dict[int, set[int]]()
+    for k, place in zip(number.tolist(), at.tolist()):
+        cuts.setdefault(k, set()).add(place)
+    pieces = dict[int, str]()
+    for k, (start, text) in enumerate(texts.items()):
+        if k in cuts:
+            pieces |= {start + a: text[a:b] for a, b in pairwise(sorted({0, *cuts[k], len(text)}))}
+    return pieces
 
 
 def encode_untrusted(tokenizer: PreTrainedTokenizerBase, text: str) -> list[int]:

@@ -18,7 +18,7 @@ from handaxe.testing.rewards import check_reward
 from handaxe.testing.scripted import ScriptedEngine
 from handaxe.testing.selection import check_selector, check_shape
 from handaxe.testing.tasks import check_tasks
-from handaxe.testing.tools import check_env, check_no_leak, check_tool
+from handaxe.testing.tools import check_env, check_mcp, check_no_leak, check_tool
 from handaxe.testing.worlds import check_world
 
 __all__ = [
@@ -29,6 +29,7 @@ __all__ = [
     "check_env",
     "check_format",
     "check_loss",
+    "check_mcp",
     "check_no_leak",
     "check_pairs",
     "check_reward",

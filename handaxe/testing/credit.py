@@ -1,5 +1,6 @@
 """The contract that every credit keeps, as one function: give it yours."""
 
+import copy
 import pickle
 from collections.abc import Sequence
 from dataclasses import replace
@@ -8,7 +9,8 @@ import numpy as np
 
 from handaxe.ops.ragged import gather
 from handaxe.records import Advantages, Group, Scores, TokenSequence
-from handaxe.slots import Credit
+from handaxe.slots import Credit, Stateful
+from handaxe.testing.copies import untouched_copy
 from handaxe.testing.ragged import random_group, random_scores
 from handaxe.testing.records import make_group, make_scores, make_trajectory
 
@@ -18,23 +20,32 @@ FEATURES = ("old_logp", "ref_logp", "value", "entropy", "collision")
 
 
 def check_credit(
-    credit: Credit, *, compares: bool = False, features: Sequence[str] = FEATURES, turns: bool = True, seeds: int = 6
+    credit: Credit,
+    *,
+    compares: bool | None = None,
+    features: Sequence[str] = FEATURES,
+    turns: bool = True,
+    seeds: int = 6,
 ) -> None:
-    """Check that a credit keeps its contract, on random ragged groups.
+    """Check that a credit keeps its contract, on random ragged groups, their scores all different or 0 and 1 with ties.
 
         shapes       one float64 [T] for each sequence, finite, exactly 0 off the mask; `returns` too where given
         purity       neither group nor scores are changed, and no array of theirs is handed back
         determinism  asked twice, it says the same to the last bit
-        order        siblings in another order get the same values in that order
+        order        siblings in another order get the same values in that order, those of equal scores too
         masked       what features hold where the policy did not write is never looked at, be it NaN
         sequences    the same turns in three sequences instead of one get the same values; further rows of one sibling
                      change no other sibling's
         failures     a sibling that was never scored (outcome NaN) gets 0, the others what they get without it
         extremes     no sibling, one sibling, a sibling without a turn, and equal outcomes are all fine
+        memory       what it was asked before changes nothing; or, where the credit is `slots.Stateful`, only what its
+                     state_dict tells, which an untouched copy takes up
 
     Args:
-        credit: what to check. It must not remember anything from one group to the next.
-        compares: siblings are judged against each other: then one alone, and equal outcomes, must give exactly 0.
+        credit: what to check, and not asked anything before. A Stateful one is given back its first state before every
+            question but the last, and at the end.
+        compares: siblings are judged against each other: then one alone, and equal outcomes, must give exactly 0. None:
+            it does where it says nothing of one alone and of outcomes of 1.
         features: what the credit may ask for.
         turns: the scores hold per-turn rewards as well.
         seeds: how many random groups.
@@ -42,23 +53,26 @@ def check_credit(
     Raises:
         AssertionError: saying which promise is broken.
     """
+    untouched, asked = untouched_copy(credit), _from_one_state(credit)
     for seed in range(seeds):
         group = random_group(seed, size=2 + seed % 4, features=features)
-        scores = random_scores(group, seed)
-        scores = scores if turns else replace(scores, turns=None)
-        first = _pure(credit, group, scores)
-        _check_same(first, credit(group, scores), "asked twice, the credit says two things", exact=True)
-        _check_order(credit, group, scores, first)
-        _check_masked(credit, group, scores, first)
-        _check_unscored(credit, group, scores, first)
-        _pure(credit, random_group(seed, size=1, features=features), make_scores([0.7]))
-        if compares:
-            _check_equal(credit, group)
-    _check_sequences(credit, features)
-    _pure(credit, make_group(trajectories=[]), make_scores([]))
+        for ties in (False, True):
+            scores = random_scores(group, seed, ties=ties)
+            scores = scores if turns else replace(scores, turns=None)
+            first = _pure(asked, group, scores)
+            _check_same(first, asked(group, scores), "asked twice, the credit says two things", exact=True)
+            _check_order(asked, group, scores, first)
+            _check_masked(asked, group, scores, first)
+            _check_unscored(asked, group, scores, first)
+        _pure(asked, random_group(seed, size=1, features=features), make_scores([0.7]))
+        if compares or (compares is None and _does_compare(asked, group)):
+            _check_equal(asked, group)
+    _check_sequences(asked, features)
+    _pure(asked, make_group(trajectories=[]), make_scores([]))
     silent = make_trajectory(layouts=["Ut"])
     spoke = make_trajectory(layouts=["Utp"], features=dict.fromkeys(features, 0.5))
-    _pure(credit, make_group(trajectories=[silent, spoke]), make_scores([0.0, 1.0]))
+    _pure(asked, make_group(trajectories=[silent, spoke]), make_scores([0.0, 1.0]))
+    _check_memory(credit, untouched, features, turns)
 
 
 def check_advantages(advantages: Advantages, group: Group) -> None:
@@ -202,3 +216,54 @@ def _check_sequences(credit: Credit, features: Sequence[str]) -> None:
     for other in (left, more):
         same = all(np.allclose(x, y, atol=1e-9) for x, y in zip(other.tokens[1], right.tokens[1], strict=True))
         assert same, "how many sequences a sibling has changes another sibling's values"
+
+
+def _from_one_state(credit: Credit) -> Credit:
+    """The credit, asked every question in the state that it is in now."""
+    if not isinstance(credit, Stateful):
+        return credit
+    first = copy.deepcopy(credit.state_dict())
+
+    def asked(group: Group, scores: Scores) -> Advantages:
+        credit.load_state_dict(copy.deepcopy(first))
+        said = credit(group, scores)
+        credit.load_state_dict(copy.deepcopy(first))
+        return said
+
+    return asked
+
+
+def _does_compare(credit: Credit, group: Group) -> bool:
+    """Whether it says nothing of a sibling alone, and nothing of outcomes of 1."""
+    alone, _ = _take(group, make_scores([1.0] * len(group)), [0])
+    found = credit(alone, make_scores([0.7])), credit(group, make_scores([1.0] * len(group)))
+    return not any(array.any() for said in found for array in _flat(said.tokens))
+
+
+def _check_memory(credit: Credit, untouched: Credit, features: Sequence[str], turns: bool) -> None:
+    """Asked about a group of far smaller rewards before, or about another one, it says the same of the next."""
+    asked = list[tuple[Group, Scores]]()
+    for seed, scale in enumerate((0.01, 100.0, 1.0)):
+        group = random_group(100 + seed, size=4, features=features)
+        scores = random_scores(group, 100 + seed)
+        parts = None if scores.turns is None or not turns else tuple(scale * own for own in scores.turns)
+        asked.append((group, replace(scores, outcome=scale * scores.outcome, turns=parts)))
+    small, large, last = asked
+    credit(*small)
+    if isinstance(credit, Stateful) and isinstance(untouched, Stateful):
+        state = copy.deepcopy(credit.state_dict())
+        untouched(*large)
+        untouched.load_state_dict(copy.deepcopy(state))
+        assert _equal(untouched.state_dict(), state), "load_state_dict does not take back the whole state"
+        why = "asked other groups before, the credit says other things, which its state_dict does not tell"
+    else:
+        why = "asked other groups before, the credit says other things: give it state_dict and load_state_dict"
+    _check_same(credit(*last), untouched(*last), why)
+
+
+def _equal(left: object, right: object) -> bool:
+    if isinstance(left, dict) and isinstance(right, dict):
+        return left.keys() == right.keys() and all(_equal(left[key], right[key]) for key in left)
+    if isinstance(left, list | tuple) and isinstance(right, list | tuple):
+        return len(left) == len(right) and all(_equal(a, b) for a, b in zip(left, right, strict=True))
+    return bool(np.array_equal(left, right))  # type: ignore[arg-type]

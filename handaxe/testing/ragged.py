@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from handaxe.ops.seeds import generator
 from handaxe.records import Group, Scores
 from handaxe.testing.records import make_group, make_trajectory
@@ -34,9 +36,16 @@ def random_group(seed: int, *, size: int | None = None, features: Sequence[str] 
     return make_group(trajectories=members)
 
 
-def random_scores(group: Group, seed: int) -> Scores:
-    """Scores for a group drawn at random: normal outcomes, normal rewards of each turn, two in three eligible."""
+def random_scores(group: Group, seed: int, *, ties: bool = False) -> Scores:
+    """Scores for a group drawn at random: normal outcomes, normal rewards of each turn, two in three eligible.
+
+    With `ties` they are those that most rewards give: outcomes of 0 and 1, as many of each as can be, nothing for a
+    turn. From three siblings on some are equal.
+    """
     rng = generator("testing.random_scores", seed)
     turns = tuple(rng.normal(size=len(trajectory.turns)) for trajectory in group)
     eligible = rng.random(len(group)) < 2 / 3
-    return Scores(rng.normal(size=len(group)), turns, eligible=eligible)
+    outcome = rng.normal(size=len(group))
+    if ties:
+        outcome, turns = rng.permutation(len(group)) % 2.0, tuple(np.zeros_like(own) for own in turns)
+    return Scores(outcome, turns, eligible=eligible)

@@ -1,15 +1,17 @@
 """The contracts of tools and environments."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from typing import Any
 
+from handaxe.envs.tool_chat import tool_chat
 from handaxe.exchange import EnvReply
 from handaxe.records import Message, ParsedTurn, Task, ToolCall, ToolReply, ToolSchema
 from handaxe.slots import Env, EnvFactory
 from handaxe.tools.decorator import Tool
 
-__all__ = ["check_env", "check_no_leak", "check_tool"]
+__all__ = ["check_env", "check_mcp", "check_no_leak", "check_tool"]
 
 
 def check_tool(tool: Tool, *, arguments: Mapping[str, Any]) -> ToolReply:
@@ -92,20 +94,47 @@ def check_no_leak(factory: EnvFactory, task: Task, *, write: Callable[[str], Par
         AssertionError: another rollout saw the nonce; or the writer itself did not, so that nothing was checked.
     """
     nonce = "nonce-5f1c07"
-    beside, writer = factory(task), factory(task)
-    for env in (beside, writer):
-        env.start()
-    writer.step(write(nonce), seed=0)
-    seen = {"the writer": _text(writer.step(read, seed=1)), "one beside it": _text(beside.step(read, seed=1))}
-    writer.close()
-    beside.close()
-    later = factory(task)
-    later.start()
-    seen["a later one"] = _text(later.step(read, seed=1))
-    later.close()
+    with ExitStack() as stack:
+        beside, writer = _opened(stack, factory, task), _opened(stack, factory, task)
+        writer.step(write(nonce), seed=0)
+        seen = {"the writer": _text(writer.step(read, seed=1)), "one beside it": _text(beside.step(read, seed=1))}
+    with ExitStack() as stack:
+        seen["a later one"] = _text(_opened(stack, factory, task).step(read, seed=1))
     _expect(nonce in seen.pop("the writer"), "the writer cannot read what it wrote, so the check says nothing")
     for who, text in seen.items():
         _expect(nonce not in text, f"{who} can read what another rollout wrote: {text[:200]!r}")
+
+
+def check_mcp(factory: Callable[[], Any], call: Callable[[str], Sequence[ToolCall]]) -> None:
+    """Check that the sessions of an MCP server share nothing: what one makes it keep no other finds, be it open at the
+    same time or begun later. A server that keeps its state in a file shares it, for example, unless that file lies in
+    "{folder}".
+
+    Args:
+        factory: what `tools.mcp.mcp` made.
+        call: given a word, the calls that leave it with the server; the last one reads what is there, without naming
+            the word itself.
+
+    Raises:
+        AssertionError: another session found the word; or the one that left it did not, so that nothing was checked.
+
+    Example:
+        call = lambda word: [ToolCall("write", {"text": word}, "c0"), ToolCall("read", {}, "c1")]
+        check_mcp(mcp(command=["python", "server.py"], cwd="."), call)
+    """
+
+    def write(nonce: str) -> ParsedTurn:
+        return ParsedTurn("", tuple(call(nonce)[:-1]))
+
+    task = Task("check_mcp", (Message("user", "?"),))
+    check_no_leak(tool_chat([factory]), task, write=write, read=ParsedTurn("", (call("")[-1],)))
+
+
+def _opened(stack: ExitStack, factory: EnvFactory, task: Task) -> Env:
+    env = factory(task)
+    stack.callback(env.close)
+    env.start()
+    return env
 
 
 def _run(tool: Tool, arguments: Mapping[str, Any]) -> ToolReply:

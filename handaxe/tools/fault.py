@@ -13,12 +13,15 @@
 What is the machinery's fault ends the trajectory as infra_error, which is never scored, and the policy never reads it;
 a client of a server gets a protocol error. What is the policy's fault is a tool message, for a client a result marked
 as an error.
+
+What a policy wrote may be what no protocol can carry; it is looked at before it is sent (`check_sendable`), or it would
+end the session of its tool, which is the machinery's fault.
 """
 
 import asyncio
 import traceback
-from collections.abc import Iterable
-from typing import Literal, NamedTuple
+from collections.abc import Iterable, Mapping
+from typing import Any, Literal, NamedTuple
 
 from pydantic import ValidationError
 
@@ -27,8 +30,22 @@ from handaxe.records import Ending, Status, ToolReply
 from handaxe.tools.deadline import DeadlineError
 from handaxe.tools.text import explain
 
-__all__ = ["CallOutcome", "TimeoutIs", "ending", "machinery", "misfit", "of_error", "trouble", "unknown", "unparsed"]
+__all__ = [
+    "CallOutcome",
+    "DEEPEST_SENT",
+    "TimeoutIs",
+    "check_sendable",
+    "ending",
+    "machinery",
+    "misfit",
+    "of_error",
+    "trouble",
+    "unknown",
+    "unparsed",
+]
 
+DEEPEST_SENT = 100
+"""Levels of arguments that are sent to a server; what JSON readers take differs, and some take 200."""
 TimeoutIs = Literal["infra_error", "policy"]
 """Whose fault a timeout is."""
 
@@ -75,6 +92,31 @@ def unknown(name: str, *, offered: Iterable[str]) -> CallOutcome:
 def unparsed(error: str) -> str:
     """What a policy reads of a call that could not be parsed."""
     return f"malformed call: {error}"
+
+
+def check_sendable(arguments: Mapping[str, Any]) -> None:
+    """Raise Retry when no server could be sent these arguments: the policy reads why, and the session goes on."""
+    level, depth = list[Any]([arguments]), 0
+    while level:
+        depth += 1
+        if depth > DEEPEST_SENT:
+            raise Retry(f"the arguments are nested more than {DEEPEST_SENT} deep, which cannot be sent")
+        below = list[Any]()
+        for value in level:
+            if isinstance(value, str) and not value.isascii():
+                _check_characters(value)
+            elif isinstance(value, Mapping):
+                below += [*value.keys(), *value.values()]
+            elif isinstance(value, list | tuple):
+                below += value
+        level = below
+
+
+def _check_characters(text: str) -> None:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise Retry("the arguments hold half a character (a lone surrogate), which cannot be sent") from None
 
 
 def trouble(what: str, *, whose: TimeoutIs) -> Retry | InfrastructureError:

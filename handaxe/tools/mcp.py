@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import json
+import logging
 import re
 import threading
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -23,6 +24,8 @@ from handaxe.tools.web.keys import check_headers
 
 __all__ = ["McpTools", "mcp"]
 
+LOGGER = logging.getLogger(__name__)
+
 MAX_DESCRIPTION = 2_000
 """Characters of a description, of a tool or inside its schema, that a policy is shown."""
 MAX_SCHEMA = 50_000
@@ -41,6 +44,7 @@ def mcp(
     prefix: str = "",
     only: Collection[str] | None = None,
     shared: bool = False,
+    servers: int | None = 32,
     warm: int = 0,
     timeout: float = 30.0,
     timeout_is: TimeoutIs = "infra_error",
@@ -54,26 +58,32 @@ def mcp(
     """Make a factory of the tools of an MCP server, for `tool_chat`.
 
     Every rollout gets a session of its own: its own server process (stdio), or its own session id (HTTP), so nothing
-    that a server remembers leaks from one rollout into another. It ends with the rollout; a process gets a second to
-    go, then its whole process group is killed, also when this program dies. A server that dies is an infra_error of its
-    rollout, and the next rollout gets a new one.
+    that a server keeps in its memory or working directory leaks from one rollout into another; what it keeps elsewhere
+    does, and `testing.check_mcp` finds it. It ends with the rollout; a process gets a second to go, then its whole
+    process group is killed, also when this program dies. A server that dies is an infra_error of its rollout, and the
+    next rollout gets a new one.
 
     Whatever a server says is untrusted. Names are made writable (other characters become "_", at most 64), descriptions
-    are cut to 2,000 characters, schemas may have 50,000 characters and 40 levels, messages 64 MiB. Texts of a result
-    are joined; images, sound and resources are named, not inlined; a result without content is its structured content
-    as JSON. A result marked as an error, and arguments that the server refuses, are status "retry". What a server asks
-    of its client (sampling, elicitation, roots) is declined.
+    are cut to 2,000 characters, schemas may have 50,000 characters and 40 levels, messages 64 MiB, lists 1,000 tools; a
+    later session whose tools differ from the first one's is refused. Texts of a result are joined, of at most 1,000
+    parts; images, sound and resources are named, not inlined; a result without content is its structured content as
+    JSON. A result marked as an error, arguments that the server refuses, and those that cannot be sent are status
+    "retry". What a server asks of its client (sampling, elicitation, roots) is declined.
 
     Args:
-        command: program and arguments of a server that speaks over its stdin and stdout. Or
+        command: program and arguments of a server that speaks over its stdin and stdout. "{folder}" in it stands for
+            the empty folder that every session has for itself, deleted afterwards. Or
         url: address of a server's streamable HTTP endpoint.
         env: variables for the process, besides PATH, HOME, USER, LOGNAME, SHELL, TERM and LANG; no others pass.
-        cwd: its working directory, "." for this one; default an empty folder of its own, deleted afterwards.
+            "{folder}" in their values is replaced too.
+        cwd: its working directory, "." for this one; default that folder.
         headers: sent with every HTTP request, for example {"Authorization": ...}.
         prefix: put before the tools' names, to tell two servers' tools apart.
         only: the server's own names of the tools wanted; None: all.
         shared: all rollouts share one session, which is right for a server that remembers nothing.
-        warm: sessions kept started in advance, >= 0. Each is used by one rollout.
+        servers: sessions that the rollouts of one driver may have open at the same time, >= 1; the others begin as
+            these end, and their waiting counts for nothing. None: all at once. `shared` needs one in any case.
+        warm: sessions kept started in advance, >= 0, besides. Each is used by one rollout.
         timeout, timeout_is, max_chars, cost: of each tool, as of `tool`. A timeout cancels the request at the server.
         startup: seconds until a session must stand.
         limit: most calls at the same time, over all rollouts and all tools of this factory; None: no limit.
@@ -105,13 +115,15 @@ def mcp(
         )
     if limit is not None and limit < 1:
         raise InputError(f"a limit of {limit} calls at a time lets none through; give 1 or more, or None for no limit")
+    if servers is not None and servers < 1:
+        raise InputError(f"{servers} servers let no rollout begin; give 1 or more, or None for no limit")
     server = Server(
         tuple(command), url, dict(env or {}), None if cwd is None else Path(cwd), check_headers(headers or {})
     )
     shared_limit = None if limit is None else Limit(limit)
     look = {"timeout": timeout, "timeout_is": timeout_is, "max_chars": max_chars, "cost": cost, "limit": shared_limit}
     chosen = _Chosen(prefix, only, repeatable, retries)
-    return McpTools(server, chosen, shared, 1 if shared else warm, startup, look)
+    return McpTools(server, chosen, shared, 1 if shared else warm, startup, look, None if shared else servers)
 
 
 class _Chosen(NamedTuple):
@@ -147,14 +159,18 @@ class McpTools:
         warm: int,
         startup: float,
         look: dict[str, Any],
+        most: int | None,
     ):
         self._server, self._chosen = server, chosen
         self._shared = shared
         self._warm = warm
         self._startup = startup
         self._look = look
+        self.most = most
+        """Sessions that may be open at a time; None: as many as are wanted."""
+        self._noisy = False
         self._ready: collections.deque[McpSession] = collections.deque()
-        self._offered: list[str] | None = None
+        self._offered: list[ToolSchema] | None = None
         self._lock = threading.Lock()
 
     def __repr__(self) -> str:
@@ -168,13 +184,12 @@ class McpTools:
         except BaseException:
             session.close()
             raise
-        names = [tool.schema.name for tool in tools]
+        offered = [tool.schema for tool in tools]
         with self._lock:
-            if self._offered is None:
-                self._offered = names
-        if names != self._offered:
+            first = self._offered = self._offered or offered
+        if offered != first:
             session.close()
-            raise InfrastructureError(f"{self._server!r} offers {names} now; at first it offered {self._offered}")
+            raise InfrastructureError(f"{self._server!r} {_difference(first, offered)}")
         return tools
 
     def __enter__(self) -> McpTools:
@@ -193,13 +208,27 @@ class McpTools:
         for session in ending:
             session.close()
 
+    def _begin(self) -> McpSession:
+        return McpSession(self._server, startup=self._startup, ended=self._note_noise)
+
+    def _note_noise(self, session: McpSession) -> None:
+        """Say once that a server writes what is no message."""
+        if session.noise and not self._noisy:
+            self._noisy = True
+            LOGGER.warning(
+                "%r wrote %d lines that are no messages where messages belong; they are passed over: %s",
+                self._server,
+                session.noise,
+                session.last_words(),
+            )
+
     def _take(self) -> McpSession:
         with self._lock:
             session = self._first()
             if not self._shared:
                 self._ready.popleft()
                 while len(self._ready) < self._warm:
-                    self._ready.append(McpSession(self._server, startup=self._startup))
+                    self._ready.append(self._begin())
         return session
 
     def _current(self) -> McpSession:
@@ -213,7 +242,7 @@ class McpTools:
         while self._ready and not self._ready[0].usable:
             self._ready.popleft().begin_closing()
         while len(self._ready) < max(self._warm, 1):
-            self._ready.append(McpSession(self._server, startup=self._startup))
+            self._ready.append(self._begin())
         return self._ready[0]
 
     def _tools(self, session: McpSession) -> list[Tool]:
@@ -265,6 +294,15 @@ def _writable(name: str, taken: set[str]) -> str:
         unlike = f"{plain[:60]}_{number}"
     taken.add(unlike)
     return unlike
+
+
+def _difference(first: Sequence[ToolSchema], now: Sequence[ToolSchema]) -> str:
+    """How the tools of a session differ from those of the first one."""
+    names = [[tool.name for tool in tools] for tools in (first, now)]
+    if names[0] != names[1]:
+        return f"offers {names[1][:50]} now; at first it offered {names[0][:50]}"
+    other = next(new.name for old, new in zip(first, now) if new != old)
+    return f"describes its tool {other!r} otherwise than at first, so attempts could not be compared"
 
 
 def _described(text: str) -> str:

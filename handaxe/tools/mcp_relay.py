@@ -7,8 +7,9 @@ server's stdout only lines go on that begin like a message, and none of more tha
 over, because the client is done, its program died or the server closed its stdout, the server has GRACE seconds to
 exit, the group gets a SIGTERM and as many again, and then the whole group is killed, this program with it.
 
-On stderr it says as JSON, a line each, at most once: {"group", "pid"} once the server runs; "unstarted", why it does
-not; "noise", the first line that is no message; and at the end {"fault", "status", "tail"}.
+On stderr it says as JSON, a line each: {"group", "pid"} once the server runs; "unstarted", why it does not; {"noise",
+"noises"}, the first line that is no message and how many there were, whenever that is a power of two; and at the end
+{"fault", "status", "tail", "noises"}.
 """
 
 import collections
@@ -45,7 +46,7 @@ class Lines:
     def __init__(self, longest: int):
         self.longest, self.size = longest, 0
         self.message: bool | None = None  # the line at hand; None: nothing but blanks so far
-        self.noise = b""
+        self.noise, self.noises = b"", 0
 
     def take(self, chunk: bytes) -> bytes:
         """What of the next bytes of the stream goes on. Raises TooLongError."""
@@ -61,6 +62,7 @@ class Lines:
             rest = part if self.message is not None else part.lstrip(b" \t\r")
             if self.message is None and rest:
                 self.message = rest.startswith(b"{")
+                self.noises += not self.message
                 self.noise = self.noise or (b"" if self.message else rest[:200])
             if self.message:
                 out.append(rest)
@@ -92,19 +94,19 @@ def _feed(pipe: IO[bytes], over: "queue.SimpleQueue[str]") -> None:
     pipe.close()
 
 
-def _forward(pipe: IO[bytes], longest: int, over: "queue.SimpleQueue[str]") -> None:
+def _forward(pipe: IO[bytes], lines: Lines, over: "queue.SimpleQueue[str]") -> None:
     """The server's messages to stdout."""
-    lines, noted = Lines(longest), False
+    said = 0
     try:
         while chunk := pipe.read(CHUNK):
             data = lines.take(chunk)
-            if lines.noise and not noted:
-                noted = True
-                _say({"noise": lines.noise.decode(errors="replace")})
+            if lines.noises.bit_length() > said:
+                said = lines.noises.bit_length()
+                _say({"noise": lines.noise.decode(errors="replace"), "noises": lines.noises})
             while data:
                 data = data[os.write(1, data) :]
     except TooLongError:
-        over.put(f"it wrote a line of more than {longest} bytes")
+        over.put(f"it wrote a line of more than {lines.longest} bytes")
     except OSError:
         pass  # the client is gone
     over.put("")
@@ -134,7 +136,8 @@ def _run(longest: int, command: list[str]) -> None:
     _say({"group": os.getpid(), "pid": server.pid})
     over: queue.SimpleQueue[str] = queue.SimpleQueue()
     words: collections.deque[bytes] = collections.deque(maxlen=TAIL // 512 + 16)
-    for work in (_feed, server.stdin, over), (_forward, server.stdout, longest, over):
+    lines = Lines(longest)
+    for work in (_feed, server.stdin, over), (_forward, server.stdout, lines, over):
         threading.Thread(target=work[0], args=work[1:], daemon=True).start()
     listener = threading.Thread(target=_listen, args=(server.stderr, words), daemon=True)
     listener.start()
@@ -144,7 +147,7 @@ def _run(longest: int, command: list[str]) -> None:
         _exited(server)
     listener.join(0.2)
     tail = b"".join(words)[-TAIL:].decode(errors="replace").strip()
-    _say({"fault": fault, "status": server.poll(), "tail": tail})
+    _say({"fault": fault, "status": server.poll(), "tail": tail, "noises": lines.noises})
 
 
 if __name__ == "__main__":

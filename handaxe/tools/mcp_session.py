@@ -10,14 +10,16 @@ import json
 import os
 import threading
 import weakref
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import handaxe
 from handaxe.errors import InfrastructureError, InputError, Retry
+from handaxe.tools.fault import check_sendable
 from handaxe.tools.mcp_http import over_http
+from handaxe.tools.mcp_limits import MAX_TOOLS, Heard, bounded
 from handaxe.tools.mcp_stdio import Process
 from handaxe.tools.web.keys import Secrets
 
@@ -62,14 +64,17 @@ class McpSession:
     Args:
         server: where.
         startup: seconds until it must stand.
+        ended: told when it is over.
 
     Raises:
         InfrastructureError: by `wait` and `call`, when the server cannot be reached, is gone or breaks the protocol.
     """
 
-    def __init__(self, server: Server, *, startup: float):
+    def __init__(self, server: Server, *, startup: float, ended: Callable[[McpSession], object] = lambda session: None):
         self.server, self.startup = server, startup
+        self._tell = ended
         self.tools: list[types.Tool] = []
+        self._heard: list[Heard] = []
         self._hide = Secrets([server.headers]).hide
         self._process = Process(server.command, env=server.env, cwd=server.cwd) if server.command else None
         self._client: Client | None = None
@@ -91,6 +96,20 @@ class McpSession:
     def usable(self) -> bool:
         """Whether it stands or is about to, and nothing has gone wrong yet."""
         return not (self._closed or self._broken or self._ended.is_set())
+
+    @property
+    def noise(self) -> int:
+        """How many lines that were no messages the server has written where messages belong; those that do not look
+        like one are counted in powers of two until the session is over."""
+        return sum(heard.noise for heard in self._heard) + (self._process.noise if self._process else 0)
+
+    def report(self) -> dict[str, int]:
+        """For the record of a rollout."""
+        return {"lines that are no messages": self.noise}
+
+    def last_words(self) -> str:
+        """What is known of how the server's process went; "" at a URL."""
+        return self._process.last_words() if self._process else ""
 
     def wait(self) -> McpSession:
         """Return it once it stands."""
@@ -152,6 +171,7 @@ class McpSession:
             self._fail("it was closed")
             self._broken = True
             self._ended.set()
+            self._tell(self)
 
     async def _session(self, mode: str) -> None:
         async with AsyncExitStack() as stack:
@@ -160,7 +180,7 @@ class McpSession:
                     transport = self._process.transport()
                 else:
                     transport = over_http(self.server.url, self.server.headers)
-                client = Client(transport, mode=mode, cache=None, client_info=US)
+                client = Client(bounded(transport, self._heard), mode=mode, cache=None, client_info=US)
                 self._client = await stack.enter_async_context(client)
                 self.tools = await self._list(self._client)
             self._ready.set_result(None)
@@ -168,8 +188,7 @@ class McpSession:
 
     def _fail(self, why: str) -> None:
         if not self._ready.done():
-            words = self._process.last_words() if self._process else ""
-            about = "; ".join(part for part in (self._hide(why), words) if part)
+            about = "; ".join(part for part in (self._hide(why), self.last_words()) if part)
             self._ready.set_exception(InfrastructureError(f"{self.server!r} gives no session: {about}"))
 
     async def _list(self, client: Client) -> list[types.Tool]:
@@ -179,6 +198,8 @@ class McpSession:
             request = types.ListToolsRequest(params=types.PaginatedRequestParams(cursor=cursor))
             page = await client.session.send_request(request, types.ListToolsResult)
             tools += page.tools
+            if len(tools) > MAX_TOOLS:
+                raise InfrastructureError(f"it lists more than {MAX_TOOLS} tools; start it with fewer")
             cursor = page.next_cursor
             if cursor is None:
                 return tools
@@ -188,10 +209,7 @@ class McpSession:
         await asyncio.shield(asyncio.wrap_future(self._ready))
         if self._broken or self._client is None:
             raise InfrastructureError(f"{self.server!r} is gone: {await self._obituary()}")
-        try:
-            json.dumps(arguments, ensure_ascii=False).encode()
-        except UnicodeEncodeError:  # sent, it would end the session
-            raise Retry("the arguments hold half a character (a lone surrogate), which cannot be sent") from None
+        check_sendable(arguments)  # sent, it would end the session
         meta: Any = {"handaxe/call_id": call_id}
         request = types.CallToolRequest(params=types.CallToolRequestParams(name=name, arguments=arguments, _meta=meta))
         try:

@@ -26,12 +26,14 @@ try:
 except ImportError as error:
     raise InputError("MCP needs its SDK: install it with pip install 'handaxe[mcp]'") from error
 
-__all__ = ["MAX_MESSAGE", "Process"]
+__all__ = ["FOLDER", "MAX_MESSAGE", "Process"]
 
 MAX_MESSAGE = 64 * 2**20
 """Bytes of the longest message. A server that writes a longer line is stopped."""
 INHERITED = ("LANG", "LC_ALL")
 """Environment variables that a server sees besides those that the SDK passes on; none of them is a secret."""
+FOLDER = "{folder}"
+"""In a server's command and variables: the folder of its own."""
 RELAY = str(Path(__file__).with_name("mcp_relay.py"))
 
 WHOLE_LINES = "handaxe_whole_lines"
@@ -74,8 +76,8 @@ class Process:
     deleted at the end, and its environment is what the SDK passes on, `INHERITED` and `env`.
 
     Args:
-        command: program and arguments.
-        env: further environment variables.
+        command: program and arguments; FOLDER in them stands for that folder.
+        env: further environment variables, in whose values it does too.
         cwd: another working directory, which is kept.
     """
 
@@ -91,6 +93,11 @@ class Process:
         """Of the server, or None before it was started."""
         return self._known().get("pid")
 
+    @property
+    def noise(self) -> int:
+        """How many lines of its stdout did not look like messages."""
+        return self._known().get("noises", 0)
+
     def last_words(self) -> str:
         """What is known of how it went: exit status, a broken rule, what was no message, the end of stderr."""
         known = self._known()
@@ -99,7 +106,9 @@ class Process:
         if code is not None:
             parts.append(f"it exited with status {code}" if code >= 0 else f"signal {-code} ended it")
         if known.get("noise"):
-            parts.append(f"its stdout held a line that is no message: {known['noise']!r}")
+            count = known.get("noises", 1)
+            lines = "a line that is no message" if count == 1 else f"{count} lines that are no messages, the first"
+            parts.append(f"its stdout held {lines}: {known['noise']!r}")
         if known.get("tail"):
             parts.append(f"the end of its stderr:\n{known['tail']}")
         return "; ".join(parts)
@@ -117,9 +126,10 @@ class Process:
         ):
             server = StdioServerParameters(
                 command=sys.executable,
-                args=["-I", "-S", RELAY, str(MAX_MESSAGE), *self.command],
-                env={**{name: os.environ[name] for name in INHERITED if name in os.environ}, "TMPDIR": folder}
-                | self.env,
+                args=["-I", "-S", RELAY, str(MAX_MESSAGE), *(part.replace(FOLDER, folder) for part in self.command)],
+                env={name: os.environ[name] for name in INHERITED if name in os.environ}
+                | {"TMPDIR": folder}
+                | {name: value.replace(FOLDER, folder) for name, value in self.env.items()},
                 cwd=self.cwd or folder,
                 encoding=WHOLE_LINES,
                 encoding_error_handler="replace",

@@ -4,6 +4,8 @@ import pytest
 from handaxe.credit.batch_norm import batch_norm
 from handaxe.testing.records import make_group, make_rated, make_scores
 
+CONTRACT = [{}, {"mean": "batch", "std": "population"}]
+
 
 def values(rated):
     return [[row[row != 0][0] if row.any() else 0.0 for row, *_ in one.advantages.tokens] for one in rated]

@@ -9,6 +9,8 @@ from handaxe.records import Advantages, Rated
 from handaxe.testing.ragged import random_group
 from handaxe.testing.records import make_group, make_rated
 
+CONTRACT = [{}, {"centre": False, "std": "population"}]
+
 
 def flat(rated):
     return [gather(one, r.advantages.tokens[i]) for r in rated for i, one in enumerate(r.group) if r.trained[i]]

@@ -9,6 +9,8 @@ from handaxe.testing.mdp import StopOrGo, expected, gradient
 from handaxe.testing.ragged import random_group, random_scores
 from handaxe.testing.records import make_group, make_scores, make_trajectory
 
+CONTRACT = [{}, {"gamma": 0.9, "lam": 0.8}]
+
 
 def test_example():
     one = make_trajectory(layouts=["Utpp tTt p"], features={"value": [0.2, 0.5, 0.8]})

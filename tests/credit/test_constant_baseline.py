@@ -4,6 +4,8 @@ from handaxe.credit.constant_baseline import constant_baseline
 from handaxe.testing.mdp import StopOrGo, expected, gradient
 from handaxe.testing.records import make_group, make_scores, make_trajectory
 
+CONTRACT = [{}, {"baseline": 0.25}]
+
 
 def test_example():
     group = make_group(trajectories=[make_trajectory(layouts=["Utpp"], logp=-0.5)])

@@ -9,6 +9,8 @@ from handaxe.testing.mdp import StopOrGo, expected, gradient
 from handaxe.testing.ragged import random_group, random_scores
 from handaxe.testing.records import make_group, make_scores, make_trajectory
 
+CONTRACT = [{}, {"gamma": 0.9, "lam": 0.8, "kl_coefficient": 0.1, "bootstrap": True}]
+
 VALUES = [0.5, 0.6, 0.8]
 
 

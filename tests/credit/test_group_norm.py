@@ -9,6 +9,8 @@ from handaxe.testing.mdp import StopOrGo, expected, gradient
 from handaxe.testing.ragged import random_group, random_scores
 from handaxe.testing.records import make_group, make_scores
 
+CONTRACT = [{}, {"std": "population", "stats_over": "eligible"}, {"std": None, "eps": 0.0}]
+
 
 def values(credit, outcome, **more):
     """The one value on each sibling's sampled tokens; two-turn siblings."""

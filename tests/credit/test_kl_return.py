@@ -10,6 +10,9 @@ from handaxe.testing.mdp import StopOrGo, expected, gradient
 from handaxe.testing.ragged import random_group, random_scores
 from handaxe.testing.records import make_group, make_scores, make_trajectory
 
+GROUP = {"baseline": "group"}
+CONTRACT = [{}, {"kl_coefficient": 0.1, "gamma": 0.9}, {"kl_coefficient": 0.1, **GROUP}, GROUP]
+
 FEATURES = {"old_logp": [-0.5, -1.0], "ref_logp": [-1.0, -0.8]}
 
 

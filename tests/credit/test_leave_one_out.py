@@ -6,6 +6,8 @@ from handaxe.testing.mdp import StopOrGo, expected, gradient
 from handaxe.testing.ragged import random_group, random_scores
 from handaxe.testing.records import make_group, make_scores
 
+CONTRACT = [{}, {"stats_over": "eligible"}]
+
 
 def values(credit, outcome, **more):
     group = make_group(size=len(outcome))

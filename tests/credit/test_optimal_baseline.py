@@ -10,6 +10,8 @@ from handaxe.testing.mdp import StopOrGo, expected, gradient
 from handaxe.testing.ragged import random_group, random_scores
 from handaxe.testing.records import make_group, make_scores, make_trajectory
 
+CONTRACT = [{}, {"tail": "last"}, {"tail": "last", "stats_over": "eligible"}, {"lone": "reward"}]
+
 
 def example():
     first = make_trajectory(layouts=["Utp tTt p"], logp=np.log([0.5, 0.8]), features={"collision": [0.5, 0.68]})

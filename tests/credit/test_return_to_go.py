@@ -8,6 +8,8 @@ from handaxe.testing.mdp import StopOrGo, expected, gradient
 from handaxe.testing.ragged import random_group, random_scores
 from handaxe.testing.records import make_group, make_scores
 
+CONTRACT = [{}, {"unit": "token", "gamma": 0.9, "baseline": 0.5}]
+
 
 def test_example():
     group, scores = make_group(layouts=["Utpp tTTTTt p"]), make_scores([1], turns=[[0.5, 0]])

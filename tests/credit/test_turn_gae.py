@@ -7,6 +7,8 @@ from handaxe.testing.mdp import StopOrGo, expected, gradient
 from handaxe.testing.ragged import random_group, random_scores
 from handaxe.testing.records import make_group, make_scores, make_trajectory
 
+CONTRACT = [{}, {"gamma": 0.9, "lam": 0.8, "bootstrap": True}]
+
 
 def test_example():
     """Values at other tokens than the first of a turn, here 9, are not looked at."""

@@ -1,22 +1,24 @@
 """Every factory in handaxe/losses, found by walking the folder, goes through `check_loss` and the house's form.
 
-A newcomer's file is tested by being there. When its factory has an argument without a default, add a row to EXAMPLES;
-when it needs rows to stay together or batches of a certain kind, to TOGETHER or BATCHES.
+A newcomer's file is tested by being there. Its own test may say (see tests/contract.py)
+
+    EXAMPLE = {"length": 8}     the arguments that have no default
+    TOGETHER = "rollouts"       which rows must stay in one micro-batch: those of "rollouts", of "pairs" or "everything"
+    BATCH = make                seed -> the batches that it needs
 """
 
-import importlib
+import importlib.util
 import inspect
 import math
 import pkgutil
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 import torch
 
 import handaxe.losses
 from handaxe.engines.local import LocalEngine
-from handaxe.losses.corrections.geometric_veto import geometric_veto
-from handaxe.losses.corrections.tis import tis
 from handaxe.losses.policy import policy
 from handaxe.losses.ratios.token import token
 from handaxe.losses.reductions.rollout_mean import rollout_mean
@@ -26,44 +28,26 @@ from handaxe.models.tiny import TinyConfig, TinyModel
 from handaxe.testing.batches import random_batch, random_policy, small_batch, small_policy
 from handaxe.testing.losses import check_loss, differentiate
 
-EXAMPLES = {
-    "corrections.stacked": {"of": [tis(), geometric_veto(cap=1.5)]},
-    "policy": {"ratio": token(), "surrogate": clip(), "reduction": rollout_mean()},
-    "reductions.constant_length": {"length": 8},
-    "terms.entropy": {"coefficient": 0.01},
-    "terms.kl": {"coefficient": 0.04},
-}
-
-
-def rollouts(batch):
-    return batch.rollout_B
-
-
-def everything(batch):
-    return torch.zeros_like(batch.rollout_B)
-
-
-def pairs(batch):
-    return batch.rollout_B // 2
+_spec = importlib.util.spec_from_file_location("contract", Path(__file__).parents[1] / "contract.py")
+contract = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(contract)
 
 
 TOGETHER = {
-    "corrections.geometric_veto": rollouts,
-    "corrections.stacked": rollouts,
-    "covariance.clip_cov": everything,
-    "covariance.kl_cov": everything,
-    "dpo": pairs,
-    "ratios.sequence": rollouts,
-    "ratios.sequence_token": rollouts,
+    "rollouts": lambda batch: batch.rollout_B,
+    "pairs": lambda batch: batch.rollout_B // 2,
+    "everything": lambda batch: torch.zeros_like(batch.rollout_B),
+    None: None,
 }
+
+
+def own(name, what, otherwise=None):
+    return contract.own("losses", name, what, otherwise)
 
 
 def ragged(seed):
     """In every second batch some tokens of the policy do not train."""
     return random_batch(seed, left_out=0.3 if seed % 2 == 0 else 0.0)
-
-
-BATCHES = {"dpo": lambda seed: random_batch(seed, siblings=(2, 2), untrained=0.0)}
 
 
 def found():
@@ -80,7 +64,7 @@ def factory(name):
 
 def as_loss(name, **arguments):
     """The mechanism in a whole loss, by the folder that it lies in."""
-    made = factory(name)(**(EXAMPLES.get(name, {}) | arguments))
+    made = factory(name)(**(own(name, "EXAMPLE", {}) | arguments))
     parts = {"ratio": token(), "surrogate": clip(), "reduction": token_mean()}
     match name.split(".")[0]:
         case "ratios":
@@ -101,14 +85,13 @@ def as_loss(name, **arguments):
 
 def test_the_folder_is_walked():
     assert len(found()) >= 20
-    assert set(EXAMPLES) | set(TOGETHER) | set(BATCHES) <= set(found())
 
 
 @pytest.mark.parametrize("name", found())
 def test_contract(name):
-    make = BATCHES.get(name, ragged)
+    make = own(name, "BATCH", ragged)
     for seed in (1, 2):
-        check_loss(as_loss(name), together=TOGETHER.get(name), batch=make(seed))
+        check_loss(as_loss(name), together=TOGETHER[own(name, "TOGETHER")], batch=make(seed))
 
 
 @pytest.mark.parametrize("name", found())
@@ -128,11 +111,11 @@ VARIANTS = [
     ("surrogates.truncated", {"eps_low": 0.2}, None),
     ("reductions.constant_length", {"per_rollout": False}, None),
     ("reductions.turn_mean", {"per_rollout": True}, None),
-    ("corrections.tis", {"per_rollout": True}, rollouts),
-    ("corrections.mis", {"per_rollout": True}, rollouts),
+    ("corrections.tis", {"per_rollout": True}, "rollouts"),
+    ("corrections.mis", {"per_rollout": True}, "rollouts"),
     ("corrections.mis", {"weigh": False}, None),
-    ("covariance.clip_cov", {"fraction": 0.1, "low": 0.1, "clip_range": (0.2, 0.2)}, everything),
-    ("covariance.kl_cov", {"fraction": 0.2}, everything),
+    ("covariance.clip_cov", {"fraction": 0.1, "low": 0.1, "clip_range": (0.2, 0.2)}, "everything"),
+    ("covariance.kl_cov", {"fraction": 0.2}, "everything"),
     ("terms.kl", {"clamp": None, "ceiling": None, "reduction": rollout_mean()}, None),
     ("terms.value", {"eps": None}, None),
 ]
@@ -140,10 +123,10 @@ VARIANTS = [
 
 @pytest.mark.parametrize(("name", "arguments", "together"), VARIANTS)
 def test_contract_of_variants(name, arguments, together):
-    check_loss(as_loss(name, **arguments), together=together)
+    check_loss(as_loss(name, **arguments), together=TOGETHER[together])
 
 
-SPLIT_SAFE = sorted(set(found()) - {"dpo"} - {name for name, rule in TOGETHER.items() if rule is everything})
+SPLIT_SAFE = sorted(set(found()) - {"dpo"} - {n for n in found() if own(n, "TOGETHER") == "everything"})
 
 
 @pytest.mark.parametrize("name", SPLIT_SAFE)
@@ -190,7 +173,7 @@ def test_every_metric_is_finite_on_a_far_policy():
 
 @pytest.mark.parametrize("name", found())
 def test_token_trees_give_every_loss_and_its_gradient_as_rows_do(name):
-    batch = BATCHES.get(name, random_batch)(3)
+    batch = own(name, "BATCH", random_batch)(3)
     batch = replace(batch, ids_BT=batch.ids_BT % 2)  # rows share prefixes, also such as train in several of them
     loss, found = as_loss(name), []
     for packing in ("tree", "rows"):

@@ -8,6 +8,13 @@ from handaxe.losses.dpo import dpo
 from handaxe.testing.batches import random_batch, random_policy, small_batch, small_policy
 from handaxe.testing.losses import differentiate
 
+TOGETHER = "pairs"
+
+
+def BATCH(seed):
+    """Pairs of siblings."""
+    return random_batch(seed, siblings=(2, 2), untrained=0.0)
+
 
 def example(rollout=None):
     """logp_w -10, ref_w -12, logp_l -20, ref_l -18, spread over tokens; a tool's reply stands in the second row."""

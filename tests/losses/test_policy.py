@@ -9,6 +9,7 @@ from handaxe.losses.parts.metrics import effective_sample_size
 from handaxe.losses.policy import policy
 from handaxe.losses.ratios.sequence import sequence
 from handaxe.losses.ratios.token import token
+from handaxe.losses.reductions.rollout_mean import rollout_mean
 from handaxe.losses.reductions.token_mean import token_mean
 from handaxe.losses.surrogates.clip import clip
 from handaxe.losses.surrogates.dual_clip import dual_clip
@@ -20,6 +21,8 @@ from handaxe.losses.terms.kl import kl
 from handaxe.losses.terms.value import value
 from handaxe.testing.batches import small_batch, small_policy
 from handaxe.testing.losses import differentiate
+
+EXAMPLE = {"ratio": token(), "surrogate": clip(), "reduction": rollout_mean()}
 
 LOG = math.log
 

@@ -33,7 +33,14 @@ def test_white_space_that_a_name_swallows():
     finder = TokenNames({"<l>": (True, False), "<r>": (False, True), "<b>": (True, True), "<n>": PLAIN})
     text = "a <l> b <r> c \n<b>\t d <n> <r> <b>"
     found = [(name, text[start:stop]) for name, start, stop in finder.find(text)]
-    assert found == [("<l>", " <l>"), ("<r>", "<r> "), ("<b>", " \n<b>\t "), ("<n>", "<n>"), ("<r>", "<r> "), ("<b>", "<b>")]
+    assert found == [
+        ("<l>", " <l>"),
+        ("<r>", "<r> "),
+        ("<b>", " \n<b>\t "),
+        ("<n>", "<n>"),
+        ("<r>", "<r> "),
+        ("<b>", "<b>"),
+    ]
 
 
 def test_no_name_at_all():

@@ -6,6 +6,8 @@ from handaxe.pairs.best_against_worst import best_against_worst
 from handaxe.records import Scores
 from handaxe.testing.records import make_group, make_rated, make_trajectory
 
+CONTRACT = [{}, {"gap": 0.5}]
+
 
 def named(pairs):
     return [(pair.chosen.sample, pair.rejected.sample, pair.strength) for pair in pairs]

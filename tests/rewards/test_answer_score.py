@@ -5,6 +5,8 @@ from handaxe.rewards.answer_score import answer_score
 from handaxe.rewards.parts.extract import answer_line
 from handaxe.testing.records import make_group, make_task, make_trajectory
 
+CONTRACT = [{"scorer": lambda task, text: float(text == task.answer)}]
+
 
 def group_of(*texts):
     task = make_task(answer="x")

@@ -5,6 +5,11 @@ from handaxe.records import ToolCall
 from handaxe.rewards.call_match import call_match
 from handaxe.testing.records import make_group, make_task, make_trajectory
 
+REFERENCE = {
+    "state": {"balance": 5},
+    "calls": [{"name": "f", "arguments": {"x": 1, "y": 2}}, {"name": "g", "arguments": {}}],
+}
+
 WANTED = [ToolCall("f", {"x": 1}), ToolCall("f", {"x": 1}), ToolCall("g", {}), ToolCall("h", {"y": [1, 2]})]
 
 

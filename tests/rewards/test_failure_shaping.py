@@ -5,6 +5,8 @@ from handaxe.rewards.exact_match import exact_match
 from handaxe.rewards.failure_shaping import failure_shaping
 from handaxe.testing.records import make_group, make_task, make_trajectory
 
+CONTRACT = [{"base": exact_match()}]
+
 TASK = make_task(answer="4")
 
 

@@ -7,6 +7,8 @@ from handaxe.rewards.exact_match import exact_match
 from handaxe.rewards.fewer_calls import fewer_calls
 from handaxe.testing.records import make_group, make_scores, make_task, make_trajectory
 
+CONTRACT = [{"base": exact_match(), "smooth": 4}]
+
 TASK = make_task(answer="4")
 
 

@@ -12,6 +12,11 @@ from handaxe.rewards.tags_in_order import tags_in_order
 from handaxe.rewards.thought_length import thought_length
 from handaxe.testing.records import make_group, make_task, make_trajectory
 
+REFERENCE = {
+    "state": {"balance": 5},
+    "calls": [{"name": "f", "arguments": {"x": 1, "y": 2}}, {"name": "g", "arguments": {}}],
+}
+
 
 def call(name, **arguments):
     return ToolCall(name, arguments)

@@ -4,6 +4,8 @@ from handaxe.errors import InputError
 from handaxe.rewards.overlong import overlong
 from handaxe.testing.records import make_group, make_trajectory
 
+CONTRACT = [{"limit": 6, "cache": 4}]
+
 
 def outcome(reward, *layouts):
     return reward(make_group(trajectories=[make_trajectory(layouts=layout) for layout in layouts])).outcome.tolist()

@@ -6,6 +6,11 @@ from handaxe.rewards.call_match import call_match
 from handaxe.rewards.state_match import state_match
 from handaxe.testing.records import make_group, make_task, make_trajectory
 
+REFERENCE = {
+    "state": {"balance": 5},
+    "calls": [{"name": "f", "arguments": {"x": 1, "y": 2}}, {"name": "g", "arguments": {}}],
+}
+
 GOLD = {"a": 1, "b": [2], "c": None, "d": "x"}
 TASK = make_task(
     answer={"state": GOLD, "calls": [{"name": n, "arguments": {}} for n in "fghk"]},

@@ -1,7 +1,7 @@
-"""Every selector keeps its contract. A file in handaxe/selection is found here without being named anywhere; one that
-has no row in the table must keep it with default arguments, as a filter."""
+"""Every selector keeps its contract. A file in handaxe/selection is found here without being named anywhere; its own
+test may say with which arguments (see tests/contract.py)."""
 
-import importlib
+import importlib.util
 from pathlib import Path
 
 import pytest
@@ -9,39 +9,22 @@ import pytest
 import handaxe.selection
 from handaxe.testing.selection import check_selector
 
+_spec = importlib.util.spec_from_file_location("contract", Path(__file__).parents[1] / "contract.py")
+contract = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(contract)
 
-def speaks_at_length(turn):
-    """An answer for the contract: a turn of more than two tokens."""
-    return turn.stop - turn.start > 2
-
-
-CURRICULA = ("in_order", "task_pool")
-COMBINATORS = ("pipe",)
-NAMES = sorted(p.stem for p in Path(handaxe.selection.__path__[0]).glob("*.py") if p.stem != "__init__")
-VARIANTS = {
-    "drop_equal_groups": [{}, {"tolerance": 0.5, "std": "population"}],
-    "void_turns": [{}, {"answer": speaks_at_length}],
-    "mask_overlong": [{}, {"reasons": ("length", "turns")}],
-}
-CASES = [
-    (name, arguments) for name in NAMES if name not in CURRICULA + COMBINATORS for arguments in VARIANTS.get(name, [{}])
-]
+NAMES = [name for name in contract.names_in(handaxe.selection) if contract.makes("selection", name) == "Selector"]
 
 
-def factory(name):
-    return getattr(importlib.import_module(f"handaxe.selection.{name}"), name)
-
-
-@pytest.mark.parametrize("name, arguments", CASES, ids=[f"{name}-{','.join(arguments)}" for name, arguments in CASES])
+@pytest.mark.parametrize("name, arguments", contract.cases("selection", NAMES), ids=str)
 def test_selector(name, arguments):
-    check_selector(factory(name)(**arguments))
+    check_selector(contract.factory("selection", name)(**arguments))
 
 
 def test_pipe():
-    pipe = factory("pipe")
-    check_selector(pipe())
-    check_selector(pipe(factory("void_turns")(), factory("drop_equal_groups")()))
+    pipe, void_turns, drop = (contract.factory("selection", n) for n in ("pipe", "void_turns", "drop_equal_groups"))
+    check_selector(pipe(void_turns(), drop()))
 
 
-def test_tables_name_only_what_exists():
-    assert set(VARIANTS) | set(CURRICULA) | set(COMBINATORS) <= set(NAMES)
+def test_curricula_are_told_apart():
+    assert {"keep_all", "pipe"} <= set(NAMES) and not {"in_order", "task_pool"} & set(NAMES)

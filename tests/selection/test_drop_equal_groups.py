@@ -5,6 +5,8 @@ from handaxe.errors import InputError
 from handaxe.selection.drop_equal_groups import drop_equal_groups
 from handaxe.testing.records import make_group, make_rated, make_scores
 
+CONTRACT = [{}, {"tolerance": 0.5, "std": "population"}]
+
 
 def kept(select, *outcomes):
     batch = [make_rated(outcome=outcome) for outcome in outcomes]

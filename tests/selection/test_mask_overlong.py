@@ -5,6 +5,8 @@ from handaxe.records import Ending
 from handaxe.selection.mask_overlong import mask_overlong
 from handaxe.testing.records import make_group, make_rated, make_trajectory
 
+CONTRACT = [{}, {"reasons": ("length", "turns")}]
+
 ENDINGS = [Ending("completed"), *(Ending("truncated", why) for why in ("length", "turns", "budget"))]
 
 

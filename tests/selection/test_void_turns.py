@@ -7,6 +7,8 @@ from handaxe.selection.void_turns import says_something, void_turns
 from handaxe.testing.records import make_group, make_scores, make_trajectory
 from handaxe.training.batch import make_batch
 
+CONTRACT = [{}, {"answer": lambda turn: turn.stop - turn.start > 2}]
+
 
 def boxed(turn):
     return "\\boxed{" in turn.parsed.raw

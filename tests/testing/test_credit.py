@@ -6,6 +6,7 @@ import pytest
 from handaxe.credit.constant_baseline import constant_baseline
 from handaxe.credit.gae import gae
 from handaxe.credit.group_norm import group_norm
+from handaxe.credit.shaped import shaped
 from handaxe.ops.ragged import rewards_of, scatter_group
 from handaxe.records import Advantages
 from handaxe.testing.credit import check_advantages, check_credit
@@ -79,6 +80,92 @@ def needs_two(group, scores):
     return spread(group, rewards_of(group, scores) / (len(group) - 1))
 
 
+def by_rank(group, scores):
+    """Ranks in place of rewards: of equal ones the later is better."""
+    reward = rewards_of(group, scores)
+    scored = np.flatnonzero(~np.isnan(reward))
+    rank = np.zeros(len(group))
+    rank[scored] = np.argsort(np.argsort(reward[scored], kind="stable"), kind="stable") - (len(scored) - 1) / 2
+    return spread(group, rank)
+
+
+def rank_that_compares(group, scores):
+    """As `by_rank`, and nothing where all are equal: what a check of equal outcomes alone lets through."""
+    reward = rewards_of(group, scores)
+    scored = reward[~np.isnan(reward)]
+    close = not len(scored) or np.ptp(scored) < 1e-9
+    return spread(group, 0 * np.nan_to_num(reward)) if close else by_rank(group, scores)
+
+
+def scale_of(group, scores):
+    return max(float(np.nanmax(np.abs(rewards_of(group, scores)), initial=0.0)), 1e-9)
+
+
+def scale_of_the_first_group():
+    """Divides by the greatest reward of the first group it sees, in a variable that it closed over."""
+    scale = None
+
+    def credit(group, scores):
+        nonlocal scale
+        if scale is None and len(group) > 1:
+            scale = scale_of(group, scores)
+        return spread(group, rewards_of(group, scores) / (scale or 1.0))
+
+    return credit
+
+
+class ScaleOfTheFirstGroup:
+    """The same in an attribute, with or without telling."""
+
+    scale = 0.0
+
+    def __call__(self, group, scores):
+        if not self.scale and len(group) > 1:
+            self.scale = scale_of(group, scores)
+        return spread(group, rewards_of(group, scores) / (self.scale or 1.0))
+
+
+class Told(ScaleOfTheFirstGroup):
+    """A correct stateful credit, as CONTRIBUTING has it."""
+
+    def state_dict(self):
+        return {"scale": self.scale}
+
+    def load_state_dict(self, state):
+        self.scale = state["scale"]
+
+
+class RunningScale(Told):
+    """Changes with every group."""
+
+    def __call__(self, group, scores):
+        if len(group) > 1:
+            self.scale = 0.9 * self.scale + 0.1 * scale_of(group, scores)
+        return spread(group, rewards_of(group, scores) / (self.scale or 1.0))
+
+
+class HalfTold(RunningScale):
+    """Keeps a count besides, which its state does not tell."""
+
+    count = 0
+
+    def __call__(self, group, scores):
+        self.count += len(group) == 4
+        said = super().__call__(group, scores)
+        return spread(group, rewards_of(group, scores) * 0) if self.count > 2 else said
+
+
+class Forgets(RunningScale):
+    def load_state_dict(self, state):
+        self.scale = 0.0
+
+
+def test_good_stateful_credits_pass():
+    check_credit(Told())
+    check_credit(RunningScale())
+    check_credit(shaped(RunningScale()))
+
+
 def test_good_credits_pass():
     check_credit(GOOD)
     check_credit(group_norm(), compares=True)
@@ -101,12 +188,19 @@ def test_good_credits_pass():
         (punishes_failures, "never scored gets"),
         (over_rows, "sequences"),
         (per_row, "sequences"),
+        (by_rank, "order"),
+        (rank_that_compares, "order"),
+        (scale_of_the_first_group(), "asked other groups before"),
+        (ScaleOfTheFirstGroup(), "asked other groups before"),
+        (shaped(scale_of_the_first_group()), "asked other groups before"),
+        (HalfTold(), "two things|asked other groups before"),
+        (Forgets(), "take back"),
     ],
     ids=lambda x: x if isinstance(x, str) else "",
 )
 def test_broken_credits_are_found(credit, message):
     with pytest.raises(AssertionError, match=message):
-        check_credit(credit)
+        check_credit(credit, compares=False)
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
@@ -139,8 +233,10 @@ def test_naive_normalisation_is_found():
             return spread(group, 0 * reward)
         return spread(group, (reward - scored.mean()) / (scored.std() + 1e-20))
 
-    with pytest.raises(AssertionError, match="equal outcomes"):
-        check_credit(credit, compares=True)
+    for compares in (True, None):
+        with pytest.raises(AssertionError, match="equal outcomes"):
+            check_credit(credit, compares=compares)
+    check_credit(group_norm(lone="reward"))
 
 
 def test_returns_are_checked_too():

@@ -25,3 +25,15 @@ def test_scores_fit():
     scores = random_scores(group, 5)
     assert [len(own) for own in scores.turns] == [len(one.turns) for one in group]
     assert scores.outcome.shape == (30,) and 0 < scores.eligible.sum() < 30
+
+
+def test_scores_with_ties():
+    for size in range(1, 8):
+        scores = random_scores(random_group(size, size=size), size, ties=True)
+        assert sorted(scores.outcome) == [0.0] * -(-size // 2) + [1.0] * (size // 2)
+        assert not any(own.any() for own in scores.turns)
+    assert {tuple(random_scores(random_group(0, size=3), seed, ties=True).outcome) for seed in range(9)} == {
+        (0, 0, 1),
+        (0, 1, 0),
+        (1, 0, 0),
+    }

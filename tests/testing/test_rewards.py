@@ -1,6 +1,6 @@
+import importlib.util
 import inspect
-import pkgutil
-from importlib import import_module
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,24 +12,12 @@ from handaxe.rewards.exact_match import exact_match
 from handaxe.testing.records import make_group, make_task, make_trajectory
 from handaxe.testing.rewards import check_reward, without_turns
 
+_spec = importlib.util.spec_from_file_location("contract", Path(__file__).parents[1] / "contract.py")
+contract = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(contract)
+
 LIFTS_AND_COMBINATORS = {"gate", "outcome", "per_turn", "product", "shuffled", "total", "weighted"}
-FILES = {module.name for module in pkgutil.iter_modules(handaxe.rewards.__path__) if not module.ispkg}
-MECHANISMS = sorted(FILES - LIFTS_AND_COMBINATORS)
-
-CALLS = {
-    "state": {"balance": 5},
-    "calls": [{"name": "f", "arguments": {"x": 1, "y": 2}}, {"name": "g", "arguments": {}}],
-}
-ANSWERS = {"call_match": CALLS, "graded_call": CALLS, "state_match": CALLS}
-"""The reference answer that a mechanism reads, where it is not the text "4"."""
-
-REQUIRED = {
-    "answer_score": {"scorer": lambda task, text: float(text == task.answer)},
-    "failure_shaping": {"base": exact_match()},
-    "fewer_calls": {"base": exact_match(), "smooth": 4},
-    "overlong": {"limit": 6, "cache": 4},
-}
-"""Arguments of the factories that need some. A new mechanism with a required argument adds its line here."""
+MECHANISMS = sorted(set(contract.names_in(handaxe.rewards)) - LIFTS_AND_COMBINATORS)
 
 
 def siblings(answer="4"):
@@ -51,20 +39,22 @@ def siblings(answer="4"):
     )
 
 
-@pytest.mark.parametrize("name", MECHANISMS)
-def test_every_mechanism_keeps_the_contract(name):
-    factory = vars(import_module(f"handaxe.rewards.{name}"))[name]
+@pytest.mark.parametrize("name, arguments", contract.cases("rewards", MECHANISMS), ids=str)
+def test_every_mechanism_keeps_the_contract(name, arguments):
+    """Its own test may say with which arguments (see tests/contract.py), for which reference answer of the task
+    (REFERENCE), and of which attempts (SIBLINGS) where it tells none of those here apart."""
+    factory = contract.factory("rewards", name)
     knobs = inspect.signature(factory).parameters.values()
     assert all(knob.kind is knob.KEYWORD_ONLY for knob in knobs), f"{name} takes its knobs by keyword only"
-    group = siblings(ANSWERS.get(name, "4"))
-    reward = factory(**REQUIRED.get(name, {}))
+    group = contract.own("rewards", name, "SIBLINGS", None) or siblings(contract.own("rewards", name, "REFERENCE", "4"))
+    reward = factory(**arguments)
     check_reward(reward, group)
     assert len(set(reward(group).outcome.tolist())) > 1, f"{name} tells no two siblings of this group apart"
 
 
 def test_combinators_keep_the_contract():
     per_turn = rewards.per_turn(lambda trajectory: [len(turn.parsed.text) for turn in trajectory.turns])
-    fewer = vars(import_module("handaxe.rewards.fewer_calls"))["fewer_calls"](base=exact_match(), smooth=4)
+    fewer = contract.factory("rewards", "fewer_calls")(base=exact_match(), smooth=4)
     both = rewards.weighted({"answer": (1.0, fewer), "turns": (0.1, per_turn)})
     for reward in (
         per_turn,

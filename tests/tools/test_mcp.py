@@ -1,6 +1,5 @@
 import concurrent.futures
 import os
-import shutil
 import signal
 import socket
 import subprocess
@@ -19,7 +18,10 @@ from handaxe.records import Message, ParsedTurn, Sampling, Task, ToolCall, check
 from handaxe.rollouts import driver
 from handaxe.rollouts.linear import linear
 from handaxe.testing.scripted import ScriptedEngine
+from handaxe.testing.tools import check_mcp
+from handaxe.tools import mcp_session
 from handaxe.tools.mcp import MAX_DESCRIPTION, mcp
+from handaxe.tools.mcp_limits import MAX_PARTS
 from handaxe.tools.schema import ToolContext
 
 SERVERS = Path(__file__).with_name("servers")
@@ -150,6 +152,69 @@ def test_half_a_character_is_refused_and_the_session_goes_on():
     assert status == "retry" and "half a character" in text
     assert call(made, "plain", word="\u00e9")[0] == "ok"
     close(made)
+
+
+def nested(depth):
+    value = 1
+    for _ in range(depth):
+        value = [value]
+    return value
+
+
+UNSENDABLE = {
+    "half an emoji": ({"word": "\ud83d"}, "half a character"),
+    "half a key": ({"\udc00": 1}, "half a character"),
+    "half an emoji inside": ({"word": [{"a": ["\ud83d"]}]}, "half a character"),
+    "260 lists": ({"word": nested(260)}, "nested more than 100 deep"),
+    "5,000 lists": ({"word": nested(5_000)}, "nested more than 100 deep"),
+}
+
+
+@pytest.mark.parametrize("shared", [False, True])
+def test_what_cannot_be_sent_is_the_policys_fault_and_harms_nobody(shared):
+    with mcp(command=raw("meta"), shared=shared) as factory:
+        made = factory()
+        for arguments, why in UNSENDABLE.values():
+            status, text = call(made, "plain", **arguments)
+            assert status == "retry" and why in text
+        for arguments in ({"word": nested(90)}, {"word": float("inf")}, {"word": "\x00"}, {"word": 9**4000}):
+            assert call(made, "plain", **arguments)[0] == "ok"
+        close(made)
+
+
+def test_calls_of_others_in_flight_at_a_shared_server_are_answered():
+    with mcp(command=raw("waits"), shared=True) as factory, concurrent.futures.ThreadPoolExecutor(4) as pool:
+        honest = [pool.submit(call, factory(), "plain", number=k) for k in range(4)]
+        evil = factory()
+        for arguments, _ in UNSENDABLE.values():
+            assert call(evil, "plain", **arguments)[0] == "retry"
+        assert [one.result() for one in honest] == [("ok", "at last")] * 4
+
+
+def test_a_result_of_very_many_parts_is_cut(monkeypatch):
+    made = mcp(command=raw("parts"), max_chars=100_000, timeout=120)()
+    blocks = []
+    text_of = mcp_session._block_text
+    monkeypatch.setattr(mcp_session, "_block_text", lambda block: blocks.append(block) or text_of(block))
+    status, text = call(made, "plain")
+    assert status == "ok" and text == "a\n" * MAX_PARTS + "[299000 further parts left out]"
+    assert len(blocks) == MAX_PARTS + 1
+    close(made)
+
+
+def test_lines_that_are_no_messages_are_counted_and_told_once(caplog):
+    factory = mcp(command=raw("chatty"))
+    for _ in range(2):
+        made = factory()
+        session = made[0].owner
+        assert session.report() == {"lines that are no messages": 0}
+        call(made, "plain")
+        close(made)
+        assert session.report() == {"lines that are no messages": 5}
+    (told,) = [record.getMessage() for record in caplog.records if record.name == "handaxe.tools.mcp"]
+    assert (
+        "wrote 5 lines that are no messages" in told and "4 lines that are no messages, the first: '\"line 1\"'" in told
+    )
 
 
 def test_the_call_id_travels_along():
@@ -323,6 +388,69 @@ def test_closing_twice_is_once_and_later_calls_fail():
     assert call(made, "plain")[0] == "infra_error"
 
 
+# --- a folder of its own, and how many at a time ----------------------------------------------------------------
+
+
+def test_the_folder_of_a_session_in_command_and_variables():
+    made = mcp(command=stateful(), env={"NOTES": "{folder}/notes:{folder}", "OTHER": "{other}"})()
+    folder, *_ = call(made, "surroundings")[1].split("\n")
+    assert call(made, "variable", of="NOTES") == ("ok", f"{folder}/notes:{folder}")
+    assert call(made, "variable", of="OTHER") == ("ok", "{other}")
+    close(made)
+    assert not Path(folder).exists()
+    text = "import sys; sys.stderr.write(sys.argv[1]); sys.exit(3)"
+    with pytest.raises(InfrastructureError, match=r"handaxe-mcp-\w+/notes$"):
+        mcp(command=[sys.executable, "-c", text, "{folder}/notes"], cwd="/")()
+
+
+class Living:
+    """An environment's factory that counts what is open."""
+
+    def __init__(self, factory):
+        self.factory, self.open, self.seen = factory, 0, []
+        if hasattr(factory, "most"):
+            self.most = factory.most
+
+    def __call__(self, task):
+        env = self.factory(task)
+        self.open += 1
+        self.seen.append(self.open)
+        close = env.close
+
+        def closing():
+            close()
+            self.open -= 1
+
+        env.close = closing
+        return env
+
+
+@pytest.mark.parametrize("lockstep", [False, True])
+def test_rollouts_wait_for_a_free_server(lockstep):
+    """More attempts than threads, and more threads than servers: nobody waits for who waits for him."""
+    factory = mcp(command=raw("meta"), servers=2)
+    env = Living(tool_chat([factory]))
+    assert env.most == 2
+    task = Task("t", (Message("user", "?"),))
+    script = [ToolCall("plain", {}), ToolCall("plain", {}), "Done."]
+    engine = ScriptedEngine(Compact(), script, tools=env(task).start()[1])
+    env.open, env.seen = 0, []
+    attempts = [Attempt(task, env, Compact(), Sampling(max_tokens=200), f"a{k}", k, k, 1 << 16) for k in range(7)]
+    played = driver.run(attempts, linear(max_turns=4), engine, workers=3, lockstep=lockstep)
+    assert [one.ending.kind for (one,) in played] == ["completed"] * 7
+    assert len(env.seen) == 7 and env.open == 0
+    assert max(env.seen) == 2 if lockstep else max(env.seen) <= 2
+
+
+def test_who_bounds_what():
+    assert tool_chat([mcp(command=raw("plain"), shared=True)]).__dict__ == {}
+    assert tool_chat([mcp(command=raw("plain"), servers=None)]).__dict__ == {}
+    one, other = mcp(command=raw("plain"), servers=5), mcp(command=raw("plain"), servers=3, prefix="x_")
+    assert tool_chat([one, other]).most == 3
+    with pytest.raises(InputError, match="0 servers let no rollout begin"):
+        mcp(command=raw("plain"), servers=0)
+
+
 # --- nothing is left behind ------------------------------------------------------------------------------------
 
 
@@ -428,6 +556,22 @@ def test_it_can_be_left_out():
         mcp(command=raw("schema"), only=["bare"])()
 
 
+def test_very_many_tools_are_refused(monkeypatch):
+    made = []
+    monkeypatch.setattr(sys.modules["handaxe.tools.mcp"], "declared", lambda *given, **more: made.append(given))
+    with pytest.raises(InfrastructureError, match="lists more than 1000 tools"):
+        mcp(command=raw("many"))()
+    assert not made, "a tool of a server that is refused anyway was made"
+
+
+def test_tools_that_change_from_session_to_session_are_refused(tmp_path):
+    factory = mcp(command=[*raw("drifts"), str(tmp_path / "count")])
+    first = factory()
+    with pytest.raises(InfrastructureError, match="describes its tool 'second' otherwise than at first"):
+        factory()
+    close(first)
+
+
 def test_a_list_without_end_is_given_up():
     with pytest.raises(InfrastructureError, match="more than 50 pages"):
         mcp(command=raw("pages"))()
@@ -458,19 +602,28 @@ def test_tool_chat_plays_whole_rollouts():
 
 
 @pytest.fixture(scope="session")
-def everything(tmp_path_factory):
-    """The reference server, installed once a machine into the user's cache folder."""
-    if shutil.which("npm") is None or shutil.which("node") is None:
-        pytest.skip("npm and node are missing")
-    folder = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "handaxe-tests" / "mcp-everything"
-    program = folder / "node_modules" / EVERYTHING / "dist" / "index.js"
-    if not program.exists():
-        folder.mkdir(parents=True, exist_ok=True)
-        install = ["npm", "install", "--no-fund", "--no-audit", "--prefix", str(folder), EVERYTHING]
-        done = subprocess.run(install, capture_output=True, text=True, timeout=300)
-        if done.returncode:
-            pytest.skip(f"the reference server cannot be installed: {done.stderr[-300:]}")
-    return program
+def everything(npm_program):
+    """The reference server."""
+    return npm_program(EVERYTHING, "dist/index.js")
+
+
+@pytest.fixture(scope="session")
+def memory(npm_program):
+    """The reference server that remembers: in a file, beside its own code unless told otherwise."""
+    return npm_program("@modelcontextprotocol/server-memory", "dist/index.js")
+
+
+def remembering(word):
+    entity = {"name": word, "entityType": "word", "observations": []}
+    return [ToolCall("create_entities", {"entities": [entity]}, "c0"), ToolCall("read_graph", {}, "c1")]
+
+
+def test_the_memory_server_shares_its_file_unless_it_has_a_folder_of_its_own(memory, tmp_path):
+    own = {"MEMORY_FILE_PATH": "{folder}/memory.json"}
+    check_mcp(mcp(command=["node", str(memory)], env=own), remembering)
+    shared = {"MEMORY_FILE_PATH": str(tmp_path / "memory.json")}
+    with pytest.raises(AssertionError, match="can read what another rollout wrote"):
+        check_mcp(mcp(command=["node", str(memory)], env=shared), remembering)
 
 
 def check_everything(made):

@@ -6,7 +6,7 @@ from handaxe.records import Trajectory
 from handaxe.rollouts.driver.executor import Answer, Executor
 from handaxe.rollouts.driver.live_plans import LiveAttempt, LivePlan, Segment
 from handaxe.rollouts.driver.replies import reply_of
-from handaxe.slots import Stream
+from handaxe.slots import Bounded, Stream
 
 __all__ = ["Scheduler"]
 
@@ -19,6 +19,7 @@ class Scheduler:
         new        not begun                          sampling   its Sample is in the stream, by the stream's ticket
         queued     a Sample, not submitted yet        executing  its Act or Work is with the executor, by ticket
         held       the segment is used up, by key     finished   what attempts returned that are over, by order
+        waiting    a Work that opens an environment of which no more may be open
 
     A plan whose request is a Spawn stands in none of them.
 
@@ -37,6 +38,8 @@ class Scheduler:
         self.sampling: dict[int, LivePlan] = {}
         self.executing: dict[int, LivePlan] = {}
         self.held: dict[tuple[int, ...], LivePlan] = {}
+        self.waiting: list[LivePlan] = []
+        self._open: dict[tuple[int, ...], object] = {}  # which plans hold an environment of a bounded factory
         self.finished: dict[int, tuple[LiveAttempt, list[Trajectory]]] = {}
         self.segment = Segment()
         self._tickets = 0
@@ -55,6 +58,8 @@ class Scheduler:
         plans = [plan for live in self.live.values() for plan in live.plans.values()]
         for table in (self.live, self.new, self.queued, self.sampling, self.executing, self.held, self.finished):
             table.clear()  # type: ignore[attr-defined]
+        self.waiting.clear()
+        self._open.clear()
         return plans
 
     def resume(
@@ -102,7 +107,10 @@ class Scheduler:
                 plan.live.called += calls
                 self._execute(plan, request)
         elif isinstance(request, Work):
-            self._execute(plan, request)
+            if self._has_room(plan, request):
+                self._execute(plan, request)
+            else:
+                self.waiting.append(plan)
         elif isinstance(request, Spawn):
             self._spawn(plan, request)
         else:
@@ -146,6 +154,11 @@ class Scheduler:
     def interrupt(self, plan: LivePlan) -> None:
         """Raise Stopped in a plan of an attempt that is stopping; where it waits for Work or other plans, later."""
         request = plan.request
+        if plan in self.waiting:
+            self.waiting.remove(plan)
+            plan.stop_raised = True
+            self.resume(plan, error=_stopped(plan))
+            return
         if isinstance(request, Work | Spawn) or plan.stop_raised:
             return
         if plan.ticket in self.sampling and self.sampling[plan.ticket] is plan:
@@ -166,6 +179,21 @@ class Scheduler:
         plan.interrupted(self.stream.interrupt(plan.ticket))
         del self.sampling[plan.ticket]
 
+    def _has_room(self, plan: LivePlan, request: Work) -> bool:
+        """Whether its environment may be opened; then its place is taken until the plan is over."""
+        if not isinstance(request.opens, Bounded):
+            return True
+        if sum(other is request.opens for other in self._open.values()) >= request.opens.most:
+            return False
+        self._open[plan.key] = request.opens
+        return True
+
+    def _let_in(self) -> None:
+        """Begin the Works for which there is room now, in the order in which they came."""
+        waiting, self.waiting = self.waiting, []
+        for plan in waiting:
+            self.dispatch(plan)
+
     def _execute(self, plan: LivePlan, request: Act | Work) -> None:
         plan.ticket = self._tickets
         self._tickets += 1
@@ -183,6 +211,8 @@ class Scheduler:
     def _finish(self, plan: LivePlan, result: list[Trajectory]) -> None:
         live, parent = plan.live, plan.parent
         del live.plans[plan.key]
+        if self._open.pop(plan.key, None) is not None:
+            self._let_in()
         if parent is None:
             del self.live[live.attempt.id]
             self.finished[live.order] = (live, result)

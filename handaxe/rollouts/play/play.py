@@ -20,7 +20,7 @@ from handaxe.records import Branch, Ending, Message, ParsedTurn, ToolCall, ToolS
 from handaxe.rollouts.budget import SPEAKER, Budget, Left, Spent, Tell, left_of, say_left
 from handaxe.rollouts.play.env_session import EnvSession, State, infra_error
 from handaxe.rollouts.play.sequence_builder import SequenceBuilder
-from handaxe.slots import RolloutPlan
+from handaxe.slots import EnvFactory, RolloutPlan
 
 __all__ = ["Beginning", "Mark", "Play", "Request", "Rules"]
 
@@ -158,7 +158,7 @@ class Play:
     # --- inside ------------------------------------------------------------------------------------------------
 
     def _open(self) -> Generator[Request, Any, Ending | None]:
-        opened, ending = yield from self._work(self._session.open)
+        opened, ending = yield from self._work(self._session.open, opens=self.attempt.env)
         if ending is not None:
             return ending
         self._opened = True
@@ -260,10 +260,12 @@ class Play:
             self.sequences[-1].append_rendered(part, turn=k)
         return True
 
-    def _work(self, call: Callable[[], Any]) -> Generator[Request, Any, tuple[Any, Ending | None]]:
+    def _work(
+        self, call: Callable[[], Any], *, opens: EnvFactory | None = None
+    ) -> Generator[Request, Any, tuple[Any, Ending | None]]:
         """What came of it; or how the attempt ends, for an environment that dies is not the policy's fault."""
         try:
-            return (yield Work(call)), None
+            return (yield Work(call, opens)), None
         except (InputError, Stopped):
             raise
         except Exception as error:

@@ -4,6 +4,8 @@ from handaxe.errors import InputError
 from handaxe.losses.corrections.geometric_veto import geometric_veto
 from handaxe.testing.batches import small_batch
 
+TOGETHER = "rollouts"
+
 
 def example(rollout=(0, 1)):
     """old - behaviour: 0.3 and -0.1 in the first row, -0.5 in the second."""

@@ -2,9 +2,14 @@ import pytest
 import torch
 
 from handaxe.errors import InputError
+from handaxe.losses.corrections.geometric_veto import geometric_veto
 from handaxe.losses.corrections.stacked import stacked
+from handaxe.losses.corrections.tis import tis
 from handaxe.losses.parts.pieces import Weights
 from handaxe.testing.batches import small_batch
+
+EXAMPLE = {"of": [tis(), geometric_veto(cap=1.5)]}
+TOGETHER = "rollouts"
 
 
 def test_example():

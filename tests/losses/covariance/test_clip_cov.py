@@ -11,6 +11,8 @@ from handaxe.losses.surrogates.clip import clip
 from handaxe.testing.batches import random_batch, random_policy, small_batch, small_policy
 from handaxe.testing.losses import differentiate
 
+TOGETHER = "everything"
+
 
 def loss(**arguments):
     adjust = [clip_cov(**arguments)]

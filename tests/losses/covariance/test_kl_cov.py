@@ -9,6 +9,8 @@ from handaxe.losses.surrogates.unclipped import unclipped
 from handaxe.testing.batches import random_batch, random_policy, small_batch, small_policy
 from handaxe.testing.losses import differentiate
 
+TOGETHER = "everything"
+
 
 def loss(**arguments):
     adjust = [kl_cov(**arguments)]

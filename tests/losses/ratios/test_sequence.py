@@ -10,6 +10,8 @@ from handaxe.losses.surrogates.clip import clip
 from handaxe.testing.batches import small_batch, small_policy
 from handaxe.testing.losses import differentiate
 
+TOGETHER = "rollouts"
+
 LOG_RATIOS = [[0.1, 0.3, None, -0.1]]
 
 

@@ -9,6 +9,8 @@ from handaxe.losses.surrogates.clip import clip
 from handaxe.testing.batches import random_batch, random_policy, small_batch, small_policy
 from handaxe.testing.losses import differentiate
 
+TOGETHER = "rollouts"
+
 
 def loss(ratio):
     return policy(ratio=ratio, surrogate=clip(), reduction=rollout_mean())

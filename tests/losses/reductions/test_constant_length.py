@@ -4,6 +4,8 @@ from handaxe.errors import InputError
 from handaxe.losses.reductions.constant_length import constant_length
 from handaxe.testing.batches import small_batch
 
+EXAMPLE = {"length": 8}
+
 
 def example():
     """Rows of 2 and 6 tokens; a tool's reply stands in the second, NaN is under the mask."""

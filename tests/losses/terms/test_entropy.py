@@ -5,6 +5,8 @@ from handaxe.losses.terms.entropy import entropy
 from handaxe.testing.batches import small_batch, small_policy
 from handaxe.testing.losses import differentiate
 
+EXAMPLE = {"coefficient": 0.01}
+
 
 def test_example():
     batch = small_batch([[1.0, None, 1.0]])

@@ -9,6 +9,8 @@ from handaxe.ops.kl import k1, k2, k3_straight_through
 from handaxe.testing.batches import small_batch, small_policy
 from handaxe.testing.losses import differentiate
 
+EXAMPLE = {"coefficient": 0.04}
+
 
 def example(d=0.5):
     batch = small_batch([[1.0]], extras={"ref_logp": [[-1.0 - d]]})

@@ -98,6 +98,12 @@ def surroundings() -> str:
 
 
 @server.tool()
+def variable(of: str) -> str:
+    """The value of an environment variable."""
+    return os.environ[of]
+
+
+@server.tool()
 def noise() -> str:
     """Write what is no message to the real stdout."""
     os.write(int(os.environ["WIRE"]), b'hello, I am a log line\n\xff\xfe\n{"json": "but no message"}\n')
