@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from handaxe.chat.use import use as use
     from handaxe.engines.local import LocalEngine as LocalEngine
     from handaxe.evaluation.run import evaluate as evaluate
+    from handaxe.models.exporting.export import export as export
     from handaxe.models.load import load as load
     from handaxe.training.loop import train as train
     from handaxe.training.pace import Keep as Keep
@@ -41,6 +42,7 @@ VERBS = {
     "LocalEngine": "handaxe.engines.local",
     "Pace": "handaxe.training.pace",
     "evaluate": "handaxe.evaluation.run",
+    "export": "handaxe.models.exporting.export",
     "load": "handaxe.models.load",
     "train": "handaxe.training.loop",
     "use": "handaxe.chat.use",

@@ -1,5 +1,6 @@
-"""`handaxe serve MODULE:ATTRIBUTE ...`: serve tools over MCP."""
+"""`handaxe serve MODULE:ATTRIBUTE ...`: serve tools over MCP. `handaxe serve --model RUN`: serve a policy."""
 
+import importlib
 import os
 import sys
 from dataclasses import dataclass
@@ -9,22 +10,25 @@ from typing import Literal
 import tyro
 
 from handaxe.attributes import attribute
+from handaxe.engines.local import LocalEngine
 from handaxe.errors import InputError
-from handaxe.tools.bearer import check_token
-from handaxe.tools.serve import serve
+from handaxe.models.load import load
+from handaxe.tools.bearer import check_door, check_token
 
 __all__ = ["ServeOptions", "main"]
 
 
 @dataclass(frozen=True)
 class ServeOptions:
-    """Serve tools over MCP.
+    """Serve tools over MCP; or, with --model, a policy as chat completions, for any client of that protocol.
 
     Args:
         tools: where they are, such as handaxe.tools.calculator:calculator or my_file:MyNotes; modules in the current
             folder are found. Each is a tool, a list of tools, or a function or class without arguments that makes tools
             for one client.
-        name: what the server calls itself.
+        model: a run's folder, or what else `handaxe chat` takes: serve that at http://HOST:PORT/v1 instead of tools.
+        name: what the server calls itself; for a policy, the model's name, which is that of its folder.
+        max_tokens: for a policy: of an answer, where the client sets no limit.
         transport: stdio, for clients that start this command; http for those that come by address.
         host: where to listen for http; another than localhost, 127.0.0.1 and ::1 needs a token.
         port: where to listen for http.
@@ -33,7 +37,9 @@ class ServeOptions:
     """
 
     tools: tyro.conf.Positional[tuple[str, ...]]
-    name: str = "handaxe"
+    model: str = ""
+    name: str = ""
+    max_tokens: int = 1024
     transport: Literal["stdio", "http"] = "stdio"
     host: str = "127.0.0.1"
     port: int = 8000
@@ -44,15 +50,42 @@ class ServeOptions:
 def main(arguments: list[str]) -> int:
     """Serve until the client goes or Ctrl-C; returns the exit code."""
     options = tyro.cli(ServeOptions, args=arguments, prog="handaxe serve")
-    if not options.tools:
-        raise InputError("name at least one tool, such as handaxe.tools.calculator:calculator")
+    if not options.tools and not options.model:
+        raise InputError(
+            "name at least one tool, such as handaxe.tools.calculator:calculator; or a policy, with --model RUN"
+        )
+    if options.tools and options.model:
+        raise InputError("--model serves a policy, and its clients bring the tools: leave the tools out, or --model")
     token = _token(options)
-    tools = [attribute(where, noun="tool", example="handaxe.tools.python:python") for where in options.tools]
     try:
-        serve(tools, name=options.name, transport=options.transport, host=options.host, port=options.port, token=token)
+        _serve_model(options, token) if options.model else _serve_tools(options, token)
     except KeyboardInterrupt:
         sys.stderr.write("stopped\n")
     return 0
+
+
+def _serve_tools(options: ServeOptions, token: str) -> None:
+    serve = importlib.import_module("handaxe.tools.serve").serve  # each needs packages that the other does not
+    tools = [attribute(where, noun="tool", example="handaxe.tools.python:python") for where in options.tools]
+    name = options.name or "handaxe"
+    serve(tools, name=name, transport=options.transport, host=options.host, port=options.port, token=token)
+
+
+def _serve_model(options: ServeOptions, token: str) -> None:
+    if options.max_tokens < 1:
+        raise InputError(f"--max-tokens is {options.max_tokens}; give 1 or more")
+    check_door(options.host, token)
+    chat_server = importlib.import_module("handaxe.engines.chat_server").chat_server
+    model, format = load(options.model)
+    chat_server(
+        LocalEngine(model),
+        format,
+        name=options.name or Path(options.model).resolve().name,
+        host=options.host,
+        port=options.port,
+        token=token,
+        max_tokens=options.max_tokens,
+    )
 
 
 def _token(options: ServeOptions) -> str:

@@ -37,7 +37,7 @@ from jinja2.exceptions import TemplateError
 from handaxe.errors import InputError
 from handaxe.exchange import Rendered
 from handaxe.models.calls import CallSyntax, Origin, TaggedCalls
-from handaxe.models.hermes import plain_chat, read_turn, turn_parts
+from handaxe.models.hermes import Wording, plain_chat, read_turn, turn_parts
 from handaxe.models.placeholders import Placeholders
 from handaxe.models.untrusted import Part, SafeEncoder
 from handaxe.records import Author, Message, ParsedTurn, ToolCall, ToolSchema
@@ -173,6 +173,18 @@ class ChatTemplate:
     def decode(self, ids: Sequence[int]) -> str:
         """Text, control tokens by name."""
         return self._encoder.decode(ids)
+
+    # --- how it words things ---------------------------------------------------------------------------------------
+
+    def wording(self) -> Wording:
+        """For `models.exporting`."""
+        hidden = Placeholders(self._encoder, [PROBE_USER], ())
+        closed = self._render(hidden, [PROBE_USER], (), header=False)
+        opening = self._render(hidden, [PROBE_USER], (), header=True)
+        header = opening.removeprefix(closed) or hidden.parts(opening)[-1].text
+        own = self._tokenizer.get_chat_template(tools=[{}] if self.native_tools else None)
+        header = header.removesuffix(self._thinking)
+        return Wording(self._encoder, header, _dated(own, self._today), self.native_tools, self._tell)
 
     # --- what a run keeps of it ------------------------------------------------------------------------------------
 

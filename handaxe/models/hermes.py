@@ -33,9 +33,14 @@ from handaxe.records import Author, Message, ParsedTurn, ToolSchema
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
-__all__ = ["Hermes", "Spoken", "describe_tools", "plain_chat", "read_turn", "turn_parts"]
+__all__ = ["Hermes", "Spoken", "Wording", "describe_tools", "plain_chat", "read_turn", "turn_parts"]
 
 START, END = "<|im_start|>", "<|im_end|>"
+CHATML = """{%- for message in messages %}
+{{- "<|im_start|>" ~ message.role ~ "\\n" ~ message.content ~ "<|im_end|>\\n" }}
+{%- endfor %}
+{%- if add_generation_prompt %}{{- "<|im_start|>assistant\\n" }}{%- endif %}"""
+"""What `Hermes` writes, as a chat template."""
 
 
 class Hermes:
@@ -95,11 +100,26 @@ class Hermes:
         """Text, control tokens by name."""
         return self._encoder.decode(ids)
 
+    def wording(self) -> Wording:
+        """For `models.exporting`."""
+        return Wording(self._encoder, f"{START}assistant\n", CHATML)
+
     def _chat(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> list[Part]:
         parts = list[Part]()
         for role, inner in plain_chat(self._encoder, self._calls, messages, tools):
             parts += [Part(f"{START}{role}\n"), *inner, Part(f"{END}\n")]
         return [*parts, Part(f"{START}assistant\n")]
+
+
+class Wording(NamedTuple):
+    """How a format of a tokenizer words a conversation: how text is encoded, what stands before a turn of the policy,
+    the chat template, whether that takes tools, and in which message they are told if not."""
+
+    encoder: SafeEncoder
+    header: str
+    template: str
+    native_tools: bool = False
+    tell: Literal["system", "user"] = "system"
 
 
 class Spoken(NamedTuple):

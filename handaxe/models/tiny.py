@@ -11,7 +11,7 @@ Legend: B rows, T tokens, H heads, K width of a head, D width, V vocabulary, L l
 
 import json
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
 import torch
@@ -26,9 +26,11 @@ from handaxe.models.tiny_cache import TinySlots
 from handaxe.ops.tree_attention import tree_attention
 from handaxe.ops.trees import Pack
 
-__all__ = ["Block", "TinyConfig", "TinyModel", "TinyNet"]
+__all__ = ["EXPORTED", "Block", "TinyConfig", "TinyModel", "TinyNet"]
 
 
+EXPORTED = "handaxe_tiny"
+"""What transformers calls a tiny model that was exported."""
 _Attend = Callable[[Tensor, Tensor, Tensor], Tensor]
 
 
@@ -44,9 +46,13 @@ class TinyConfig:
 
     @classmethod
     def load(cls, folder: Path) -> "TinyConfig":
-        """Read the config.json of a model that was saved. Raises CheckpointError when it is missing or damaged."""
+        """Read the config.json of a model that was saved or exported. Raises CheckpointError when it is damaged."""
         try:
-            return cls(**json.loads((folder / "config.json").read_text()))
+            found = json.loads((folder / "config.json").read_text())
+            if found.get("model_type") == EXPORTED:
+                found = {**found, "max_length": found["max_position_embeddings"]}
+                found = {one.name: found[one.name] for one in fields(cls)}
+            return cls(**found)
         except (OSError, ValueError, TypeError) as error:
             raise _unreadable(folder, error) from error
 

@@ -23,13 +23,14 @@ import numpy as np
 
 from handaxe.errors import InputError
 from handaxe.exchange import Rendered
+from handaxe.models.exporting.marks import takes_out_marks
 from handaxe.models.token_names import TokenNames
 from handaxe.records import Author
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
-__all__ = ["Part", "SafeEncoder", "THINKING", "encode_untrusted"]
+__all__ = ["Part", "Plain", "SafeEncoder", "THINKING", "encode_untrusted"]
 
 SPACE_MARK = "\u2581"
 """How sentencepiece vocabularies write a space."""
@@ -58,6 +59,15 @@ class _Spans(NamedTuple):
 
 
 NOTHING = _Spans(*(np.zeros(0, dtype=np.int64) for _ in range(3)))
+
+
+class Plain(NamedTuple):
+    """A tokenizer's specification without control tokens, and whether the format's words that begin a run of text get
+    a space before them: any words, and also those that begin with one."""
+
+    spec: dict[str, Any]
+    spaced: bool
+    always: bool
 
 
 class SafeEncoder:
@@ -136,6 +146,10 @@ class SafeEncoder:
     def decode(self, ids: Sequence[int]) -> str:
         """Text with control tokens by name."""
         return str(self.tokenizer.decode(list(ids), skip_special_tokens=False, clean_up_tokenization_spaces=False))
+
+    def plain(self) -> Plain:
+        """What encodes text here, for a tokenizer that is to do the same without this class."""
+        return Plain(json.loads(self._twin.to_str()), self._prefix("a"), self._prefix(" "))
 
     def _flush(self, run: list[Part], out: Rendered) -> None:
         texts = [_valid(part.text) for part in run]
@@ -282,7 +296,8 @@ def _prefix(spec: dict[str, Any]) -> Callable[[str], bool]:
 def _twin(backend: Any, spec: dict[str, Any]) -> Any:
     """The tokenizer without added tokens, without BOS, without a space in front, changing nothing that it is given. It
     shares the vocabulary, which may be large."""
-    normalizers = [part for part in _flat(spec["normalizer"]) if part["type"] not in LOSSY]
+    kept = [part for part in _flat(spec["normalizer"]) if not takes_out_marks(part)]
+    normalizers = [part for part in kept if part["type"] not in LOSSY]
     steps = [dict(step) for step in _flat(spec["pre_tokenizer"])]
     decoders = [dict(step) for step in _flat(spec["decoder"]) if step["type"] not in LOSSY]
     for step in [*steps, *decoders]:

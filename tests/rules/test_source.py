@@ -95,7 +95,9 @@ def test_no_registries_no_magic(module):
     for node in ast.walk(source.tree(module)):
         assert not isinstance(node, ast.Global), "no global state"
         if isinstance(node, ast.FunctionDef):
-            assert not node.args.kwarg, f"{node.name} takes **{node.args.kwarg.arg}; name its arguments"
+            called_by_transformers = module.stem.startswith("modeling_")  # copied into exports, never imported here
+            free = None if called_by_transformers else node.args.kwarg
+            assert not free, f"{node.name} takes **{free.arg}; name its arguments"
             for inner in ast.walk(node):
                 own = isinstance(inner, ast.ImportFrom) and (inner.module or "").startswith("handaxe")
                 assert not own, f"{node.name} imports handaxe inside; import at the top"

@@ -1,0 +1,130 @@
+"""`models.compact` for plain transformers: its chat template, and a tokenizer whose ids are bytes and control ids."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from handaxe.models.compact import CALL, CALL_END, END, NAMES, PAD
+from handaxe.models.exporting.marks import macros, unmarking
+from handaxe.records import ToolSchema
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerBase
+
+__all__ = ["byte_response", "byte_template", "byte_tokenizer"]
+
+TEMPLATE = """
+{%- macro hx_argument(name, arguments) -%}
+{%- if arguments is string -%}
+{{- raise_exception("give the arguments of a call as an object, not as its JSON text: json.loads(arguments)") -}}
+{%- endif -%}
+{%- set hx = namespace(only=none, text=false) -%}
+{%- for tool in tools or [] -%}
+{%- set function = tool.function or tool -%}
+{%- set properties = (function.parameters or {})["properties"] or {} -%}
+{%- if hx.only is none and function.name == name and properties | length == 1 -%}
+{%- set hx.only = properties | list | first -%}
+{%- set hx.text = properties[hx.only]["type"] == "string" -%}
+{%- endif -%}
+{%- endfor -%}
+{%- if hx.only is not none and arguments | length == 1 and hx.only in arguments -%}
+{%- set value = arguments[hx.only] -%}
+{{- value if hx.text and value is string else value | tojson(ensure_ascii=true) -}}
+{%- else -%}
+{{- arguments | tojson(ensure_ascii=true, separators=(",", ":")) -}}
+{%- endif -%}
+{%- endmacro -%}
+{%- if tools -%}
+<SYSTEM>
+{%- for tool in tools -%}
+{%- set function = tool.function or tool -%}
+{%- if not loop.first -%}{{- " " -}}{%- endif -%}
+{{- hx_quoted(function.name ~ "(" ~ ((function.parameters or {})["properties"] or {}) | join(",") ~ ")") -}}
+{%- endfor -%}
+<END>
+{%- endif -%}
+{%- for message in messages -%}
+{%- if message.role == "assistant" -%}
+<ASSISTANT>{{- hx_quoted(hx_words(message.content)) -}}
+{%- for call in message.tool_calls or [] -%}
+{%- set function = call.function or call -%}
+<CALL>{{- hx_quoted(function.name ~ " " ~ hx_argument(function.name, function.arguments or {})) -}}<CALL_END>
+{%- endfor -%}
+{%- elif message.role in ["system", "user", "tool"] -%}
+<{{- message.role | upper -}}>{{- hx_outside(hx_words(message.content)) -}}
+{%- else -%}
+{{- raise_exception("a message is of system, user, assistant or tool, not of " ~ message.role) -}}
+{%- endif -%}
+<END>
+{%- endfor -%}
+{%- if add_generation_prompt -%}<ASSISTANT>{%- endif -%}
+"""
+
+
+def byte_template() -> str:
+    """The chat template that renders what `Compact` does."""
+    names = [f"<{name}>" for name in NAMES.values()]
+    return macros(names, said=names, bare=False) + TEMPLATE.rstrip("\n")
+
+
+def byte_tokenizer() -> PreTrainedTokenizerBase:
+    """One id a byte of UTF-8, then the control ids by the names that `Compact.decode` gives them. The ends of turns and
+    the roles are special tokens; the tags of calls are not, so that a decoded turn shows its calls."""
+    from tokenizers import AddedToken, Tokenizer, decoders, pre_tokenizers
+    from tokenizers.models import BPE
+    from tokenizers.normalizers import Replace
+    from tokenizers.normalizers import Sequence as Steps
+    from transformers import PreTrainedTokenizerFast
+
+    backend = Tokenizer(BPE(vocab={character: byte for byte, character in enumerate(_byte_characters())}, merges=[]))
+    parts = unmarking(bare=False)
+    backend.normalizer = Steps([Replace(part["pattern"]["String"], part["content"]) for part in parts])
+    backend.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
+    backend.decoder = decoders.ByteLevel()
+    for control, name in sorted(NAMES.items()):
+        backend.add_tokens([AddedToken(f"<{name}>", special=control not in (CALL, CALL_END), normalized=False)])
+    return PreTrainedTokenizerFast(
+        tokenizer_object=backend,
+        eos_token=f"<{NAMES[END]}>",
+        pad_token=f"<{NAMES[PAD]}>",
+        clean_up_tokenization_spaces=False,
+    )
+
+
+def byte_response(tools: Sequence[ToolSchema]) -> dict[str, Any] | None:
+    """How a server that takes a `response_template` reads calls; None when these tools' calls cannot be told so: all
+    of them take JSON objects, or all take the rest of a call as a parameter of one name."""
+    parameters = {_sole(tool) for tool in tools}
+    if len(parameters) != 1:
+        return None
+    (only,) = parameters
+    told = {"name": "{name}", "arguments": "{content}" if only is None else {only: "{content}"}}
+    calls = {
+        "open_pattern": f"{re.escape('<CALL>')}(?P<name>[^ <]*) ?",
+        "close": "<CALL_END>",
+        "repeats": True,
+        "content": "text",
+        "content_args": {"strip": False},
+        "transform": {"type": "function", "function": told},
+    }
+    content = {"close": "<END>", "content": "text", "content_args": {"strip": False}}
+    return {
+        "defaults": {"role": "assistant"},
+        "start_anchor": "<ASSISTANT>",
+        "fields": {"tool_calls": calls, "content": content},
+    }
+
+
+def _sole(tool: ToolSchema) -> str | None:
+    """The parameter that takes the rest of a call; None where there are several, or none."""
+    names = list(tool.parameters.get("properties", {}))
+    return str(names[0]) if len(names) == 1 else None
+
+
+def _byte_characters() -> list[str]:
+    """The printable character that stands for each byte in a byte-level vocabulary, which all of GPT-2's kind share."""
+    shown = [*range(33, 127), *range(161, 173), *range(174, 256)]
+    others = iter(range(256, 512))
+    return [chr(byte if byte in shown else next(others)) for byte in range(256)]

@@ -1,0 +1,231 @@
+"""What plain transformers makes of an exported folder is the policy: the same ids, logits and greedy tokens."""
+
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+
+from handaxe.engines.local import LocalEngine
+from handaxe.envs.tool_chat import tool_chat
+from handaxe.errors import InputError
+from handaxe.exchange import Attempt, Sample
+from handaxe.models.chat_template import ChatTemplate
+from handaxe.models.compact import Compact
+from handaxe.models.exporting.conversations import rendered_ids
+from handaxe.models.exporting.export import export
+from handaxe.models.huggingface import HuggingFaceModel, load_pretrained
+from handaxe.models.load import load
+from handaxe.models.tiny import TinyConfig, TinyModel
+from handaxe.models.transcript import Transcript
+from handaxe.records import Message, Sampling, Task, ToolCall
+from handaxe.rollouts import driver
+from handaxe.rollouts.linear import linear
+from handaxe.tools.calculator import calculator
+
+pytestmark = pytest.mark.hf
+transformers = pytest.importorskip("transformers")
+PAGE = Path(__file__).parents[3] / "docs" / "export.md"
+TOOLS = [calculator.schema]
+CALL = ToolCall("calculator", {"expression": "12*34"}, "t0c0")
+ASKED = [Message("user", "12*34=?")]
+CHATS = [
+    ASKED,
+    [*ASKED, Message("assistant", "", (CALL,)), Message("tool", "408", call_id="t0c0", name="calculator")],
+    [Message("user", "What is 7+5?")],
+]
+
+
+@pytest.fixture(scope="module", params=["tiny", "llama"])
+def policy(request):
+    """(model in float64, format): the shipped policy, and a random Llama with a real tokenizer."""
+    if request.param == "tiny":
+        model, format = load("tiny")
+        model.module.double()
+        return model, format
+    tokenizer = request.getfixturevalue("smollm2_tokenizer")
+    torch.manual_seed(0)
+    config = transformers.LlamaConfig(
+        vocab_size=len(tokenizer), max_position_embeddings=512, num_key_value_heads=1,
+        hidden_size=16, intermediate_size=24, num_hidden_layers=2, num_attention_heads=2, initializer_range=0.5,
+    )  # fmt: skip
+    return HuggingFaceModel(transformers.LlamaForCausalLM(config).double(), tokenizer), ChatTemplate(tokenizer)
+
+
+@pytest.fixture(scope="module")
+def folder(policy, tmp_path_factory):
+    out = tmp_path_factory.mktemp("exported") / "policy"
+    done = export(*policy, out, tools=TOOLS, system="Be brief.", about={"recipe": "otc", "command": "handaxe `x`\ny"})
+    assert done.folder == out and done.compared >= 12 and done.leaky == ()
+    return out
+
+
+@pytest.fixture(scope="module")
+def plain(folder):
+    """(model, tokenizer) as transformers loads them."""
+    model = transformers.AutoModelForCausalLM.from_pretrained(folder, trust_remote_code=True)
+    return model, transformers.AutoTokenizer.from_pretrained(folder, trust_remote_code=True)
+
+
+def test_the_same_logits(policy, plain):
+    for chat in CHATS:
+        ids_1T = torch.tensor([policy[1].start(chat, TOOLS).ids])
+        with torch.no_grad():
+            wanted = policy[0].head(policy[0].hidden(ids_1T, torch.ones_like(ids_1T).bool()))
+            found = plain[0](ids_1T).logits
+        assert found.dtype == torch.float64 and torch.allclose(found, wanted, rtol=0, atol=1e-6)
+
+
+def test_the_same_greedy_tokens_alone_and_in_a_padded_batch(policy, plain):
+    (model, format), theirs = policy, plain[0]
+    rows = [format.start(chat, TOOLS).ids for chat in CHATS]
+    greedy = Sampling(temperature=0.0, max_tokens=24)
+    asked = [Sample(row, greedy, 0, format.stop_ids, format.header_ids) for row in rows]
+    wanted = [done.ids for done in LocalEngine(model).sample(asked)]
+    for cached in (True, False):
+        for row, ids in zip(rows, wanted):
+            made = theirs.generate(torch.tensor([row]), max_new_tokens=24, do_sample=False, use_cache=cached)
+            assert made[0, len(row) :].tolist() == ids
+    width = max(map(len, rows))
+    pad = theirs.generation_config.pad_token_id
+    padded = {
+        "input_ids": torch.tensor([[pad] * (width - len(row)) + row for row in rows]),
+        "attention_mask": torch.tensor([[0] * (width - len(row)) + [1] * len(row) for row in rows]),
+    }
+    made = theirs.generate(**padded, max_new_tokens=24, do_sample=False)
+    assert [one[width : width + len(ids)].tolist() for one, ids in zip(made, wanted)] == wanted
+    assert set(theirs.generation_config.eos_token_id) == format.stop_ids | format.header_ids
+
+
+def test_the_ids_of_attempts_that_were_played(policy, plain):
+    """Before every turn of every attempt, what the policy saw is what the exported template renders."""
+    model, format = policy
+    if not isinstance(format, Compact):
+        pytest.skip("random weights say nothing that could be written again")
+    engine, sampling = LocalEngine(model), Sampling(1.0, max_tokens=64)
+    questions = ["12*34=?", "What is 99-3*(2+1)?", "7+5=?", "2**10=?"]
+    attempts = [
+        Attempt(Task(q, (Message("user", q),)), tool_chat([calculator]), format, sampling, q, 0, k, engine.max_length)
+        for k, q in enumerate(questions)
+    ]
+    turns = 0
+    for (played,) in driver.run(attempts, linear(max_turns=4), engine):
+        (sequence,) = played.sequences
+        spoken = [k for k, message in enumerate(played.messages) if message.role == "assistant"]
+        for k, turn in zip(spoken, played.turns):
+            ids = rendered_ids(plain[1], played.messages[:k], played.tools)
+            assert ids == sequence.ids[: turn.start].tolist()
+            turns += 1
+    assert turns > len(questions)
+
+
+def test_a_turn_is_read_back_by_the_response_template(policy, plain):
+    format, tokenizer = policy[1], plain[1]
+    prefix = tokenizer.apply_chat_template(
+        [{"role": "user", "content": "go"}], add_generation_prompt=True, tokenize=False
+    )
+    tools = [{"type": "function", "function": {"name": "calculator", "parameters": TOOLS[0].parameters}}]
+    for text, calls in [("Let me see: 1 < 2.", ()), ("", (CALL,)), ("Well.", (CALL, replace(CALL, id="c1")))]:
+        said = tokenizer.decode(format.encode_turn(Message("assistant", text, calls), TOOLS))
+        found = tokenizer.parse_response(said, prefix=prefix, tools=tools)
+        assert found.get("content", "") == text
+        made = [call["function"] for call in found.get("tool_calls", [])]
+        arguments = [a if isinstance(a := one["arguments"], dict) else json.loads(a) for one in made]
+        assert [one["name"] for one in made] == ["calculator"] * len(calls)
+        assert arguments == [dict(call.arguments) for call in calls]
+
+
+def test_handaxe_loads_it_again(policy, folder):
+    model, format = load(folder)
+    for chat in CHATS:
+        ids = policy[1].start(chat, TOOLS).ids
+        assert format.start(chat, TOOLS).ids == ids
+        ids_1T = torch.tensor([ids])
+        with torch.no_grad():
+            wanted = policy[0].head(policy[0].hidden(ids_1T, torch.ones_like(ids_1T).bool()))
+            found = model.head(model.hidden(ids_1T, torch.ones_like(ids_1T).bool()))
+        assert torch.allclose(found.double(), wanted, atol=1e-3)
+
+
+def test_the_page_tells_and_its_program_runs(policy, folder, monkeypatch, capsys):
+    page = (folder / "README.md").read_text()
+    assert "- recipe: `otc`" in page and "- command: `handaxe 'x' y`" in page and '"Be brief."' in page
+    assert json.loads((folder / "tools.json").read_text())[0]["function"]["name"] == "calculator"
+    assert ("trust_remote_code" in page) == isinstance(policy[0], TinyModel)
+    (program,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    monkeypatch.chdir(folder)
+    exec(program, {})
+    assert not isinstance(policy[0], TinyModel) or "<END>" in capsys.readouterr().out
+
+
+def test_the_program_of_the_documentation_runs(tmp_path, monkeypatch, capsys):
+    (program,) = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)
+    monkeypatch.chdir(tmp_path)
+    exec(program, {})
+    assert capsys.readouterr().out.endswith(" ()\n") and (tmp_path / "exported" / "tools.json").exists()
+
+
+def test_an_adapter_merged_and_alone(policy, tmp_path):
+    if isinstance(policy[0], TinyModel):
+        with pytest.raises(InputError, match="has no adapter"):
+            export(*policy, tmp_path / "no", adapter=True)
+        return
+    pytest.importorskip("peft")
+    policy[0].save(tmp_path / "base")
+    model = load_pretrained(tmp_path / "base", lora={"r": 2}, dtype="float64")
+    with torch.no_grad():
+        for name, weight in model.module.named_parameters():
+            if "lora_B" in name:
+                weight.normal_(std=0.3, generator=torch.Generator().manual_seed(1))
+    format = ChatTemplate(model.tokenizer)
+    export(model, format, tmp_path / "merged", tools=TOOLS)
+    export(model, format, tmp_path / "alone", tools=TOOLS, adapter=True)
+    ids_1T = torch.tensor([format.start(ASKED, TOOLS).ids])
+    merged = transformers.AutoModelForCausalLM.from_pretrained(tmp_path / "merged")
+    base = transformers.AutoModelForCausalLM.from_pretrained(tmp_path / "base", dtype="float64")
+    from peft import PeftModel
+
+    with torch.no_grad():
+        wanted = model.head(model.hidden(ids_1T, torch.ones_like(ids_1T).bool()))
+        assert not torch.allclose(base(ids_1T).logits, wanted, atol=1e-3)
+        alone = PeftModel.from_pretrained(base, tmp_path / "alone")
+        for found in (merged(ids_1T).logits, alone(ids_1T).logits):
+            assert torch.allclose(found, wanted, rtol=0, atol=1e-6)
+    assert not (tmp_path / "alone" / "model.safetensors").exists()
+    tokenizer = transformers.AutoTokenizer.from_pretrained(tmp_path / "alone")
+    assert tokenizer.apply_chat_template([{"role": "user", "content": "12*34=?"}], return_dict=False)
+
+
+def test_what_cannot_be_exported_is_said_before_anything_stays(tmp_path):
+    model = TinyModel.new(TinyConfig(width=16, layers=1, heads=2))
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "mine").write_text("x")
+    with pytest.raises(InputError, match="holds something"):
+        export(model, Compact(), tmp_path / "full")
+    with pytest.raises(InputError, match="no chat template can be made of Transcript"):
+        export(model, Transcript(), tmp_path / "out")
+    with pytest.raises(InputError, match="a str cannot be exported"):
+        export("tiny", Compact(), tmp_path / "out")
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(InputError, match="no export can be written|holds something"):
+        export(model, Compact(), tmp_path / "file" / "out")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "full"]
+
+
+def test_a_template_that_cannot_be_told_in_jinja_is_refused(smollm2_tokenizer, tmp_path):
+    class Own:
+        example = "CALL name"
+
+        def write(self, content, calls):
+            return []
+
+        def read(self, text, *, thinking=False):
+            raise NotImplementedError
+
+    model = TinyModel.new(TinyConfig(width=16, layers=1, heads=2, vocab_size=len(smollm2_tokenizer)))
+    from handaxe.models.hermes import Hermes
+
+    with pytest.raises(InputError, match="Own writes calls in a way of its own"):
+        export(model, Hermes(smollm2_tokenizer, calls=Own()), tmp_path / "out")
