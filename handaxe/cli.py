@@ -16,7 +16,7 @@ from rich.text import Text
 
 import handaxe
 from handaxe.errors import HandaxeError, InputError
-from handaxe.view.escape import escape
+from handaxe.escape import escape
 
 __all__ = ["COMMANDS", "main"]
 

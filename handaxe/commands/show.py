@@ -12,12 +12,13 @@ from handaxe.commands.output import check_writable, console, note, write_json
 from handaxe.commands.report import evaluations
 from handaxe.commands.started import facts, started
 from handaxe.errors import HandaxeError, InputError
+from handaxe.escape import escape
 from handaxe.methods.build import build
 from handaxe.models.compact import Compact
 from handaxe.records import Trajectory
 from handaxe.training.record.groups import GroupRecord
 from handaxe.training.record.run_record import RunRecord
-from handaxe.view.escape import escape, plain
+from handaxe.view.escape import plain
 from handaxe.view.tables import metrics_table
 from handaxe.view.trajectory import Decode, token_table, trajectory_panel
 
