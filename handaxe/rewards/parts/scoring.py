@@ -62,7 +62,7 @@ def _asked(reward: Reward, group: Group) -> Scores:
     try:
         return reward(group)
     except AttributeError as error:
-        if error.obj is not group or not hasattr(group[0], error.name):
+        if error.obj is not group or not hasattr(group[0], error.name or ""):
             raise
         raise InputError(
             f"the reward asked the whole group for {error.name!r}, as if it were one attempt: write @outcome above a "
