@@ -9,13 +9,12 @@ A checkpoint is written to a folder of another name, flushed to disk and renamed
 safetensors only: reading one never runs code.
 """
 
-import hashlib
 import json
 import os
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import torch
@@ -23,18 +22,12 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
 from handaxe.errors import CheckpointError, InputError
+from handaxe.models.saved import Found, checkpoints_in, manifest_of, verify
 from handaxe.slots import Engine, Stateful
 
-__all__ = ["Checkpoints", "Found"]
+__all__ = ["Checkpoints"]
 
 Parts = Mapping[str, object]
-
-
-class Found(NamedTuple):
-    """A checkpoint on disk and the number of steps done when it was written."""
-
-    steps: int
-    path: Path
 
 
 class Checkpoints:
@@ -52,7 +45,7 @@ class Checkpoints:
 
     def found(self) -> list[Found]:
         """Every finished checkpoint, oldest first."""
-        return sorted(Found(int(p.name.removeprefix("step-")), p) for p in self.folder.glob("step-*") if p.is_dir())
+        return checkpoints_in(self.folder)
 
     def save(self, steps: int, engine: Engine, parts: Parts) -> Path:
         """Write a checkpoint after `steps` steps, unless there is one, and remove the oldest beyond `keep`.
@@ -77,7 +70,7 @@ class Checkpoints:
             states = {name: _lift(p.state_dict(), name, arrays) for name, p in parts.items() if isinstance(p, Stateful)}
             (part / "state.json").write_text(json.dumps({"steps": steps, "parts": states}))
             save_file(arrays, part / "arrays.safetensors")
-            (part / "manifest.json").write_text(json.dumps(_manifest(part), indent=1))
+            (part / "manifest.json").write_text(json.dumps(manifest_of(part), indent=1))
             _flush(part)
             os.replace(part, path)
             _flush_folder(self.folder)
@@ -105,7 +98,7 @@ class Checkpoints:
         if not found:
             return 0
         path = found[-1].path
-        self._verify(path)
+        verify(path)
         state = json.loads((path / "state.json").read_text())
         if parts is None:
             engine.load(path / "engine")
@@ -122,25 +115,6 @@ class Checkpoints:
             if isinstance(part, Stateful):
                 part.load_state_dict(_lower(state["parts"][name], arrays))
         return state["steps"]
-
-    def _verify(self, path: Path) -> None:
-        try:
-            manifest = json.loads((path / "manifest.json").read_text())
-        except (OSError, ValueError) as error:
-            raise self._damaged(path, path / "manifest.json", str(error)) from error
-        for name, (size, digest) in manifest.items():
-            file = path / name
-            if not file.is_file():
-                raise self._damaged(path, file, "it is missing")
-            if file.stat().st_size != size:
-                raise self._damaged(path, file, f"it has {file.stat().st_size} bytes, not {size}")
-            if _digest(file) != digest:
-                raise self._damaged(path, file, "its content is not what was written")
-
-    def _damaged(self, path: Path, file: Path, why: str) -> CheckpointError:
-        earlier = [one for one in self.found() if one.path != path]
-        then = f"from {earlier[-1].path.name}, the one before" if earlier else "from the first step"
-        return CheckpointError(f"checkpoint file {file} is damaged: {why}. Remove {path} to resume {then}")
 
 
 def _lift(state: Any, where: str, arrays: dict[str, torch.Tensor]) -> Any:
@@ -174,21 +148,8 @@ def _lower(state: Any, arrays: Mapping[str, torch.Tensor]) -> Any:
     return state
 
 
-def _files(folder: Path) -> list[Path]:
-    return sorted(path for path in folder.rglob("*") if path.is_file())
-
-
-def _manifest(folder: Path) -> dict[str, tuple[int, str]]:
-    return {file.relative_to(folder).as_posix(): (file.stat().st_size, _digest(file)) for file in _files(folder)}
-
-
-def _digest(file: Path) -> str:
-    with file.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
-
-
 def _flush(folder: Path) -> None:
-    for file in _files(folder):
+    for file in (path for path in folder.rglob("*") if path.is_file()):
         with file.open("rb") as stream:
             os.fsync(stream.fileno())
     for path in (folder, *(path for path in folder.rglob("*") if path.is_dir())):

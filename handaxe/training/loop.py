@@ -143,7 +143,7 @@ def train(
     parts |= {"shape": shape, "loss": loss, "learning_rate": learning_rate}
     parts |= {f"learner/{name}": one for name, one in learning.items()} | ({"play": play} if pace.carries else {})
     beside = play if pace.reward_beside else None
-    run = Run(engine, parts, steps, about, keep, evaluate, eval_every)
+    run = Run(engine, parts, steps, about, keep, evaluate, eval_every, format=format)
     with run, play:
         for step in run.todo():
             clock, choose = Clock(), restarting(select) if pace.rounds > 1 else select

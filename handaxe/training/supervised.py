@@ -66,7 +66,8 @@ def run_steps(
         about: for recipe.json.
         anew: restart the engine before the first step.
     """
-    run = Run(site.engine, stateful_parts(site), len(pieces), about, keep_at(site), title=title)
+    parts = stateful_parts(site)
+    run = Run(site.engine, parts, len(pieces), about, keep_at(site), title=title, format=site.format)
     with run:
         for step in run.todo():
             if step == 0 and anew:
