@@ -11,13 +11,15 @@ import handaxe
 from handaxe.commands.output import command_line, note
 from handaxe.evaluation.compare import Comparison, compare
 from handaxe.evaluation.result import Evaluation
+from handaxe.methods.chosen import Chosen
 from handaxe.ops.stats import mean_interval, ratio, ratio_interval
 from handaxe.training.record.run_record import RunRecord
 from handaxe.view.curve import curve
 from handaxe.view.escape import plain
 from handaxe.view.tables import comparison_table, evaluation_table
+from handaxe.view.verdicts import claimed
 
-__all__ = ["Outcome", "SHOWN", "evaluations", "print_outcome", "read_outcome", "result_body"]
+__all__ = ["Outcome", "SHOWN", "evaluations", "print_claims", "print_outcome", "read_outcome", "result_body"]
 
 PHASES = ("sampling", "reward", "credit", "update")
 RATES = {"tokens_per_second": "tokens/sampled", "trained_tokens_per_second": "tokens/trained"}
@@ -86,6 +88,16 @@ def print_outcome(found: Outcome, console: Console) -> None:
         note(console, "look", command_line(["show", run]))
         note(console, "evaluate", command_line(["eval", run, "--samples", "4"]))
         note(console, "go on", command_line(["resume", run, "--steps", str(2 * max(len(found.metrics), 1))]))
+
+
+def print_claims(chosen: Chosen, console: Console) -> None:
+    """Say what a recipe claims, by which figure against what, and the command that decides it: one run does not."""
+    claims, base = chosen.choice.about.claims, chosen.choice.base
+    for claim in claims:
+        against = claim.baseline or ("" if base is None else base.name)
+        note(console, "claim", f"{claim.statement} ({claimed(claim)}, against {against})")
+    if claims:
+        note(console, "decide", f"{command_line(['replicate', chosen.name])}  # paired runs do, one run does not")
 
 
 def result_body(

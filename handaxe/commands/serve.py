@@ -1,6 +1,7 @@
 """`handaxe serve MODULE:ATTRIBUTE ...`: serve tools over MCP."""
 
 import os
+import socket
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +15,8 @@ from handaxe.tools.bearer import check_token
 from handaxe.tools.serve import serve
 
 __all__ = ["ServeOptions", "main"]
+
+MOST = 65535
 
 
 @dataclass(frozen=True)
@@ -46,6 +49,10 @@ def main(arguments: list[str]) -> int:
     options = tyro.cli(ServeOptions, args=arguments, prog="handaxe serve")
     if not options.tools:
         raise InputError("name at least one tool, such as handaxe.tools.calculator:calculator")
+    if not 1 <= options.port <= MOST:
+        raise InputError(f"--port is {options.port}; give 1 to {MOST}")
+    if options.transport == "http":
+        _check_free(options.host, options.port)
     token = _token(options)
     tools = [attribute(where, noun="tool", example="handaxe.tools.python:python") for where in options.tools]
     try:
@@ -53,6 +60,17 @@ def main(arguments: list[str]) -> int:
     except KeyboardInterrupt:
         sys.stderr.write("stopped\n")
     return 0
+
+
+def _check_free(host: str, port: int) -> None:
+    """Raise InputError when one cannot listen there."""
+    try:
+        family, kind, *_, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        with socket.socket(family, kind) as tried:
+            tried.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # as the server does
+            tried.bind(address)
+    except OSError as error:
+        raise InputError(f"--host {host} --port {port} cannot be listened at: {error.strerror or error}") from None
 
 
 def _token(options: ServeOptions) -> str:

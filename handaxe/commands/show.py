@@ -1,5 +1,7 @@
 """`handaxe show RUN`: the metrics of a run, and one of its attempts token by token."""
 
+import difflib
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -70,6 +72,8 @@ def main(arguments: list[str]) -> int:
     with RunRecord.open(options.run) as record:
         rows, events = record.metrics(), record.events()
         found = {step: {n: e._asdict() for n, e in one.metrics.items()} for step, one in evaluations(record).items()}
+    if rows:
+        _check_metrics(options.metrics, rows)
     for event in events:
         terminal.print(plain(f"{event.kind} after {event.step} steps {event.text}".rstrip(), style="bright_black"))
     terminal.print(metrics_table(rows, columns=options.metrics, title=escape(str(options.run))))
@@ -79,6 +83,16 @@ def main(arguments: list[str]) -> int:
     body = {"metrics": rows, "evaluations": found, "events": [event._asdict() for event in events]}
     write_json(options.json, body)
     return 0
+
+
+def _check_metrics(asked: Sequence[str], rows: Sequence[Mapping[str, float]]) -> None:
+    """Raise InputError when a run has no such metric; those that are shown untold need not be there."""
+    there = sorted({name for row in rows for name in row} - {"step"})
+    for name in asked:
+        if name not in (*there, *COLUMNS):
+            close = difflib.get_close_matches(name, there, n=3, cutoff=0.5)
+            hint = f"did you mean {' or '.join(close)}? There" if close else "there"
+            raise InputError(f"the run has no metric {name!r}; {hint} are {', '.join(there)}")
 
 
 def print_attempt(folder: Path, wanted: Wanted, terminal: Console) -> None:
@@ -132,8 +146,9 @@ def _choose(groups: list[GroupRecord], wanted: Wanted) -> tuple[GroupRecord, int
         return group, int(best.argmax())
     found = [(one, i) for one in named for i, t in enumerate(one.group) if t.sample == wanted.sample]
     if not found:
-        there = ", ".join(str(t.sample) for one in named for t in one.group)
-        raise InputError(f"there is no sample {wanted.sample} of that task; there are {there}")
+        there = ", ".join(map(str, sorted({t.sample for one in named for t in one.group})))
+        whose = "in that step" if wanted.task is None else "of that task"
+        raise InputError(f"there is no sample {wanted.sample} {whose}; there are {there}")
     return found[0]
 
 
