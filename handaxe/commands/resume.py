@@ -45,7 +45,7 @@ def main(arguments: list[str]) -> int:
 
 
 def _done(folder: Path) -> int:
-    """Steps that are done for good, -1 where there is no checkpoint. Raises CheckpointError when the last is damaged."""
+    """Steps that are done for good, -1 without a checkpoint. Raises CheckpointError when the last is damaged."""
     found = checkpoints_in(folder / "checkpoints")
     if not found:
         return -1

@@ -39,8 +39,8 @@ def facts(folder: Path) -> Mapping[str, Any] | None:
         return None
     if not (isinstance(found, Mapping) and "name" in found and isinstance(found.get("arguments"), Mapping)):
         raise InputError(
-            f"{folder / 'recipe.json'} is damaged: its recipe has no name and arguments; to go on, put the file back as "
-            "it was"
+            f"{folder / 'recipe.json'} is damaged: its recipe has no name and arguments; to go on, put the file back "
+            "as it was"
         )
     return found
 

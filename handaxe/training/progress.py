@@ -80,6 +80,7 @@ class Bar:
         self._total, self._done = total, done
         self._title = title
         self._phase, self._notes = "", tuple[str, ...]()
+        self._under = tuple[str, ...]()
         self._told: float | None = None
         self._live = live
         self.begin()
@@ -91,7 +92,7 @@ class Bar:
         return self
 
     def __exit__(self, *exc: object) -> None:
-        self._phase = ""
+        self._phase, self._under = "", ()
         if self._live:
             self._drawn.stop()
 
@@ -106,9 +107,20 @@ class Bar:
 
     def step(self, notes: Sequence[str] = ()) -> None:
         """Count one step and show what it came to, the most important first."""
-        self._done += 1
-        self._phase, self._notes = "", tuple(notes)
-        self._tell(always=self._done in (self._first + 1, self._total))
+        self.reach(self._done + 1, notes)
+
+    def reach(self, done: int, notes: Sequence[str] = (), *, under: Sequence[str] = ()) -> None:
+        """Show that `done` steps are done, and what they came to.
+
+        Args:
+            done: steps in all.
+            notes: the most important first.
+            under: what is at work: a line each on a terminal, and in a log file behind the notes.
+        """
+        always = done != self._done and done in (self._first + 1, self._total)
+        self._done, self._phase = done, ""
+        self._notes, self._under = tuple(notes), tuple(under)
+        self._tell(always=always)
 
     def say(self, text: str) -> None:
         """A line of its own, whether progress is shown or not; control characters are written out."""
@@ -119,10 +131,12 @@ class Bar:
         now = self._clock()
         if self._lines and (always or now - (self._start if self._told is None else self._told) >= EVERY):
             self._told = now
-            self._console.print(Text(self._text(LINE)), soft_wrap=True)
+            self._console.print(Text(fitted([self._text(LINE), *self._under], LINE)), soft_wrap=True)
 
     def _render(self) -> Text:
-        return Text(self._text(self._console.width - 1), no_wrap=True)
+        width = self._console.width - 1
+        under = (f"  {_cut(line, width - 2)}" for line in self._under)
+        return Text("\n".join([self._text(width), *under]), no_wrap=True)
 
     def _text(self, width: int) -> str:
         """Step and time first, then the phase at the end of as many notes as leave room for it."""
@@ -134,6 +148,11 @@ class Bar:
         taken, steps = self._clock() - self._start, self._done - self._first
         if self._done >= self._total:
             return f"in {clock_time(taken)}"
-        if not steps:
+        if steps <= 0:
             return f"{clock_time(taken)} so far"
         return f"{clock_time(taken / steps * (self._total - self._done))} left"
+
+
+def _cut(line: str, width: int) -> str:
+    """The line, its beginning left out where it is too long: what changes stands at its end."""
+    return line if len(line) <= width else f"..{line[2 - width :]}" if width > 2 else ""

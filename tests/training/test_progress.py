@@ -102,3 +102,19 @@ def test_nothing_is_shown_when_nothing_is_asked_for():
             bar.inside("sampling", 1, 2)
             bar.step(["reward 0.25"])
         assert out.file.getvalue() == ""
+
+
+@pytest.mark.parametrize(("width", "second"), [(20, "  ..eed 7, step 2/9"), (80, "  grpo, seed 7, step 2/9")])
+def test_what_is_at_work_stands_below_and_keeps_its_end(width, second):
+    out = Console(file=Terminal(), force_terminal=True, width=width)
+    with Bar(30, done=3, console=out, clock=Watch()) as bar:
+        bar.reach(5, ["1 of 3 runs done"], under=["grpo, seed 7, step 2/9"])
+        first, below = bar._render().plain.split("\n")
+    assert first.startswith("step 5/30") and len(below) < width and below == second
+    file, clock = console(), Watch()
+    with Bar(30, done=3, console=file, clock=clock) as bar:
+        for done in (3, 3, 5, 30, 30):
+            clock.now += 4
+            bar.reach(done, ["1 of 3 runs done"], under=["grpo, seed 7"])
+    lines = file.file.getvalue().splitlines()
+    assert lines[0] == "step 5/30  2:30 left  1 of 3 runs done  grpo, seed 7" and len(lines) == 2
