@@ -24,6 +24,8 @@ __all__ = ["Outcome", "SHOWN", "evaluations", "print_claims", "print_outcome", "
 PHASES = ("sampling", "reward", "credit", "update")
 RATES = {"tokens_per_second": "tokens/sampled", "trained_tokens_per_second": "tokens/trained"}
 """Rates of a run by the metric of its steps that is summed."""
+NARROW = 80
+"""Columns of a terminal below which the table after a run leaves out the intervals of both sides."""
 SHOWN = ("pass@1", "calls", "tokens", "tool_productivity")
 """The metrics that the table after a run holds; the others are in --json."""
 
@@ -71,7 +73,8 @@ def print_outcome(found: Outcome, console: Console) -> None:
             f"{tasks} held-out tasks, before training and after {max(found.evaluated)} steps, 95 % intervals over tasks"
         )
         changes = found.comparison.differences
-        console.print(comparison_table(found.before.metrics, found.after.metrics, changes, shown=SHOWN, title=title))
+        sides, narrow = (found.before.metrics, found.after.metrics), console.width < NARROW
+        console.print(comparison_table(*sides, changes, shown=SHOWN, title=title, narrow=narrow))
         excluded = sum(found.before.excluded.values()) + sum(found.after.excluded.values())
         if excluded:
             console.print(
@@ -95,9 +98,10 @@ def print_claims(chosen: Chosen, console: Console) -> None:
     claims, base = chosen.choice.about.claims, chosen.choice.base
     for claim in claims:
         against = claim.baseline or ("" if base is None else base.name)
-        note(console, "claim", f"{claim.statement} ({claimed(claim)}, against {against})")
+        said = plain("claim      ", style="bright_black")
+        console.print(said.append(f"{claim.statement} ({claimed(claim)}, against {against})", style="not bright_black"))
     if claims:
-        note(console, "decide", f"{command_line(['replicate', chosen.name])}  # paired runs do, one run does not")
+        note(console, "decide", command_line(["replicate", chosen.name]))
 
 
 def result_body(

@@ -99,6 +99,7 @@ class Bar:
     def begin(self) -> None:
         """The steps begin now: the time left is told from how long they take, and not from what came before them."""
         self._start, self._first = self._clock(), self._done
+        self._reached = self._start  # when the last step was done
 
     def inside(self, phase: str, done: int, total: int) -> None:
         """Show how far a phase of the present step is."""
@@ -118,6 +119,8 @@ class Bar:
             under: what is at work: a line each on a terminal, and in a log file behind the notes.
         """
         always = done != self._done and done in (self._first + 1, self._total)
+        if done != self._done:
+            self._reached = self._clock()
         self._done, self._phase = done, ""
         self._notes, self._under = tuple(notes), tuple(under)
         self._tell(always=always)
@@ -145,12 +148,13 @@ class Bar:
         return fitted([head, *self._notes], width - len(ending)) + ending
 
     def _time(self) -> str:
-        taken, steps = self._clock() - self._start, self._done - self._first
+        now, steps = self._clock(), self._done - self._first
         if self._done >= self._total:
-            return f"in {clock_time(taken)}"
+            return f"in {clock_time(now - self._start)}"
         if steps <= 0:
-            return f"{clock_time(taken)} so far"
-        return f"{clock_time(taken / steps * (self._total - self._done))} left"
+            return f"{clock_time(now - self._start)} so far"
+        left = (self._reached - self._start) / steps * (self._total - self._done) - (now - self._reached)
+        return f"{clock_time(max(0.0, left))} left"
 
 
 def _cut(line: str, width: int) -> str:

@@ -118,3 +118,13 @@ def test_what_is_at_work_stands_below_and_keeps_its_end(width, second):
             bar.reach(done, ["1 of 3 runs done"], under=["grpo, seed 7"])
     lines = file.file.getvalue().splitlines()
     assert lines[0] == "step 5/30  2:30 left  1 of 3 runs done  grpo, seed 7" and len(lines) == 2
+
+
+def test_the_time_left_goes_down_while_a_step_is_at_work():
+    out, clock = Console(file=Terminal(), force_terminal=True, width=80), Watch()
+    with Bar(4, console=out, clock=clock) as bar:
+        clock.now = 10
+        bar.step()
+        for now, left in ((10, "0:30"), (14, "0:26"), (60, "0:00")):
+            clock.now = now
+            assert bar._render().plain == f"step 1/4  {left} left"
