@@ -153,8 +153,9 @@ class Bar:
             return f"in {clock_time(now - self._start)}"
         if steps <= 0:
             return f"{clock_time(now - self._start)} so far"
-        left = (self._reached - self._start) / steps * (self._total - self._done) - (now - self._reached)
-        return f"{clock_time(max(0.0, left))} left"
+        each = (self._reached - self._start) / steps
+        left = each * (self._total - self._done) - min(each, now - self._reached)
+        return f"{clock_time(left)} left"
 
 
 def _cut(line: str, width: int) -> str:
