@@ -17,6 +17,7 @@ __all__ = ["Names", "check_setting", "flag", "option_class", "parse", "parse_tra
 FLAT: Any = tyro.conf.arg(name="")
 HELP = ("-h", "--help")
 LEAST = {
+    "lora": 0,
     "steps": 0,
     "groups": 1,
     "group_size": 1,

@@ -6,6 +6,7 @@ import pytest
 
 from handaxe.cli import main
 from handaxe.commands.train import make_loggers, new_folder
+from handaxe.training.record.run_record import RunRecord
 
 
 def test_a_run_leaves_record_checkpoint_and_result(finished, small_model):
@@ -210,3 +211,32 @@ def test_after_a_run_its_claim_and_what_decides_it(small_model, tmp_path, capsys
     assert "claim      Accuracy rises over the policy it starts from. (pass@1 up, against start)" in shown
     assert "decide     handaxe replicate grpo" in shown
     assert main(["show", str(tmp_path / "run")]) == 0
+
+
+DYING = '''from dataclasses import replace
+
+from handaxe.errors import VerifierError
+
+
+def dying(base):
+    """Ask a judge that is asleep."""
+
+    def reward(group):
+        raise VerifierError("the judge is \\x1b[2Jasleep")
+
+    return replace(base, reward=reward)
+'''
+
+
+def test_a_run_in_which_nothing_can_be_scored_ends_so_and_its_resume_too(tmp_path, small_model):
+    (tmp_path / "own.py").write_text(DYING)
+    words = ["train", "own:dying", "--world", "sums", "--model", small_model, "--max-tokens", "8", *SMALL]
+    for command in (words, ["resume", "run", "--quiet"]):
+        done = handaxe_(tmp_path, *command)
+        assert done.returncode == 1 and "Traceback" not in done.stderr and "\x1b" not in done.stderr
+        assert done.stderr.startswith(
+            "error: step 0: none of its 4 attempts could be scored; the first ended as verifier_error: "
+            "VerifierError: the judge is \\x1b[2Jasleep. Once that is mended, `handaxe resume run`: it goes on from "
+        )
+    with RunRecord.open(tmp_path / "run") as record:
+        assert [event.kind for event in record.events()] == ["started", "failed", "started", "failed"]
