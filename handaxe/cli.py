@@ -16,7 +16,7 @@ from rich.text import Text
 
 import handaxe
 from handaxe.errors import HandaxeError, InputError
-from handaxe.view.escape import escape
+from handaxe.escape import escape
 
 __all__ = ["COMMANDS", "main"]
 
@@ -38,6 +38,8 @@ COMMANDS = {
     "stubs": "write the type stubs of the rooms",
     "papers": "write PAPERS.md; --check fails when it is stale",
 }
+GO_ON = ("replicate", "compare")
+"""Commands that take up what they left when they were stopped."""
 FAILED = 1
 WRONG_INPUT = 2
 INTERRUPTED = 130
@@ -65,7 +67,7 @@ def main(arguments: list[str] | None = None) -> int:
     except KeyboardInterrupt:
         if debug:
             traceback.print_exc()
-        _red("stopped; the same command, or for a run `handaxe resume RUN`, goes on")
+        _red("stopped; the same command goes on" if words[0] in GO_ON else "stopped")
         return INTERRUPTED
     except BrokenPipeError:  # the reader, such as head, has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -8,6 +8,7 @@
     |   `-- CheckpointError              a checkpoint that is damaged or does not fit
     |-- RecordError (ValueError)         a trajectory that breaks an invariant of handaxe.records
     |-- TrainingError (RuntimeError)     a loss or gradient that is not finite, a batch with nothing to train
+    |   `-- UnscoredError                a step of which no attempt could be scored, since tools or reward failed
     |-- Retry                            raised by a tool: tell the policy why, it may try again
     |-- Failed                           raised by a tool: tell the policy why, trying again is useless
     |-- InfrastructureError              a sandbox or service died: never the policy's fault, never scored
@@ -28,6 +29,7 @@ __all__ = [
     "TaskError",
     "ToolDefinitionError",
     "TrainingError",
+    "UnscoredError",
     "VerifierError",
 ]
 
@@ -62,6 +64,10 @@ class RecordError(HandaxeError, ValueError):
 
 class TrainingError(HandaxeError, RuntimeError):
     """An optimiser step cannot be taken: a loss that is not finite, or nothing to train on."""
+
+
+class UnscoredError(TrainingError):
+    """Of a whole step no attempt could be scored, since the tools or the reward failed."""
 
 
 class Retry(HandaxeError):

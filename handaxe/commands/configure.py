@@ -1,19 +1,36 @@
 """Makes a command line out of a recipe, its base, world and engine, and the settings of every run."""
 
 import dataclasses
+import math
 from collections.abc import Mapping
 from typing import Annotated, Any
 
 import tyro
 
+from handaxe.errors import InputError
 from handaxe.methods.chosen import Choice, Chosen, Named, choice
 from handaxe.methods.method import Setting
 from handaxe.methods.options import REQUIRED, Option, unwrapped
 
-__all__ = ["Names", "option_class", "parse", "parse_train"]
+__all__ = ["Names", "check_setting", "flag", "option_class", "parse", "parse_train"]
 
 FLAT: Any = tyro.conf.arg(name="")
 HELP = ("-h", "--help")
+LEAST = {
+    "lora": 0,
+    "steps": 0,
+    "groups": 1,
+    "group_size": 1,
+    "learning_rate": 0,
+    "max_turns": 1,
+    "max_tokens": 1,
+    "wait": 0,
+    "wait_sigma": 0,
+    "held_out": 1,
+    "samples": 1,
+    "eval_every": 0,
+}
+"""The least that a setting may be."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -47,7 +64,7 @@ def parse_train(recipe: str, words: list[str], *, prog: str, also: Mapping[str, 
         What was chosen, and for each name of `also` an instance.
 
     Raises:
-        InputError: something named is not there.
+        InputError: something named is not there, or a setting is out of range.
         RecipeError: two options without a prefix have one name.
         SystemExit: with code 2 after a message when the command line does not parse, with 0 after --help.
     """
@@ -62,9 +79,27 @@ def parse_train(recipe: str, words: list[str], *, prog: str, also: Mapping[str, 
     kinds |= {"names": (Annotated[Names, FLAT], _shown(made))}
     kinds |= {name: (option_class(part), None) for name, part in parts.items() if part.options()}
     found = parse(kinds, words, prog=prog, description=_summary(made))
+    check_setting(found["setting"])
     options = {"": vars(found["own"])}
     options |= {name: vars(found[name]) if name in found else {} for name in parts}
     return Chosen(made, found["setting"], options), {name: found[name] for name in also}
+
+
+def check_setting(setting: Setting) -> None:
+    """Raise InputError for a setting out of its range, in the words of the command line."""
+    for name, least in LEAST.items():
+        value = getattr(setting, name)
+        if not (math.isfinite(value) and value >= least):
+            raise InputError(f"{flag(name)} is {value:g}; give {least} or more")
+
+
+def flag(name: str) -> str:
+    """An option as it is typed.
+
+    Example:
+        flag("group_size") -> "--group-size"
+    """
+    return f"--{name.replace('_', '-')}"
 
 
 def option_class(made: Named) -> type:

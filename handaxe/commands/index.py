@@ -69,7 +69,7 @@ def _build(options: IndexOptions, shown: ExitStack) -> None:
 
     def show(done: int, total: int) -> None:
         if done:
-            bars[0].step({}, ())
+            bars[0].step()
         else:
             bars.append(shown.enter_context(Bar(total, enabled=not options.quiet, title="64 passages")))
 

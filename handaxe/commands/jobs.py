@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from handaxe.errors import HandaxeError, InputError
 from handaxe.training.checkpoint import Checkpoints
+from handaxe.training.progress import Bar
 from handaxe.training.record.run_record import RunRecord
 
 __all__ = ["TrainingJob", "finished", "run_jobs"]
@@ -60,25 +60,25 @@ def run_jobs(jobs: Sequence[TrainingJob], *, at_once: int, console: Console, tit
     if at_once < 1:
         raise InputError(f"{at_once} runs at a time; give 1 or more")
     waiting = [job for job in dict.fromkeys(jobs) if not finished(job)]
+    total, begun = sum(job.steps for job in waiting), {job: _steps(job) for job in waiting}
     working: dict[TrainingJob, subprocess.Popen[bytes]] = {}
-    with _bar(console) as bar, _stopping(working):
-        task = bar.add_task(title, total=len(waiting), completed=0)
-        lines = {job: bar.add_task("", total=job.steps, visible=False) for job in waiting}
+    with Bar(total, done=sum(begun.values()), title=f"{title}, step", console=console) as bar, _stopping(working):
+        runs, over = len(waiting), 0
         while waiting or working:
             while waiting and len(working) < at_once:
                 job = waiting.pop(0)
                 working[job] = _begin(job)
-                bar.update(lines[job], description=f"  {job.name}", visible=True)
             time.sleep(POLL)
             for job, process in list(working.items()):
-                bar.update(lines[job], completed=_steps(job))
+                begun[job] = _steps(job)
                 if process.poll() is None:
                     continue
                 del working[job]
                 if process.returncode or not finished(job):
                     raise HandaxeError(f"{job.name} failed (exit code {process.returncode}):\n{_said(job)}")
-                bar.update(lines[job], visible=False)
-                bar.advance(task)
+                begun[job], over = job.steps, over + 1
+            at_work = [f"{job.name}, step {begun[job]}/{job.steps}" for job in working]
+            bar.reach(sum(begun.values()), [f"{over} of {runs} runs done"], under=at_work)
 
 
 def _begin(job: TrainingJob) -> subprocess.Popen[bytes]:
@@ -132,8 +132,3 @@ def _log(job: TrainingJob) -> Path:
 def _said(job: TrainingJob) -> str:
     lines = _log(job).read_text(encoding="utf-8", errors="replace").splitlines()
     return "\n".join(lines[-LAST_LINES:])
-
-
-def _bar(console: Console) -> Progress:
-    columns = (TextColumn("{task.description}"), BarColumn(bar_width=20), MofNCompleteColumn())
-    return Progress(*columns, TimeElapsedColumn(), TimeRemainingColumn(), console=console)

@@ -2,6 +2,7 @@
 
 import json
 import math
+import os
 import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -12,7 +13,7 @@ from rich.text import Text
 
 from handaxe.errors import InputError
 
-__all__ = ["check_writable", "command_line", "console", "note", "write_json"]
+__all__ = ["check_new_folder", "check_writable", "command_line", "console", "note", "write_json"]
 
 
 def console() -> Console:
@@ -39,6 +40,18 @@ def check_writable(file: Path | None) -> None:
                 pass
         except OSError as error:
             raise InputError(f"{file} cannot be written: {error}") from error
+
+
+def check_new_folder(folder: Path) -> None:
+    """Find out before anything is loaded that a run cannot be written into a folder. Raises InputError."""
+    if (folder / "record.sqlite").exists() or any((folder / "checkpoints").glob("step-*")):
+        again = command_line(["resume", str(folder)])
+        raise InputError(f"there is a run in {folder} already: `{again}` goes on with it, --out names another folder")
+    there = next(one for one in (folder, *folder.absolute().parents) if one.exists())
+    if not there.is_dir():
+        raise InputError(f"--out {folder} cannot be a folder: {there} is a file; name another one")
+    if not os.access(there, os.W_OK | os.X_OK):
+        raise InputError(f"--out {folder} cannot be written: there is no permission to write in {there}")
 
 
 def write_json(file: Path | None, body: Mapping[str, Any]) -> None:

@@ -11,17 +11,21 @@ import handaxe
 from handaxe.commands.output import command_line, note
 from handaxe.evaluation.compare import Comparison, compare
 from handaxe.evaluation.result import Evaluation
+from handaxe.methods.chosen import Chosen
 from handaxe.ops.stats import mean_interval, ratio, ratio_interval
 from handaxe.training.record.run_record import RunRecord
 from handaxe.view.curve import curve
 from handaxe.view.escape import plain
 from handaxe.view.tables import comparison_table, evaluation_table
+from handaxe.view.verdicts import claimed
 
-__all__ = ["Outcome", "SHOWN", "evaluations", "print_outcome", "read_outcome", "result_body"]
+__all__ = ["Outcome", "SHOWN", "evaluations", "print_claims", "print_outcome", "read_outcome", "result_body"]
 
 PHASES = ("sampling", "reward", "credit", "update")
 RATES = {"tokens_per_second": "tokens/sampled", "trained_tokens_per_second": "tokens/trained"}
 """Rates of a run by the metric of its steps that is summed."""
+NARROW = 80
+"""Columns of a terminal below which the table after a run leaves out the intervals of both sides."""
 SHOWN = ("pass@1", "calls", "tokens", "tool_productivity")
 """The metrics that the table after a run holds; the others are in --json."""
 
@@ -69,7 +73,8 @@ def print_outcome(found: Outcome, console: Console) -> None:
             f"{tasks} held-out tasks, before training and after {max(found.evaluated)} steps, 95 % intervals over tasks"
         )
         changes = found.comparison.differences
-        console.print(comparison_table(found.before.metrics, found.after.metrics, changes, shown=SHOWN, title=title))
+        sides, narrow = (found.before.metrics, found.after.metrics), console.width < NARROW
+        console.print(comparison_table(*sides, changes, shown=SHOWN, title=title, narrow=narrow))
         excluded = sum(found.before.excluded.values()) + sum(found.after.excluded.values())
         if excluded:
             console.print(
@@ -86,6 +91,17 @@ def print_outcome(found: Outcome, console: Console) -> None:
         note(console, "look", command_line(["show", run]))
         note(console, "evaluate", command_line(["eval", run, "--samples", "4"]))
         note(console, "go on", command_line(["resume", run, "--steps", str(2 * max(len(found.metrics), 1))]))
+
+
+def print_claims(chosen: Chosen, console: Console) -> None:
+    """Say what a recipe claims, by which figure against what, and the command that decides it: one run does not."""
+    claims, base = chosen.choice.about.claims, chosen.choice.base
+    for claim in claims:
+        against = claim.baseline or ("" if base is None else base.name)
+        said = plain("claim      ", style="bright_black")
+        console.print(said.append(f"{claim.statement} ({claimed(claim)}, against {against})", style="not bright_black"))
+    if claims:
+        note(console, "decide", command_line(["replicate", chosen.name]))
 
 
 def result_body(

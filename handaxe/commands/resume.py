@@ -5,8 +5,11 @@ from pathlib import Path
 
 import tyro
 
+from handaxe.commands.output import check_writable, command_line, console, note, write_json
+from handaxe.commands.report import read_outcome, result_body
 from handaxe.commands.train import RunOptions, Service, train_chosen
-from handaxe.methods.started import started
+from handaxe.methods.started import Started, started
+from handaxe.models.saved import checkpoints_in, verify
 
 __all__ = ["ResumeOptions", "main"]
 
@@ -34,5 +37,32 @@ def main(arguments: list[str]) -> int:
     """Resume; returns the exit code."""
     options = tyro.cli(ResumeOptions, args=arguments, prog="handaxe resume")
     made = started(options.run, changes={} if options.steps is None else {"steps": options.steps})
+    check_writable(options.json)
+    if (done := _done(options.run)) >= made.chosen.setting.steps:
+        return _say_done(options, made, done)
     where = RunOptions(out=options.run, log=options.log, json=options.json, quiet=options.quiet)
     return train_chosen(made.chosen, where, command=made.command, resume=True)
+
+
+def _done(folder: Path) -> int:
+    """Steps that are done for good, -1 without a checkpoint. Raises CheckpointError when the last is damaged."""
+    found = checkpoints_in(folder / "checkpoints")
+    if not found:
+        return -1
+    verify(found[-1].path)
+    return found[-1].steps
+
+
+def _say_done(options: ResumeOptions, made: Started, done: int) -> int:
+    """There is nothing to do."""
+    more = command_line(["resume", str(options.run), "--steps", str(2 * max(done, 1))])
+    note(console(), "nothing", f"was done: all {done} steps of {options.run} were; `{more}` makes it longer")
+    body = result_body(
+        read_outcome(options.run),
+        recipe=made.chosen.name,
+        arguments=made.chosen.arguments(),
+        command=made.command,
+        seconds=0.0,
+    )
+    write_json(options.json, body)
+    return 0

@@ -2,6 +2,7 @@
 
 import importlib
 import os
+import socket
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +17,8 @@ from handaxe.models.load import load
 from handaxe.tools.bearer import check_door, check_token
 
 __all__ = ["ServeOptions", "main"]
+
+MOST = 65535
 
 
 @dataclass(frozen=True)
@@ -56,6 +59,10 @@ def main(arguments: list[str]) -> int:
         )
     if options.tools and options.model:
         raise InputError("--model serves a policy, and its clients bring the tools: leave the tools out, or --model")
+    if not 1 <= options.port <= MOST:
+        raise InputError(f"--port is {options.port}; give 1 to {MOST}")
+    if options.model or options.transport == "http":
+        _check_free(options.host, options.port)
     token = _token(options)
     try:
         _serve_model(options, token) if options.model else _serve_tools(options, token)
@@ -86,6 +93,17 @@ def _serve_model(options: ServeOptions, token: str) -> None:
         token=token,
         max_tokens=options.max_tokens,
     )
+
+
+def _check_free(host: str, port: int) -> None:
+    """Raise InputError when one cannot listen there."""
+    try:
+        family, kind, *_, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        with socket.socket(family, kind) as tried:
+            tried.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # as the server does
+            tried.bind(address)
+    except OSError as error:
+        raise InputError(f"--host {host} --port {port} cannot be listened at: {error.strerror or error}") from None
 
 
 def _token(options: ServeOptions) -> str:

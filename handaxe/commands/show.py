@@ -1,5 +1,7 @@
 """`handaxe show RUN`: the metrics of a run, and one of its attempts token by token."""
 
+import difflib
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +14,7 @@ from rich.console import Console
 from handaxe.commands.output import check_writable, console, note, write_json
 from handaxe.commands.report import evaluations
 from handaxe.errors import HandaxeError, InputError
+from handaxe.escape import escape
 from handaxe.methods.build import START
 from handaxe.methods.started import facts, started
 from handaxe.models.compact import Compact
@@ -22,7 +25,7 @@ from handaxe.models.untrusted import SafeEncoder
 from handaxe.records import Trajectory
 from handaxe.training.record.groups import GroupRecord
 from handaxe.training.record.run_record import RunRecord
-from handaxe.view.escape import escape, plain
+from handaxe.view.escape import plain
 from handaxe.view.tables import metrics_table
 from handaxe.view.trajectory import Decode, token_table, trajectory_panel
 
@@ -74,6 +77,8 @@ def main(arguments: list[str]) -> int:
     with RunRecord.open(options.run) as record:
         rows, events = record.metrics(), record.events()
         found = {step: {n: e._asdict() for n, e in one.metrics.items()} for step, one in evaluations(record).items()}
+    if rows:
+        _check_metrics(options.metrics, rows)
     for event in events:
         terminal.print(plain(f"{event.kind} after {event.step} steps {event.text}".rstrip(), style="bright_black"))
     terminal.print(metrics_table(rows, columns=options.metrics, title=escape(str(options.run))))
@@ -83,6 +88,16 @@ def main(arguments: list[str]) -> int:
     body = {"metrics": rows, "evaluations": found, "events": [event._asdict() for event in events]}
     write_json(options.json, body)
     return 0
+
+
+def _check_metrics(asked: Sequence[str], rows: Sequence[Mapping[str, float]]) -> None:
+    """Raise InputError when a run has no such metric; those that are shown untold need not be there."""
+    there = sorted({name for row in rows for name in row} - {"step"})
+    for name in asked:
+        if name not in (*there, *COLUMNS):
+            close = difflib.get_close_matches(name, there, n=3, cutoff=0.5)
+            hint = f"did you mean {' or '.join(close)}? There" if close else "there"
+            raise InputError(f"the run has no metric {name!r}; {hint} are {', '.join(there)}")
 
 
 def print_attempt(folder: Path, wanted: Wanted, terminal: Console) -> None:
@@ -136,8 +151,9 @@ def _choose(groups: list[GroupRecord], wanted: Wanted) -> tuple[GroupRecord, int
         return group, int(best.argmax())
     found = [(one, i) for one in named for i, t in enumerate(one.group) if t.sample == wanted.sample]
     if not found:
-        there = ", ".join(str(t.sample) for one in named for t in one.group)
-        raise InputError(f"there is no sample {wanted.sample} of that task; there are {there}")
+        there = ", ".join(map(str, sorted({t.sample for one in named for t in one.group})))
+        whose = "in that step" if wanted.task is None else "of that task"
+        raise InputError(f"there is no sample {wanted.sample} {whose}; there are {there}")
     return found[0]
 
 

@@ -1,5 +1,6 @@
 """`handaxe train RECIPE [options]`: run a recipe, keep the run, and show what it came to."""
 
+import sys
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,8 +10,8 @@ from typing import Any, Literal
 import tyro
 
 from handaxe.commands.configure import parse_train
-from handaxe.commands.output import check_writable, command_line, console, note, write_json
-from handaxe.commands.report import print_outcome, read_outcome, result_body
+from handaxe.commands.output import check_new_folder, check_writable, command_line, console, note, write_json
+from handaxe.commands.report import print_claims, print_outcome, read_outcome, result_body
 from handaxe.errors import InputError, RecipeError
 from handaxe.methods.catalogue import find_recipes
 from handaxe.methods.chosen import Chosen
@@ -65,8 +66,10 @@ def train_chosen(chosen: Chosen, options: RunOptions, *, command: str, resume: b
         command: what was typed, kept with the run and the result.
         resume: whether to go on with the run in `options.out`.
     """
-    check_writable(options.json)
     folder = options.out or new_folder(Path("runs"), chosen.name.replace(":", "."))
+    if not resume:
+        check_new_folder(folder)
+    check_writable(options.json)
     terminal, saved = console(), chosen.arguments()
     if not options.quiet:
         note(terminal, "resume" if resume else "recipe", f"{chosen.name} {_paper(chosen)}")
@@ -74,9 +77,15 @@ def train_chosen(chosen: Chosen, options: RunOptions, *, command: str, resume: b
     start = time.monotonic()
     loggers = make_loggers(options.log, folder, saved)
     about, progress = about_recipe(chosen, command), not options.quiet
-    result = run(chosen, Keep(out=folder, resume=resume, loggers=loggers, progress=progress, recipe=about))
+    try:
+        result = run(chosen, Keep(out=folder, resume=resume, loggers=loggers, progress=progress, recipe=about))
+    except KeyboardInterrupt:
+        _say_stopped(folder)
+        return INTERRUPTED
     found = read_outcome(folder, stopped=result.stopped)
     print_outcome(found, terminal)
+    if not result.stopped:
+        print_claims(chosen, terminal)
     seconds = time.monotonic() - start
     write_json(options.json, result_body(found, recipe=chosen.name, arguments=saved, command=command, seconds=seconds))
     return INTERRUPTED if result.stopped else 0
@@ -99,6 +108,14 @@ def new_folder(parent: Path, name: str) -> Path:
         if not (parent / f"{stem}{extra}").exists():
             return parent / f"{stem}{extra}"
     raise InputError(f"there are a hundred runs named {stem} in {parent}; pass --out")
+
+
+def _say_stopped(folder: Path) -> None:
+    """What is left of a run that was stopped at once, where the run itself has not said it."""
+    if not (folder / "record.sqlite").exists():
+        sys.stderr.write("stopped before the run began: nothing was kept, and the same command begins it\n")
+    elif (folder / "stages").exists():
+        sys.stderr.write(f"stopped at once; `{command_line(['resume', str(folder)])}` goes on\n")
 
 
 def _paper(chosen: Chosen) -> str:

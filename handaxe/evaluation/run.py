@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
+from handaxe.check_tasks import check_tasks
 from handaxe.errors import InputError, VerifierError
 from handaxe.evaluation.metrics import NO_GAUGES, NO_STATISTICS, ending_shares, estimate, estimates, task_result
 from handaxe.evaluation.result import Evaluation
@@ -73,6 +74,7 @@ def evaluate(
         InputError: no task, two tasks of one id, samples < 1, or a k above `samples`.
         VerifierError: not one attempt could be scored; the message is that of the first failure.
     """
+    check_tasks(tasks)
     ids = [task.id for task in tasks]
     if not ids or len(set(ids)) != len(ids) or samples < 1:
         raise InputError(f"{len(ids)} tasks with {len(set(ids))} different ids, {samples} samples: nothing to evaluate")
@@ -173,4 +175,5 @@ def _check_scored(groups: Sequence[Group]) -> None:
     endings = [one.ending for group in groups for one in group]
     if all(ending.kind in ("infra_error", "verifier_error") for ending in endings):
         first = next(iter(endings), None)
-        raise VerifierError(f"not one of {len(endings)} attempts could be scored; the first ended as {first}")
+        how = f"{first.kind}: {first.reason}" if first else ""
+        raise VerifierError(f"not one of {len(endings)} attempts could be scored; the first ended as {how}")

@@ -18,6 +18,7 @@ from handaxe.rollouts.linear import linear
 from handaxe.selection.in_order import in_order
 from handaxe.slots import Engine
 from handaxe.training.cold_start import start_policy
+from handaxe.training.siblings import check_siblings
 from handaxe.worlds.world import World
 
 __all__ = ["build", "make_method", "make_world", "offered_tools"]
@@ -45,6 +46,8 @@ def build(chosen: Chosen, *, policy: Policy | None = None, progress: bool = Fals
     setting, world = chosen.setting, make_world(chosen)
     tools = offered_tools(setting, world)
     env, method = world.env(tools), make_method(chosen, world)
+    if method.epochs:
+        check_siblings(setting.group_size, credit=method.credit, shape=method.shape, rollout=method.rollout)
     held_out, train = world.tasks("test", setting.held_out, 0), world.tasks("train", TRAIN, setting.seed)
     loaded = policy or _loaded(setting, world, tools, progress)
     plain = Sampling(max_tokens=setting.max_tokens)

@@ -1,6 +1,9 @@
 """Evaluates an engine on the held-out tasks of a world."""
 
-from dataclasses import dataclass
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any
 
 from handaxe.evaluation.result import Evaluation
@@ -22,6 +25,7 @@ class HeldOut:
         env, format, rollout, sampling: how.
         samples: attempts at each task.
         seed: of the attempts.
+        progress: called with how many of how many attempts are over.
     """
 
     world: World
@@ -32,9 +36,11 @@ class HeldOut:
     sampling: Sampling
     samples: int = 1
     seed: int = 0
+    progress: Callable[[int, int], None] | None = None
 
     def evaluation(self, engine: Engine) -> Evaluation:
         """The whole evaluation, with intervals."""
+        tell, total = self.progress, len(self.tasks) * self.samples
         return evaluate(
             engine=engine,
             env=self.env,
@@ -48,7 +54,12 @@ class HeldOut:
             by=self.world.by,
             gauges=self.world.gauges,
             statistics=self.world.statistics,
+            progress=None if tell is None else lambda over: tell(over, total),
         )
+
+    def watched(self, progress: Callable[[int, int], None]) -> HeldOut:
+        """The same, telling how far it is."""
+        return replace(self, progress=progress)
 
     def __call__(self, engine: Engine, steps_done: int) -> dict[str, Any]:
         """Flat numbers for metrics, and the whole as JSON text under "evaluation"."""

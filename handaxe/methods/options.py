@@ -82,12 +82,16 @@ def read_options(options: list[Option], saved: Mapping[str, Any], *, whose: str)
     if missing := [one.name for one in options if one.default is REQUIRED and one.name not in saved]:
         raise RecipeError(f"{whose} needs {', '.join(missing)}")
     found = {one.name: one.default for one in options}
-    try:
-        for one in options:
-            if one.name in saved:
-                found[one.name] = pydantic.TypeAdapter(one.type).validate_python(saved[one.name])
-    except pydantic.ValidationError as error:
-        raise RecipeError(f"the arguments saved with this run do not fit {whose}: {error}") from error
+    for one in options:
+        if one.name not in saved:
+            continue
+        try:
+            found[one.name] = pydantic.TypeAdapter(one.type).validate_python(saved[one.name])
+        except pydantic.ValidationError as error:
+            why = error.errors()[0]["msg"]
+            raise RecipeError(
+                f"the arguments saved with this run do not fit {whose}: {one.name} is {saved[one.name]!r:.60} ({why})"
+            ) from error
     return found
 
 

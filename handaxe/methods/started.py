@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from handaxe.commands.configure import check_setting
 from handaxe.errors import InputError
 from handaxe.methods.chosen import Chosen, choice
 from handaxe.training.record.run_record import RunRecord
@@ -33,11 +34,15 @@ def facts(folder: Path) -> Mapping[str, Any] | None:
         InputError: there is no run in the folder, or its recipe.json is damaged.
     """
     with RunRecord.open(folder) as record:
-        try:
-            found = record.about().get("recipe")
-        except ValueError as error:
-            raise InputError(f"{folder / 'recipe.json'} is damaged: {error}") from error
-    return found if isinstance(found, Mapping) and "name" in found and "arguments" in found else None
+        found = record.about().get("recipe")
+    if found is None:
+        return None
+    if not (isinstance(found, Mapping) and "name" in found and isinstance(found.get("arguments"), Mapping)):
+        raise InputError(
+            f"{folder / 'recipe.json'} is damaged: its recipe has no name and arguments; to go on, put the file back "
+            "as it was"
+        )
+    return found
 
 
 def started(folder: Path, *, changes: Mapping[str, Any] | None = None) -> Started:
@@ -81,5 +86,6 @@ def chosen_in(file: Path) -> Chosen:
 
 
 def _chosen(name: str, saved: Mapping[str, Any]) -> Chosen:
-    made = choice(name, **{one: str(saved.get(one, "")) for one in NAMES})
-    return made.read(saved)
+    made = choice(name, **{one: str(saved.get(one, "")) for one in NAMES}).read(saved)
+    check_setting(made.setting)
+    return made

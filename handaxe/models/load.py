@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 from handaxe.errors import InputError
 from handaxe.models.chat_template import ChatTemplate
+from handaxe.models.check_name import check_name
 from handaxe.models.compact import Compact
 from handaxe.models.hermes import Hermes
 from handaxe.models.huggingface import (
@@ -62,6 +63,7 @@ def load(
     """
     if not isinstance(where, str | Path):
         return _in_hand(where, format)
+    check_name(where, NAMED)
     saved = None if str(where) in NAMED else find_saved(where)
     if saved is not None and saved.run is not None and format is None:
         format = read_format(saved.run)
@@ -106,6 +108,7 @@ def stand_in(where: str | Path) -> Policy:
     Raises:
         InputError: as `load`.
     """
+    check_name(where, NAMED)
     place = _place(where)
     folder = _tiny_folder(place)
     context = load_context(place) if folder is None else TinyConfig.load(folder).max_length
@@ -118,6 +121,7 @@ def load_format(where: str | Path) -> ChatFormat:
     Raises:
         InputError: as `load`.
     """
+    check_name(where, NAMED)
     if str(where) not in NAMED:
         if (Path(where) / FORMAT).is_dir():  # a run, which may have no checkpoint yet
             return read_format(Path(where))

@@ -69,4 +69,5 @@ def forking(
             found = stopped.spawned
         return [first, *(trajectory for branch in found for trajectory in branch)]
 
+    rollout.branches = True  # type: ignore[attr-defined]
     return rollout

@@ -4,6 +4,7 @@ import hashlib
 from collections.abc import Sequence
 from typing import Any
 
+from handaxe.check_tasks import check_tasks
 from handaxe.errors import CheckpointError, TaskError
 from handaxe.ops.seeds import generator
 from handaxe.records import Rated, Task
@@ -44,6 +45,7 @@ class InOrder:
     """What `in_order` returns; implements `slots.Curriculum`."""
 
     def __init__(self, tasks: tuple[Task, ...], *, seed: int, shuffle: bool):
+        check_tasks(tasks)
         ids = [task.id for task in tasks]
         if not ids:
             raise TaskError("the list of tasks is empty; a curriculum needs at least one")

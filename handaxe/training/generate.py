@@ -6,6 +6,7 @@ from dataclasses import replace
 from types import TracebackType
 from typing import Any, NamedTuple
 
+from handaxe.check_tasks import check_tasks
 from handaxe.errors import HandaxeError, InputError, TaskError
 from handaxe.exchange import Attempt, Work
 from handaxe.ops.seeds import derive_seed
@@ -37,7 +38,7 @@ def draws(tasks: Curriculum, step: int, *, groups: int, rounds: int) -> Iterator
 
     Raises:
         InputError: when no group or round is asked for.
-        TaskError: when there is no task at all.
+        TaskError: when there is no task at all, or one that is none.
     """
     if groups < 1 or rounds < 1:
         raise InputError(f"groups is {groups} and rounds {rounds}; give 1 or more of each")
@@ -46,6 +47,7 @@ def draws(tasks: Curriculum, step: int, *, groups: int, rounds: int) -> Iterator
         if not drawn and r == 0:
             raise TaskError(f"the curriculum has no task for step {step}: is its data set empty?")
         if drawn:
+            check_tasks(drawn)
             yield drawn
 
 

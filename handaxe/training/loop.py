@@ -30,10 +30,13 @@ from handaxe.training.learners import learn_all, named_learners
 from handaxe.training.measure import Clock, group_metrics, settle
 from handaxe.training.pace import Keep, Pace
 from handaxe.training.rate import check_features, reshape, restarting
+from handaxe.training.roles import check_roles
 from handaxe.training.run import Evaluate, Run, TrainResult
 from handaxe.training.schedule import rate_at
+from handaxe.training.siblings import check_siblings
 from handaxe.training.streaming import Streaming
 from handaxe.training.update import check_passes, update
+from handaxe.training.watch import check_scored
 
 __all__ = ["train"]
 
@@ -109,10 +112,15 @@ def train(
         InputError: arguments that do not fit; a folder in use or full.
         TaskError: the curriculum has no task.
         TrainingError: a loss or gradient that is not finite; the record is intact up to the step before.
+        UnscoredError: likewise, a step of which no attempt could be scored, since the tools or the reward failed.
         CheckpointError: on resume, a damaged checkpoint or one of another run.
     """
-    about = describe({**locals(), "keep": replace(keep, recipe=None)}, keep.recipe)
+    given = locals()
+    check_roles(given)
+    about = describe({**given, "keep": replace(keep, recipe=None)}, keep.recipe)
     check_features(annotate)
+    if epochs:
+        check_siblings(group_size, credit=credit, shape=shape, rollout=rollout)
     check_passes(epochs=epochs, minibatches=minibatches, micro_batch_rows=micro_batch_rows)
     treatment = treatments(on_ending)
     learning = named_learners(learners)
@@ -148,6 +156,7 @@ def train(
                 for placed in clock.over("sampling", finishing):
                     stream(placed)
                 fresh = stream.rate(credit)
+                check_scored(stream.tried)
                 tasks.observe(fresh)
                 tried, rated = tried + stream.tried, rated + fresh
                 selected = list(choose(rated))

@@ -1,13 +1,14 @@
 """The bookkeeping of a run, so that the loop need not speak of it: record, checkpoints, loggers, progress, Ctrl-C."""
 
+import shlex
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
-from handaxe.errors import CheckpointError, HandaxeError, InputError, TrainingError
+from handaxe.errors import CheckpointError, HandaxeError, InputError, TrainingError, UnscoredError
 from handaxe.models.saved_format import keep_format
 from handaxe.slots import ChatFormat, Engine
 from handaxe.training.checkpoint import Checkpoints
@@ -16,11 +17,21 @@ from handaxe.training.pace import Keep
 from handaxe.training.progress import Bar
 from handaxe.training.record.groups import GroupRecord
 from handaxe.training.record.run_record import RunRecord
+from handaxe.training.watch import Watch, failed_share
 
-__all__ = ["Evaluate", "Run", "TrainResult"]
+__all__ = ["Evaluate", "Run", "TrainResult", "Watched"]
 
-SHOWN = ("reward", "calls", "tokens", "loss", "nothing_to_train")
+SHOWN = ("reward", "eval/pass@1", "calls", "tokens")
 Evaluate = Callable[[Engine, int], dict[str, Any]]
+
+
+@runtime_checkable
+class Watched(Protocol):
+    """An `Evaluate` that can tell how far it is."""
+
+    def watched(self, progress: Callable[[int, int], None]) -> Evaluate:
+        """The same evaluation, which tells how many of how many attempts are over."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -79,6 +90,7 @@ class Run:
         self._title = title
         self._format = format
         self._done = 0
+        self._shown = dict[str, float]()
         self._stopped = ""
         self._metrics: list[dict[str, float]] = []
 
@@ -95,6 +107,7 @@ class Run:
                 Bar(self._steps, done=self._done, enabled=self._keep.progress, title=self._title)
             )
             self._interrupt = stack.enter_context(Interrupt())
+            self._watch = Watch(self._warn)
             self._stack = stack.pop_all()
         return self
 
@@ -122,6 +135,7 @@ class Run:
         """The steps left, until Ctrl-C. Evaluates before the first step of all."""
         if self._done == 0 and self._steps and (result := self._evaluate(0)) is not None and self._record:
             self._record.write_evaluation(0, result)
+        self._bar.begin()
         while self._done < self._steps and not self._interrupt.asked:
             yield self._done
         if self._checkpoints and self._done:
@@ -146,7 +160,8 @@ class Run:
         self._metrics.append({"step": float(step), **metrics})
         for logger in self._keep.loggers:
             logger(step, metrics)
-        self._bar.step(metrics, SHOWN)
+        self._bar.step(self._notes(groups, metrics))
+        self._watch(step, groups, trains=bool(metrics.get("optimiser_steps") or metrics.get("nothing_to_train")))
 
     def result(self) -> TrainResult:
         """What the run came to so far."""
@@ -159,27 +174,56 @@ class Run:
             else:
                 self._event("interrupted" if isinstance(error, KeyboardInterrupt) else "failed", repr(error))
         if self._stopped or isinstance(error, KeyboardInterrupt):
-            how = self._how_to_resume("")
-            print(f"stopped with {self._done} of {self._steps} steps done. {how}", file=sys.stderr)
+            print(f"stopped with {self._done} of {self._steps} steps done. {self._how_to_resume()}", file=sys.stderr)
+        if isinstance(error, UnscoredError):
+            raise UnscoredError(f"step {self._done}: {error}. {self._how_to_resume(mended=True)}") from error
         if isinstance(error, TrainingError):
-            how = self._how_to_resume(" and a lower learning rate")
-            raise TrainingError(f"step {self._done}: {error}. {how}") from error
+            raise TrainingError(f"step {self._done}: {error}. {self._how_to_resume(lower=True)}") from error
 
     def _evaluate(self, done: int) -> dict[str, Any] | None:
         call, every = self._evaluator, self._eval_every
         if call is None or not every or (done % every and done != self._steps):
             return None
+        if isinstance(call, Watched):
+            call = call.watched(lambda over, total: self._bar.inside("evaluating", over, total))
         return call(self._engine, done)
+
+    def _notes(self, groups: list[GroupRecord], metrics: Mapping[str, float]) -> list[str]:
+        """What a step came to, the most important first. The loss is shown only where there is no reward: that of
+        reinforcement learning is 0 up to rounding."""
+        failed = [f"{kind} {share:.0%}" for kind, share in failed_share(groups).items()]
+        nothing = ["nothing to train"] if metrics.get("nothing_to_train") else []
+        self._shown |= {name: metrics[name] for name in SHOWN if name in metrics}
+        shown = self._shown if "reward" in metrics else {"loss": metrics["loss"]} if "loss" in metrics else {}
+        figures = [f"{name.removeprefix('eval/')} {shown[name]:.3g}" for name in (*SHOWN, "loss") if name in shown]
+        return [*failed, *nothing, *figures]
+
+    def _warn(self, text: str) -> None:
+        """Say something, and keep that it was said."""
+        self._bar.say(f"warning: {text}")
+        self._event("warning", text)
 
     def _event(self, kind: str, text: str) -> None:
         if self._record:
             with suppress(HandaxeError):  # a full disk must not hide the error that is on its way
                 self._record.write_event(self._done, kind, text)
 
-    def _how_to_resume(self, change: str) -> str:
+    def _how_to_resume(self, *, mended: bool = False, lower: bool = False) -> str:
+        """How to go on, in the words of whoever began the run: a command line or a script.
+
+        Args:
+            mended: whether something must be mended before.
+            lower: whether it takes a lower learning rate.
+        """
         if self._checkpoints is None:
             return "Nothing was kept: pass keep=Keep(out=FOLDER) to be able to resume"
         found = self._checkpoints.found()
         start = f"after step {found[-1].steps}" if found else "from the first step, there being no checkpoint yet"
-        where = str(self._keep.out)
-        return f"Resume with the same arguments and keep=Keep(out={where!r}, resume=True){change}: it goes on {start}"
+        out, first = str(self._keep.out), "once that is mended, " if mended else ""
+        if self._keep.recipe is None:
+            rate = " and a lower learning rate" if lower else ""
+            how = f"{first}resume with the same arguments and keep=Keep(out={out!r}, resume=True){rate}"
+        else:
+            rate = "try a lower --learning-rate in a new run, or " if lower else ""
+            how = f"{first}{rate}`{shlex.join(['handaxe', 'resume', out])}`"
+        return f"{how[0].upper()}{how[1:]}: it goes on {start}"

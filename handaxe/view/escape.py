@@ -1,28 +1,12 @@
-"""Makes untrusted text safe to show. What a tool or a policy wrote may hold escape codes, and is shown, not obeyed."""
+"""Untrusted text for rich: what a tool or a policy wrote may hold escape codes, and is shown, not obeyed."""
 
 import unicodedata
 
 from rich.text import Text
 
+from handaxe.escape import UNSAFE, escape
+
 __all__ = ["add_untrusted", "escape", "plain", "shorten"]
-
-UNSAFE = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
-"""Unicode categories that move the cursor, change colours, reverse the reading order or cannot be seen."""
-
-
-def escape(text: str, *, keep: str = "") -> str:
-    """The text with every control, format and unassigned character written out as in a Python string.
-
-    Args:
-        text: anything.
-        keep: characters left as they are, such as a newline.
-
-    Example:
-        escape("a\\x1b[31mb\\tc") -> the eleven characters a\\x1b[31mb\\tc, none of them a control character
-    """
-    if text.isascii() and text.isprintable():
-        return text
-    return "".join(_shown(char) if char not in keep and unicodedata.category(char) in UNSAFE else char for char in text)
 
 
 def plain(text: object, *, style: str = "", room: int = 0) -> Text:
@@ -37,7 +21,7 @@ def add_untrusted(line: Text, text: str, *, style: str = "") -> None:
     for place, char in enumerate(text):
         if unicodedata.category(char) in UNSAFE:
             line.append(text[start:place], style=style)
-            line.append(_shown(char), style=f"{style} reverse".strip())
+            line.append(escape(char), style=f"{style} reverse".strip())
             if char == "\n":
                 line.append("\n")
             start = place + 1
@@ -57,7 +41,3 @@ def shorten(text: str, room: int) -> str:
     note = f" [.. {len(text) - kept} left out ..] "
     head = kept // 2
     return (text[:head] + note + text[len(text) - (kept - head) :])[:room]
-
-
-def _shown(char: str) -> str:
-    return char.encode("unicode_escape").decode("ascii")

@@ -109,6 +109,7 @@ def comparison_table(
     *,
     shown: Sequence[str],
     title: str = "",
+    narrow: bool = False,
 ) -> Table:
     """One row a metric: before and after, each with its interval, and the paired difference with its own.
 
@@ -119,8 +120,9 @@ def comparison_table(
         differences: name -> paired difference.
         shown: which metrics, in this order; one that is missing or undefined on both sides is left out.
         title: above the table.
+        narrow: leave out the intervals of both sides, and let the verdict stand beside the difference.
     """
-    table = _table(title, ("", "before", "after", "difference", "verdict"))
+    table = _table(title, ("", "before", "after", "difference", *(() if narrow else ("verdict",))))
     for name in shown:
         if name not in before or name not in after or name not in differences:
             continue
@@ -128,12 +130,15 @@ def comparison_table(
             continue
         change, cells = differences[name], []
         for one in (before[name], after[name]):
-            cells.append(Text(decimal(one.value)).append(f"\n{interval(one.low, one.high)}", style="bright_black"))
+            below = "" if narrow else f"\n{interval(one.low, one.high)}"
+            cells.append(Text(decimal(one.value)).append(below, style="bright_black"))
         difference = Text(decimal(change.difference, sign=True), style="bold")
-        difference.append(f"\n{interval(change.low, change.high, sign=True)}", style="not bold bright_black")
         clear = change.verdict in ("higher", "lower")
+        if narrow:
+            difference.append(f" {change.verdict if clear else 'unclear'}")
+        difference.append(f"\n{interval(change.low, change.high, sign=True)}", style="not bold bright_black")
         verdict = plain(change.verdict if clear else "unclear", style="bold" if clear else "bright_black")
-        table.add_row(plain(name), *cells, difference, verdict)
+        table.add_row(plain(name), *cells, difference, *(() if narrow else (verdict,)))
     return table
 
 

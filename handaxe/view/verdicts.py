@@ -28,7 +28,8 @@ def verdict_table(found: Replication) -> Table:
     title = f"{found.recipe}, {len(found.seeds)} pairs of runs, 95 % intervals over pairs"
     table = Table(title=title, box=SIMPLE_HEAD, title_justify="left", title_style="bold")
     for name in ("claim", "against", found.recipe, "other", "difference", "verdict"):
-        table.add_column(name, justify="left" if name in ("claim", "against", "verdict") else "right")
+        words = name in ("claim", "against", "verdict")
+        table.add_column(name, justify="left" if words else "right", overflow="fold")
     for one in found.claims:
         verdict, why = one.decision.verdict, one.decision.why
         said = plain(verdict, style=STYLES[verdict])

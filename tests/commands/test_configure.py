@@ -1,8 +1,13 @@
+import dataclasses
+import json
+
 import pytest
 
-from handaxe.commands.configure import Names, parse_train
+from handaxe.commands.configure import Names, flag, parse_train
+from handaxe.commands.started import chosen_in
 from handaxe.commands.train import RunOptions
 from handaxe.errors import InputError, RecipeError
+from handaxe.methods.method import Setting
 
 
 def chosen(recipe, *words):
@@ -71,3 +76,20 @@ def test_names_that_stand_for_nothing():
     with pytest.raises(RecipeError, match="no recipe 'nowhere'"):
         chosen("otc", "--base", "nowhere")
     assert Names() == Names(base="", world="", engine="local")
+
+
+@pytest.mark.parametrize("field", dataclasses.fields(Setting), ids=lambda field: field.name)
+def test_a_setting_out_of_range_is_told_in_the_words_of_the_command_line(field, capsys):
+    """Every number there is; none may be less than 0, but the seed."""
+    if type(field.default) not in (int, float) or field.name == "seed":
+        return
+    with pytest.raises(InputError, match=rf"^{flag(field.name)} is -1; give [01] or more$"):
+        parse_train("grpo", [f"{flag(field.name)}=-1"], prog="handaxe train grpo", also={})
+
+
+def test_a_setting_of_a_run_that_is_read_back_is_looked_at_too(tmp_path):
+    file = tmp_path / "recipe.json"
+    chosen = parse_train("grpo", [], prog="handaxe train grpo", also={})[0]
+    file.write_text(json.dumps({"recipe": {"name": "grpo", "arguments": {**chosen.arguments(), "max_turns": 0}}}))
+    with pytest.raises(InputError, match="^--max-turns is 0; give 1 or more$"):
+        chosen_in(file)

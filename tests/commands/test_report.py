@@ -3,7 +3,8 @@ import math
 import pytest
 from rich.console import Console
 
-from handaxe.commands.report import evaluations, print_outcome, read_outcome, result_body
+from handaxe.commands.report import evaluations, print_claims, print_outcome, read_outcome, result_body
+from handaxe.methods.chosen import choice
 from handaxe.training.record.run_record import RunRecord
 
 
@@ -74,3 +75,29 @@ def test_a_run_that_counted_no_tokens_in_some_steps_has_no_rate(tmp_path):
     """Such as one that an earlier version began."""
     training = over_steps(tmp_path, [{"seconds/sampling": 1.0}, step(sampled=5.0, trained=5.0, sampling=3.0)])
     assert set(training) == {"step_seconds"} and math.isclose(training["step_seconds"]["value"], 2)
+
+
+def claims_of(name, width=400):
+    console = Console(record=True, width=width)
+    print_claims(choice(name).default(), console)
+    return console.export_text().splitlines()
+
+
+def test_what_a_recipe_claims_is_told_with_its_figure_and_what_decides_it(capsys):
+    assert claims_of("grpo") == [
+        "claim      Accuracy rises over the policy it starts from. (pass@1 up, against start)",
+        "claim      Shorter updates than PPO's. (training/seconds/update, area down, against ppo)",
+        "decide     handaxe replicate grpo",
+    ]
+    assert "against plain" in claims_of("otc")[0]
+    assert claims_of("plain") == []
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_nothing_of_it_is_cut_where_the_terminal_is_narrow(finished, width, capsys):
+    text = shown(read_outcome(finished), width=width)
+    table = text[text.index("held-out tasks") : text.index("\nrun ")]
+    assert "\u2026" not in text and max(map(len, table.splitlines())) <= width
+    assert ("verdict" in table) == (width >= 80) and "unclear" in table
+    words = " ".join(" ".join(line.split()) for line in claims_of("grpo", width))
+    assert " ".join(" ".join(line.split()) for line in claims_of("grpo")) == words

@@ -2,6 +2,9 @@ import json
 import signal
 import subprocess
 import sys
+import time
+
+import pytest
 
 from handaxe.cli import main
 from handaxe.training.record.run_record import RunRecord
@@ -37,7 +40,7 @@ def test_ctrl_c_stops_cleanly_and_says_how_to_go_on(small_model, tmp_path):
     command = [sys.executable, "-c", code, *words.split()]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     for line in process.stderr:
-        if line.startswith("step 2/500"):
+        if line.startswith("step 1/500"):
             process.send_signal(signal.SIGINT)
             break
     shown, complaint = process.communicate()
@@ -45,7 +48,97 @@ def test_ctrl_c_stops_cleanly_and_says_how_to_go_on(small_model, tmp_path):
     assert f"handaxe resume {out}" in shown and "Traceback" not in complaint
     with RunRecord.open(out) as record:
         done = len(record.steps())
-        assert 2 <= done < 500 and record.events()[-1].kind == "interrupted"
+        assert 1 <= done < 500 and record.events()[-1].kind == "interrupted"
     assert main(["resume", str(out), "--steps", str(done + 1), "--quiet"]) == 0
     with RunRecord.open(out) as record:
         assert record.steps() == list(range(done + 1))
+
+
+def test_a_run_that_is_done_says_so_and_does_nothing(run, capsys):
+    before = {path: path.stat().st_mtime_ns for path in run.rglob("*") if not path.name.startswith("record.sqlite-")}
+    for words in ([], ["--steps", "1"]):
+        assert main(["resume", str(run), *words, "--json", str(run.parent / "result.json")]) == 0
+        said = capsys.readouterr().out
+        assert said.startswith(
+            f"nothing    was done: all 2 steps of {run} were; `handaxe resume {run} --steps 4` makes"
+        )
+    assert {path: path.stat().st_mtime_ns for path in run.rglob("*") if path in before} == before
+    assert json.loads((run.parent / "result.json").read_text())["steps"] == 2
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "5", '{"recipe": 5}', '{"recipe": {"name": "otc", "arguments": [1]}}'])
+@pytest.mark.parametrize("command", ["resume", "show", "eval", "replay"])
+def test_a_damaged_recipe_json_is_one_line(run, capsys, command, text):
+    (run / "recipe.json").write_text(text)
+    code, said = main([command, str(run)]), capsys.readouterr()
+    line = said.err
+    assert "Traceback" not in said.out + line and line.count("\n") <= 1
+    assert code == 2 and line.startswith(f"error: {run / 'recipe.json'} is damaged: ")
+
+
+@pytest.mark.parametrize("command", ["resume", "show", "eval", "replay"])
+@pytest.mark.parametrize("what", ["empty", "missing", "file"])
+def test_what_is_no_run_is_one_line(tmp_path, capsys, command, what):
+    folder = tmp_path / "run"
+    if what == "empty":
+        folder.mkdir()
+    elif what == "file":
+        folder.write_text("")
+    assert main([command, str(folder)]) == 2
+    assert capsys.readouterr().err == f"error: there is no run record in {folder}: record.sqlite is missing\n"
+
+
+SLOW = '''import time
+
+from dataclasses import replace
+
+from handaxe.worlds.sums import sums
+from handaxe.worlds.world import World
+
+
+def slow() -> World:
+    """Sums whose every answer takes a while to judge."""
+    made = sums()
+
+    def tasks(*asked):
+        print("begun", flush=True)
+        time.sleep({building})
+        return made.tasks(*asked)
+
+    def correct(group):
+        print("judged", flush=True)
+        time.sleep({judging})
+        return made.correct(group)
+
+    return replace(made, tasks=tasks, correct=correct)
+'''
+
+
+@pytest.mark.parametrize(("building", "judging"), [(5, 0), (0, 5)])
+def test_ctrl_c_before_the_first_step_promises_what_is_there(small_model, tmp_path, building, judging):
+    """While the world is made there is no folder; in the first evaluation there is one, and it can be resumed."""
+    (tmp_path / "lazy.py").write_text(SLOW.format(building=building, judging=judging))
+    code = "import sys; from handaxe.cli import main; sys.exit(main())"
+    shape = "--groups 2 --group-size 2 --max-tokens 8 --steps 1"
+    words = f"train grpo --world lazy:slow --held-out 2 {shape} --out run --model {small_model}"
+    command = [sys.executable, "-c", code, *words.split()]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path)
+    for line in process.stdout:
+        if line.strip() == ("begun" if building else "judged"):
+            process.send_signal(signal.SIGINT)
+            if not building:
+                time.sleep(0.2)
+                process.send_signal(signal.SIGINT)
+            break
+    _, said = process.communicate()
+    assert process.returncode == 130 and "Traceback" not in said
+    if building:
+        assert "nothing was kept, and the same command begins it" in said and "resume" not in said
+        assert not (tmp_path / "run").exists()
+        return
+    assert "stopped with 0 of 1 steps done. `handaxe resume run`: it goes on from the first step" in said.replace(
+        "\n", " "
+    )
+    (tmp_path / "lazy.py").write_text(SLOW.format(building=0, judging=0))
+    done = subprocess.run([sys.executable, "-c", code, "resume", "run"], capture_output=True, text=True, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr

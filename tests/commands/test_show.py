@@ -127,3 +127,18 @@ def test_a_run_of_a_recipe(finished, capsys):
 def test_a_run_without_a_step(tmp_path, capsys):
     RunRecord(tmp_path / "run").close()
     assert shown(capsys, tmp_path / "run")[0] == 0
+
+
+def test_samples_that_there_are_are_listed_once(folder, capsys):
+    code, text = shown(capsys, folder, "--step", 0, "--sample", 44)
+    assert code == 2 and "there is no sample 44 in that step; there are 0, 1, 2\n" in text
+
+
+def test_a_metric_that_is_not_there(folder, finished, capsys):
+    code, text = shown(capsys, folder, "--metrics", "rewart")
+    assert code == 2 and "the run has no metric 'rewart'; did you mean reward? There are reward\n" in text
+    code, text = shown(capsys, finished, "--metrics", "qqqq", "reward")
+    assert (
+        code == 2 and "no metric 'qqqq'; there are " in text and "ending/infra_error" in text and text.count("\n") == 1
+    )
+    assert shown(capsys, finished, "--metrics", "eval/pass@1", "grad_norm")[0] == 0

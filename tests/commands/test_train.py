@@ -6,6 +6,7 @@ import pytest
 
 from handaxe.cli import main
 from handaxe.commands.train import make_loggers, new_folder
+from handaxe.training.record.run_record import RunRecord
 
 
 def test_a_run_leaves_record_checkpoint_and_result(finished, small_model):
@@ -166,3 +167,76 @@ def test_tensorboard_gets_the_metrics(tmp_path):
     logger(0, {"reward": 0.5})
     logger.close()
     assert list((tmp_path / "tensorboard").glob("events*"))
+
+
+def refused(capsys, *words):
+    """The one line in which a command is refused."""
+    assert main(["train", "otc", *map(str, words)]) == 2
+    said = capsys.readouterr()
+    assert said.err.startswith("error: ") and said.err.count("\n") == 1
+    return said.err
+
+
+def test_the_folder_is_looked_at_before_anything_is_loaded(run, tmp_path, capsys, monkeypatch):
+    def load(chosen, keep):
+        raise AssertionError("it was begun")
+
+    monkeypatch.setattr("handaxe.commands.train.run", load)
+    line = refused(capsys, "--out", run)
+    assert (
+        f"there is a run in {run} already: `handaxe resume {run}` goes on with it, --out names another folder" in line
+    )
+    (tmp_path / "file").write_text("")
+    assert f"{tmp_path / 'file'} is a file; name another one" in refused(capsys, "--out", tmp_path / "file")
+    assert "is a file; name another one" in refused(capsys, "--out", tmp_path / "file" / "run")
+    with monkeypatch.context() as patched:
+        patched.setattr("os.access", lambda path, mode: False)
+        assert "there is no permission to write in" in refused(capsys, "--out", tmp_path / "a" / "b")
+    assert not (tmp_path / "a").exists()
+
+
+def test_a_misspelt_model_and_attempts_without_siblings_are_told_before_one_is_loaded(tmp_path, capsys, monkeypatch):
+    line = refused(capsys, "--out", tmp_path / "run", "--model", "smolm2", "--quiet")
+    assert "there is no model 'smolm2', nor a folder or file of that name; did you mean smollm2?" in line
+    monkeypatch.setattr("handaxe.methods.build.load", lambda where: pytest.fail("a model was loaded"))
+    line = refused(capsys, "--out", tmp_path / "run", "--group-size", 1, "--quiet")
+    assert "a group size of 1 leaves every attempt without siblings" in line
+    assert not (tmp_path / "run").exists()
+
+
+def test_after_a_run_its_claim_and_what_decides_it(small_model, tmp_path, capsys):
+    words = ["--model", str(small_model), *SMALL[:-3], "--out", str(tmp_path / "run"), "--quiet"]
+    assert main(["train", "grpo", *words]) == 0
+    shown = capsys.readouterr().out
+    assert "claim      Accuracy rises over the policy it starts from. (pass@1 up, against start)" in shown
+    assert "decide     handaxe replicate grpo" in shown
+    assert main(["show", str(tmp_path / "run")]) == 0
+
+
+DYING = '''from dataclasses import replace
+
+from handaxe.errors import VerifierError
+
+
+def dying(base):
+    """Ask a judge that is asleep."""
+
+    def reward(group):
+        raise VerifierError("the judge is \\x1b[2Jasleep")
+
+    return replace(base, reward=reward)
+'''
+
+
+def test_a_run_in_which_nothing_can_be_scored_ends_so_and_its_resume_too(tmp_path, small_model):
+    (tmp_path / "own.py").write_text(DYING)
+    words = ["train", "own:dying", "--world", "sums", "--model", small_model, "--max-tokens", "8", *SMALL]
+    for command in (words, ["resume", "run", "--quiet"]):
+        done = handaxe_(tmp_path, *command)
+        assert done.returncode == 1 and "Traceback" not in done.stderr and "\x1b" not in done.stderr
+        assert done.stderr.startswith(
+            "error: step 0: none of its 4 attempts could be scored; the first ended as verifier_error: "
+            "VerifierError: the judge is \\x1b[2Jasleep. Once that is mended, `handaxe resume run`: it goes on from "
+        )
+    with RunRecord.open(tmp_path / "run") as record:
+        assert [event.kind for event in record.events()] == ["started", "failed", "started", "failed"]

@@ -65,3 +65,12 @@ def test_what_was_saved_and_no_longer_fits():
         read_options(options_of(example), {"gone": 1}, whose="recipe x")
     with pytest.raises(RecipeError, match="do not fit recipe x"):
         read_options(options_of(example), {"kind": "z"}, whose="recipe x")
+
+
+def test_a_value_that_does_not_fit_is_told_in_one_line():
+    def recipe(*, smooth: float = 1.0):
+        raise AssertionError
+
+    with pytest.raises(RecipeError, match=r"smooth is 'much' \(Input should be a valid number") as raised:
+        read_options(options_of(recipe), {"smooth": "much"}, whose="recipe otc")
+    assert "\n" not in str(raised.value)

@@ -265,7 +265,7 @@ def test_nothing_is_printed_without_progress_and_something_with_it(world, capfd)
     train(**world.arguments(steps=1))
     assert capfd.readouterr() == ("", "")
     train(**world.arguments(steps=1, progress=True))
-    assert "step 1/1  reward" in capfd.readouterr().err
+    assert "step 1/1  in 0:00  reward" in capfd.readouterr().err
 
 
 class Judge:

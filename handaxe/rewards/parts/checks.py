@@ -35,6 +35,11 @@ def checked(scores: Scores, group: Group, name: str) -> Scores:
         VerifierError: naming the component and the trajectory whose outcome or turn reward is not finite.
         InputError: when the component does not give one outcome a sibling, or one value a turn.
     """
+    if not isinstance(scores, Scores):
+        raise InputError(
+            f"reward {name!r} gave {scores!r:.60} for a group, and not Scores: write @outcome above a function that "
+            "scores one attempt"
+        )
     values = np.asarray(scores.outcome, dtype=np.float64)
     if values.shape != (len(group),):
         raise InputError(f"reward {name!r} gave outcomes of shape {values.shape} for {len(group)} siblings")

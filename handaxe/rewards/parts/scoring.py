@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from handaxe.errors import InfrastructureError, VerifierError
+from handaxe.errors import InfrastructureError, InputError, VerifierError
 from handaxe.records import Ending, Group, Scores
 from handaxe.rewards.parts.checks import checked
 from handaxe.slots import Reward, Stateful
@@ -45,7 +45,7 @@ def score_group(reward: Reward, group: Group, *, unscored: frozenset[str] = NEVE
         shown = replace(group, trajectories=tuple(group[i] for i in kept))
         state = copy.deepcopy(reward.state_dict()) if isinstance(reward, Stateful) else None
         try:
-            return group, _spread(checked(reward(shown), shown, "reward"), group, kept)
+            return group, _spread(checked(_asked(reward, shown), shown, "reward"), group, kept)
         except (VerifierError, InfrastructureError) as error:
             if isinstance(reward, Stateful) and state is not None:
                 reward.load_state_dict(state)
@@ -55,6 +55,19 @@ def score_group(reward: Reward, group: Group, *, unscored: frozenset[str] = NEVE
             trajectories = tuple(replace(one, ending=ending) if one.id in blamed else one for one in group)
             group = replace(group, trajectories=trajectories)
             unscored = unscored | {"verifier_error"}
+
+
+def _asked(reward: Reward, group: Group) -> Scores:
+    """What a reward says; one that takes the group for a single attempt is told so."""
+    try:
+        return reward(group)
+    except AttributeError as error:
+        if error.obj is not group or not hasattr(group[0], error.name or ""):
+            raise
+        raise InputError(
+            f"the reward asked the whole group for {error.name!r}, as if it were one attempt: write @outcome above a "
+            "function that scores one attempt"
+        ) from error
 
 
 def _spread(scores: Scores, group: Group, kept: list[int]) -> Scores:

@@ -189,9 +189,19 @@ class RunRecord:
         ]
 
     def about(self) -> dict[str, Any]:
-        """What recipe.json holds; {} when it was never written."""
+        """What recipe.json holds; {} when it was never written.
+
+        Raises:
+            InputError: it is damaged.
+        """
         path = self.folder / "recipe.json"
-        return json.loads(path.read_text()) if path.exists() else {}
+        try:
+            found = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+        except (OSError, ValueError) as error:
+            raise InputError(f"{path} is damaged: {error}. Put it back as it was") from error
+        if not isinstance(found, dict):
+            raise InputError(f"{path} is damaged: it holds no object. Put it back as it was")
+        return found
 
     # --- inside ------------------------------------------------------------------------------------------------
 
