@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from handaxe.models.untrusted import THINKING, Part, SafeEncoder
+from handaxe.ops.nesting import strings
 from handaxe.records import Author, Message, ToolSchema
 
 __all__ = ["Placeholders"]
@@ -26,7 +27,7 @@ class Placeholders:
 
     def __init__(self, encoder: SafeEncoder, messages: Sequence[Message], tools: Sequence[ToolSchema]):
         self._encoder = encoder
-        everything = repr((messages, tools))
+        everything = "\n".join(strings([*messages, *tools]))
         number = next(n for n in range(1000, 10**9) if f"Hx{n}" not in everything)
         self._prefix = f"Hx{number}"
         self._find = re.compile(rf'{self._prefix}(\\*)"(\d+);')

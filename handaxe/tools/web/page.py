@@ -7,7 +7,8 @@ import json
 import re
 from collections.abc import Callable
 from html.parser import HTMLParser
-from typing import Any
+
+from handaxe.ops.nesting import deeper
 
 __all__ = ["html_to_text", "page_text"]
 
@@ -132,13 +133,6 @@ def _decode(body: bytes, parameters: str) -> str:
 def _layout(text: str) -> str:
     try:
         value = json.loads(text)
-        return text if _deeper(value, MAX_DEPTH) else json.dumps(value, indent=1, ensure_ascii=False)
+        return text if deeper(value, MAX_DEPTH) else json.dumps(value, indent=1, ensure_ascii=False)
     except (ValueError, RecursionError):
         return text
-
-
-def _deeper(value: Any, depth: int) -> bool:
-    if depth == 0:
-        return True
-    items = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    return any(_deeper(item, depth - 1) for item in items)
