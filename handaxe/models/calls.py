@@ -5,7 +5,7 @@
     {"name": "calculator", "arguments": {"expression": "12*34"}}             one call; more may follow
     </tool_call>
 
-Reading never raises: what a policy got wrong is an error message in the ParsedTurn, for the environment to show it.
+JSON that nests deeper than DEEPEST is malformed. Reading never raises: what a policy got wrong is an error message in the ParsedTurn, for the environment to show it.
 """
 
 import json
@@ -13,14 +13,10 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
-from handaxe.ops.nesting import deeper
+from handaxe.ops.nesting import DEEPEST, deeper
 from handaxe.records import ParsedTurn, ToolCall
 
-__all__ = ["DEEPEST", "CallSyntax", "Piece", "TaggedCalls", "json_call", "read_json"]
-
-DEEPEST = 64
-"""Levels that the JSON of a call may nest, its own braces included. Deeper JSON is a malformed call: what a policy
-writes is read, shown to templates, sent to servers and recorded by code that may recurse."""
+__all__ = ["CallSyntax", "Piece", "TaggedCalls", "json_call", "read_json"]
 
 
 class Piece(NamedTuple):

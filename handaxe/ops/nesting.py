@@ -3,7 +3,11 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-__all__ = ["deeper", "strings"]
+__all__ = ["DEEPEST", "deeper", "strings"]
+
+DEEPEST = 64
+"""Levels that JSON from outside, such as the arguments of a call, may nest: it is shown to templates, sent to servers
+and recorded by code that recurses."""
 
 
 def deeper(value: Any, levels: int) -> bool:
