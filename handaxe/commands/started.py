@@ -33,11 +33,9 @@ def facts(folder: Path) -> Mapping[str, Any] | None:
         InputError: there is no run in the folder, or its recipe.json is damaged.
     """
     with RunRecord.open(folder) as record:
-        try:
-            found = record.about().get("recipe")
-        except ValueError as error:
-            raise InputError(f"{folder / 'recipe.json'} is damaged: {error}") from error
-    return found if isinstance(found, Mapping) and "name" in found and "arguments" in found else None
+        found = record.about().get("recipe")
+    whole = isinstance(found, Mapping) and "name" in found and isinstance(found.get("arguments"), Mapping)
+    return found if whole else None
 
 
 def started(folder: Path, *, changes: Mapping[str, Any] | None = None) -> Started:

@@ -62,7 +62,9 @@ class ChatHttp:
         except httpx.InvalidURL as error:
             raise InputError(f"{url!r} is no address of a server: {error}") from None
         # A redirect would carry the conversation, and perhaps the key, to an address the user did not name.
-        self._client = httpx.Client(headers={**sent, "accept-encoding": "gzip"}, timeout=timeout, limits=limits, follow_redirects=False)
+        self._client = httpx.Client(
+            headers={**sent, "accept-encoding": "gzip"}, timeout=timeout, limits=limits, follow_redirects=False
+        )
         self._over = threading.Event()
 
     def post(self, body: Mapping[str, Any]) -> dict[str, Any]:

@@ -197,7 +197,9 @@ def _dumped(session: MontySession) -> bytes:
         return session.dump()
     except MontyCrashedError:
         raise
-    except MontyError as error:  # for one, the dump of a session that is almost full can itself need more than the limit
+    except (
+        MontyError
+    ) as error:  # for one, the dump of a session that is almost full can itself need more than the limit
         raise _LimitError(f"the session cannot be kept: {error}") from None
 
 

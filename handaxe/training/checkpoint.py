@@ -12,6 +12,7 @@ safetensors only: reading one never runs code.
 import hashlib
 import json
 import os
+import re
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
@@ -24,10 +25,12 @@ from safetensors.torch import load_file, save_file
 
 from handaxe.errors import CheckpointError, InputError
 from handaxe.slots import Engine, Stateful
+from handaxe.training.folder import flush_folder
 
 __all__ = ["Checkpoints", "Found"]
 
 Parts = Mapping[str, object]
+NAME = re.compile(r"step-(\d+)")
 
 
 class Found(NamedTuple):
@@ -51,8 +54,9 @@ class Checkpoints:
         self.folder, self.keep = Path(folder), keep
 
     def found(self) -> list[Found]:
-        """Every finished checkpoint, oldest first."""
-        return sorted(Found(int(p.name.removeprefix("step-")), p) for p in self.folder.glob("step-*") if p.is_dir())
+        """Every finished checkpoint, oldest first. What has another name, such as one that was put aside, is none."""
+        named = [(NAME.fullmatch(path.name), path) for path in self.folder.glob("step-*") if path.is_dir()]
+        return sorted(Found(int(name[1]), path) for name, path in named if name)
 
     def save(self, steps: int, engine: Engine, parts: Parts) -> Path:
         """Write a checkpoint after `steps` steps, unless there is one, and remove the oldest beyond `keep`.
@@ -80,7 +84,7 @@ class Checkpoints:
             (part / "manifest.json").write_text(json.dumps(_manifest(part), indent=1))
             _flush(part)
             os.replace(part, path)
-            _flush_folder(self.folder)
+            flush_folder(self.folder)
         except (OSError, SafetensorError, CheckpointError) as error:
             shutil.rmtree(part, ignore_errors=True)
             raise CheckpointError(
@@ -192,17 +196,7 @@ def _flush(folder: Path) -> None:
         with file.open("rb") as stream:
             os.fsync(stream.fileno())
     for path in (folder, *(path for path in folder.rglob("*") if path.is_dir())):
-        _flush_folder(path)
-
-
-def _flush_folder(folder: Path) -> None:
-    """Make a folder's entries durable, where the system lets one open a folder."""
-    if os.name == "posix":
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
+        flush_folder(path)
 
 
 def _clear(folder: Path) -> None:

@@ -57,7 +57,7 @@ def test_what_is_kept_changes_nothing_and_is_resumed_when_done(world, tmp_path):
     unkept, kept, again = world.site(), world.site(out=tmp_path), world.site(out=tmp_path, resume=True)
     first, second = run_stages(world.stages(), unkept), run_stages(world.stages(), kept)
     assert rows(first) == rows(second) and world.same(world.weights(unkept.engine), world.weights(kept.engine))
-    assert sorted(one.name for one in tmp_path.iterdir()) == [*NAMES, "stages.json"]
+    assert sorted(one.name for one in tmp_path.iterdir()) == [*NAMES, "stages.json", "writer.lock"]
     with RunRecord.open(tmp_path / "01-reinforce") as record:
         assert record.steps() == [0, 1, 2] and len(record.trajectories()) == 18
     third = run_stages(world.stages(), again)

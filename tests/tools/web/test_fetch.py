@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from handaxe.tools.web import fetch
 from handaxe.tools.web.fetch import ExchangeError, ForbiddenAddressError, exchange
 from handaxe.tools.web.origin import parse_address
 

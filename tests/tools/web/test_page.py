@@ -1,8 +1,8 @@
 import codecs
 import gzip
+import json
 
 import pytest
-import json
 
 from handaxe.tools.web.page import CODECS, html_to_text, page_text
 

@@ -37,7 +37,7 @@ def test_a_bomb_is_unpacked_no_further_than_it_is_read():
     assert sum(map(len, itertools.islice(unpacked(endless, "gzip"), 3))) <= 3 * unpack.PIECE
 
 
-@pytest.mark.parametrize(("body", "encoding"), [(b"hello", "gzip"), (b"hello", "br"), (b"x", "deflate"), (b"", "a" * 99)])
-def test_what_cannot_be_unpacked(body, encoding):
+@pytest.mark.parametrize("encoding", ["gzip", "deflate", "br", "a" * 99])
+def test_what_cannot_be_unpacked(encoding):
     with pytest.raises(PackedError, match="packed as|is not"):
-        list(unpacked([body * 9], encoding))
+        list(unpacked([b"hello" * 9], encoding))
