@@ -5,7 +5,8 @@
     {"name": "calculator", "arguments": {"expression": "12*34"}}             one call; more may follow
     </tool_call>
 
-JSON that nests deeper than DEEPEST is malformed. Reading never raises: what a policy got wrong is an error message in the ParsedTurn, for the environment to show it.
+JSON that nests deeper than DEEPEST is malformed. Reading never raises: what a policy got wrong is an error message in
+the ParsedTurn, for the environment to show it.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""How deep values nest, found without recursion: what a policy or a server wrote may nest deeper than Python's stack."""
+"""How deep values nest, found without recursion: what a policy or a server wrote may nest deeper than any stack."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any

@@ -19,8 +19,8 @@ MAX_CHARS = 2_000
 MAX_DEPTH = 60
 """Depth of the deepest expression."""
 ODD = re.compile(r"\\|[0-9a-f_.j](and|else|for|if|in|is|not|or)", re.IGNORECASE)
-"""What is no arithmetic and what Python's parser would warn of on the host's terminal: a backslash, and a number that runs
-into a word."""
+"""What is no arithmetic and what Python's parser would warn of on the host's terminal: a backslash, and a number that
+runs into a word."""
 
 
 @tool(timeout=None, max_chars=4_000)

@@ -43,8 +43,8 @@ class FolderLock:
             who = self._file.read(20).strip()
             self._file.close()
             raise InputError(
-                f"process {who or '(unknown)'} is writing the run in {folder}: wait for its end, stop it, or name another "
-                "folder; handaxe show reads beside it"
+                f"process {who or '(unknown)'} is writing the run in {folder}: wait for its end, stop it, or name "
+                "another folder; handaxe show reads beside it"
             ) from None
         except OSError:  # no locks here
             return

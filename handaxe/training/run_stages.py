@@ -68,8 +68,8 @@ def run_stages(stages: Sequence[Stage], site: Site, *, shared: Sequence[Stage] |
         The metrics of all, and whether Ctrl-C stopped them.
 
     Raises:
-        InputError: there is a run in the folder already, or another process writes there; a shared stage uses the site's roles, or is made of something
-            that cannot be told apart.
+        InputError: there is a run in the folder already, or another process writes there; a shared stage uses the
+            site's roles, or is made of something that cannot be told apart.
         CheckpointError: on resume, other stages than those that the folder was begun with.
     """
     before = list(shared or ())

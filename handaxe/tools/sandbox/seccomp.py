@@ -90,8 +90,8 @@ NAMESPACES = 0x7E020000 | 0x80
 PRCTL = (3, 15, 16, 23, 39)
 """Get dumpable, set and get the thread's name, read the bounding set, get no_new_privs."""
 FCNTL = (0, 1, 2, 3, 5, 9, 11, 1030, 1032)
-"""Duplicate, also closed on exec; get and set the descriptor's flags; get the file's flags, what is in a lock's way, the
-owner, its signal, a pipe's size."""
+"""Duplicate, also closed on exec; get and set the descriptor's flags; get the file's flags, what is in a lock's way,
+the owner, its signal, a pipe's size."""
 SET_FLAGS = 4
 ASYNC = 0x2000
 SET_LOCK = (6, 7)
