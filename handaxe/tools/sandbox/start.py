@@ -22,6 +22,8 @@ __all__ = ["SETUP", "greet", "launch"]
 SETUP = 20.0
 """Seconds that bubblewrap has to make its namespaces."""
 READY = b"ready"
+LOOK = 0.2
+"""Seconds between two looks at whether a worker that is waited for still lives."""
 
 
 def launch(spec: Spec) -> Worker:
@@ -100,7 +102,11 @@ def greet(worker: Worker, *, seconds: float) -> None:
     deadline, data = time.monotonic() + seconds, b""
     try:
         while data != READY:
-            worker.socket.settimeout(max(0.0, deadline - time.monotonic()) or 1e-3)
+            # A bubblewrap that is killed as it begins leaves the other end open.
+            if worker.process.poll() is not None or time.monotonic() > deadline:
+                raise OSError("it died, or took too long")
+            if not select.select([worker.socket], [], [], LOOK)[0]:
+                continue
             piece = worker.socket.recv(len(READY) - len(data))
             data += piece
             if not piece or not READY.startswith(data):
@@ -114,7 +120,6 @@ def greet(worker: Worker, *, seconds: float) -> None:
         said = _rest(worker.output)
         worker.destroy()
         raise InfrastructureError(f"the sandboxed Python did not start: {said or error}") from error
-    worker.socket.settimeout(None)
 
 
 def _child(told: int) -> int:

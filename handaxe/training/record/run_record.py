@@ -259,8 +259,8 @@ class RunRecord:
 
     def _damaged(self, why: str) -> InputError:
         return InputError(
-            f"the record in {self.folder} is damaged, or not a run record: {' '.join(why.split())}. Its checkpoints are "
-            "files of their own: handaxe eval can read them; train anew in another folder"
+            f"the record in {self.folder} is damaged, or not a run record: {' '.join(why.split())}. Its checkpoints "
+            "are files of their own: handaxe eval can read them; train anew in another folder"
         )
 
     @contextmanager
