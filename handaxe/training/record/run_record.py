@@ -88,7 +88,8 @@ class RunRecord:
     def open(cls, folder: Path) -> "RunRecord":
         """The record in `folder`, for reading; a run may be writing it. Raises InputError when there is none."""
         record = cls.__new__(cls)
-        record.folder, record._writes, record._held = Path(folder), False, ExitStack()
+        record.folder, record._writes = Path(folder), False
+        record._held = ExitStack()
         path = record.folder / "record.sqlite"
         if not path.is_file():
             raise InputError(f"there is no run record in {folder}: record.sqlite is missing")
