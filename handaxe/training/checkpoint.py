@@ -129,8 +129,9 @@ class Checkpoints:
 
     def _verify(self, path: Path) -> None:
         try:
-            manifest = json.loads((path / "manifest.json").read_text())
-        except (OSError, ValueError) as error:
+            listed = json.loads((path / "manifest.json").read_text())
+            manifest = {name: (int(size), str(digest)) for name, (size, digest) in listed.items()}
+        except (OSError, ValueError, TypeError, AttributeError, RecursionError) as error:
             raise self._damaged(path, path / "manifest.json", str(error)) from error
         for name, (size, digest) in manifest.items():
             file = path / name

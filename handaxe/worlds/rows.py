@@ -58,7 +58,7 @@ def _json_lines(path: Path) -> Iterator[FileRow]:
             place = f"{path.name}, line {number}"
             try:
                 cells = json.loads(line)
-            except ValueError as error:
+            except (ValueError, RecursionError) as error:
                 raise TaskError(f"{place} is not JSON: {error}; write one object a line") from error
             if not isinstance(cells, dict):
                 raise TaskError(f"{place} holds a {type(cells).__name__}; write one object a line")
@@ -80,7 +80,7 @@ def _csv_row(place: str, cells: dict[Any, Any]) -> FileRow:
         raise TaskError(f"{place} has more or fewer cells than the first line has names; quote cells with commas")
     try:
         made = {key: json.loads(cell) if key in COLUMNS and cell else cell for key, cell in cells.items()}
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise TaskError(f"{place}: the cells of {' and '.join(COLUMNS)} hold JSON or nothing: {error}") from error
     return FileRow(place, {key: cell for key, cell in made.items() if key not in COLUMNS or cell != ""})
 

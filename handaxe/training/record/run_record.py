@@ -261,7 +261,7 @@ class RunRecord:
     def _damaged(self, why: str) -> InputError:
         return InputError(
             f"the record in {self.folder} is damaged, or not a run record: {' '.join(why.split())}. Its checkpoints "
-            "are files of their own: handaxe eval can read them; train anew in another folder"
+            "are files of their own, and may be whole; train anew in another folder"
         )
 
     @contextmanager
