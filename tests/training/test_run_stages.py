@@ -11,6 +11,7 @@ import torch
 from handaxe.errors import CheckpointError, InputError
 from handaxe.ops.seeds import derive_seed
 from handaxe.testing.crash import kill_until_done, start_child
+from handaxe.training.folder import FolderLock
 from handaxe.training.loop import train
 from handaxe.training.record import RunRecord
 from handaxe.training.run_stages import run_stages
@@ -50,6 +51,12 @@ def test_stages_are_the_same_calls_one_after_the_other(world):
             optimiser_step(engine, world.dpo(), [replace(batch, extras=extras)], 0.01)
     assert engine.version == staged.engine.version == 15
     assert world.same(world.weights(engine), world.weights(staged.engine))
+
+
+def test_a_folder_of_stages_has_one_writer(world, tmp_path):
+    with FolderLock(tmp_path), pytest.raises(InputError, match="is writing the run in"):
+        run_stages(world.stages(), world.site(out=tmp_path))
+    assert [one.name for one in tmp_path.iterdir()] == ["writer.lock"]
 
 
 @pytest.mark.exact
