@@ -1,4 +1,4 @@
-"""`handaxe start WORLD [--tools NAME ...] --out FOLDER`: teach the tiny policy a world's tools, before training."""
+"""`handaxe start WORLD [--tools NAME ...] --out FOLDER`: teach a policy a world's tools, before training."""
 
 import time
 from collections.abc import Sequence
@@ -16,10 +16,10 @@ from handaxe.evaluation.result import Evaluation
 from handaxe.methods.chosen import Named
 from handaxe.methods.held_out import HeldOut
 from handaxe.methods.names import find, offered
-from handaxe.models.compact import Compact
 from handaxe.models.load import Policy, load
 from handaxe.records import Sampling
 from handaxe.rollouts.linear import linear
+from handaxe.slots import ChatFormat
 from handaxe.training.cold_start import start_policy
 from handaxe.view.tables import evaluation_table
 from handaxe.worlds.demonstrate import demonstrate
@@ -32,18 +32,22 @@ HELP = ("-h", "--help")
 
 @dataclass(frozen=True)
 class StartOptions:
-    """Make the tiny policy that training starts from in a world, out of conversations of the world's expert.
+    """Make the policy that training starts from in a world, out of conversations of the world's expert.
 
     Args:
         out: folder to write the policy to, for `handaxe train RECIPE --model FOLDER`; it is kept in the cache as well
             (HANDAXE_CACHE, or ~/.cache/handaxe).
         tools: names of tools, or MODULE:ATTRIBUTE of your own; those of the world unless told otherwise.
+        model: what learns: tiny, smollm2, a folder, a file or a hub name.
+        lora: rank of an adapter that learns in the place of the model's own weights, 0 for none.
         needed: share of the calls that the expert makes which the policy learns to make; 1 is all. The world's own
             share unless told otherwise, as for all that follows.
         needless: share of the questions that need no call in which it learns to call.
         clumsy: share of its calls that it learns to make badly.
         skill: supervised steps on the expert's own conversations.
         steps: supervised steps on those with the habit.
+        batch_size: conversations a step.
+        learning_rate: of the steps, falling to a tenth of it.
         held_out: questions that it is tried on before and after, 0 for none.
         max_turns: turns of an attempt at these.
         max_tokens: tokens of a turn.
@@ -54,11 +58,15 @@ class StartOptions:
 
     out: Path
     tools: tuple[str, ...] | None = None
+    model: str = "tiny"
+    lora: int = 0
     needed: float | None = None
     needless: float | None = None
     clumsy: float | None = None
     skill: int | None = None
     steps: int | None = None
+    batch_size: int | None = None
+    learning_rate: float | None = None
     held_out: int = 100
     max_turns: int = 4
     max_tokens: int = 64
@@ -87,15 +95,17 @@ def main(arguments: list[str]) -> int:
 def _make(world: World, options: StartOptions) -> int:
     tools = world.tools if options.tools is None else [find("tools", name) for name in options.tools]
     terminal, begun = console(), time.monotonic()
-    before = _evaluation(world, tools, load("tiny"), options)
-    policy = start_policy(world, tools=tools, seed=options.seed, out=options.out, progress=not options.quiet)
+    policy = load(options.model, lora=options.lora)
+    before = _evaluation(world, tools, policy, options)
+    progress = not options.quiet
+    policy = start_policy(world, policy=policy, tools=tools, seed=options.seed, out=options.out, progress=progress)
     after = _evaluation(world, tools, policy, options)
     note(terminal, "start", f"{options.out}, made of {world.name}'s expert in {time.monotonic() - begun:.0f} s")
     for name, one in (("before", before), ("after", after)):
         if one is not None:
             title = f"{name}: {len(one.tasks)} held-out questions"
             terminal.print(evaluation_table(one.metrics, endings=one.endings, breakdown=one.breakdown, title=title))
-    longest = _longest_turn(world, tools)
+    longest = _longest_turn(world, tools, policy.format)
     note(
         terminal,
         "use",
@@ -115,10 +125,15 @@ def _changed(world: World, options: StartOptions) -> World:
     shares = {name: getattr(options, name) for name in ("needed", "needless", "clumsy")}
     given = {name: share for name, share in shares.items() if share is not None}
     if wrong := [name for name, share in given.items() if not 0 <= share <= 1]:
-        raise InputError(f"{' and '.join(wrong)} must be shares from 0 to 1")
-    counts = {name: count for name in ("skill", "steps") if (count := getattr(options, name)) is not None}
-    if any(count < 0 for count in counts.values()):
-        raise InputError("skill and steps must be 0 or more")
+        raise InputError(f"--{' and --'.join(wrong)} must be shares from 0 to 1")
+    names = ("skill", "steps", "batch_size", "learning_rate")
+    counts = {name: count for name in names if (count := getattr(options, name)) is not None}
+    if (
+        any(count < 0 for count in counts.values())
+        or not counts.get("batch_size", 1)
+        or not counts.get("learning_rate", 1)
+    ):
+        raise InputError("give --skill and --steps from 0, --batch-size from 1 and --learning-rate above 0")
     start = world.start._replace(habit=world.start.habit._replace(**given), **counts)
     return replace(world, start=start)
 
@@ -137,10 +152,10 @@ def _evaluation(world: World, tools: Sequence[Any], policy: Policy, options: Sta
     return held_out.evaluation(LocalEngine(policy.model, max_rows=64))
 
 
-def _longest_turn(world: World, tools: Sequence[Any]) -> int:
+def _longest_turn(world: World, tools: Sequence[Any], format: ChatFormat) -> int:
     """Tokens of the longest turn of the expert in some questions: with fewer a call is cut off."""
     env = world.env(tools)
-    shown = [demonstrate(env, task, world.need("expert"), format=Compact()) for task in world.tasks("train", 64, 0)]
+    shown = [demonstrate(env, task, world.need("expert"), format=format) for task in world.tasks("train", 64, 0)]
     return max(turn.stop - turn.start for one in shown for turn in one.turns)
 
 

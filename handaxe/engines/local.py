@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from contextlib import nullcontext
+from functools import cached_property
 from pathlib import Path
 
 import torch
@@ -21,11 +22,12 @@ from handaxe.engines.measure import check_measures, make_reader
 from handaxe.engines.modules import buffers, evaluating, frozen, moment_shapes, moments, set_moments, value_head
 from handaxe.engines.packing import Packing
 from handaxe.engines.rounds import RoundStream
-from handaxe.engines.state import check_tensors, read_state, tensors_digest, write_state
+from handaxe.engines.state import check_frozen, check_tensors, read_state, write_state
 from handaxe.engines.stream import SlotStream
 from handaxe.errors import InputError, TrainingError
 from handaxe.exchange import Completion, Sample
 from handaxe.networks import AdapterModel, CachedModel, Model
+from handaxe.ops.digests import tensors_digest
 from handaxe.slots import Loss
 from handaxe.tensors import Batch, LossOut, PolicyOut
 
@@ -272,7 +274,7 @@ class LocalEngine:
         tensors["rng.torch"] = torch.get_rng_state()
         if self.device.type == "cuda":
             tensors["rng.cuda"] = torch.cuda.get_rng_state(self.device)
-        write_state(folder, tensors, self.version, self.model.save)
+        write_state(folder, tensors, self.version, self.model.save, frozen=self._frozen)
 
     def load(self, folder: Path) -> None:
         """Take back what `save` wrote, also torch's random state; from here on as if never interrupted.
@@ -284,6 +286,7 @@ class LocalEngine:
         random = {name: found.pop(name) for name in ("rng.torch", "rng.cuda") if name in found}
         weights = self._weights()
         check_tensors(folder, found, weights | moment_shapes(self._trained), optional="optimizer.")
+        check_frozen(folder, self._frozen)
         self._drop_gradient()
         with torch.no_grad():
             for name, tensor in weights.items():
@@ -336,6 +339,7 @@ class LocalEngine:
         found = {name: tensor for name, tensor in found.items() if name.startswith("weights.")}
         wanted = {name: tensor for name, tensor in self._weights().items() if name.startswith("weights.")}
         check_tensors(folder, found, wanted, optional="optimizer.")
+        check_frozen(folder, self._frozen)
         self._drop_gradient()
         with torch.no_grad():
             for name, tensor in wanted.items():
@@ -345,6 +349,13 @@ class LocalEngine:
         self.version = 0  # of an adapter at its start, too
         self.restart()
         self.version = version
+
+    @cached_property
+    def _frozen(self) -> str:
+        """A digest of the parameters that do not train; "" when all do. They never change, so it is taken once."""
+        named = self.model.module.named_parameters()
+        found = {name: p for name, p in named if f"weights.{name}" not in self._trained}
+        return tensors_digest(found) if found else ""
 
     def _weights(self) -> dict[str, Tensor]:
         """Trained parameters, buffers and the reference copy: the engine's own tensors, not copies of them."""

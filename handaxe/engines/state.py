@@ -2,10 +2,11 @@
 
     model/               what Model.save wrote: weights, configuration, tokenizer, to be loaded without an engine
     engine.safetensors   trained weights, critic, reference, optimiser and random state, by name
-    engine.json          format, version and the checksum of engine.safetensors
+    engine.json          format, version, checksum of engine.safetensors, digest of the weights that do not train
 
 The trained weights stand in both, because what a model calls its weights on disk is its own affair (an adapter alone,
-merged, renamed), while an engine continues bit for bit from exactly the tensors it had.
+merged, renamed), while an engine continues bit for bit from exactly the tensors it had. Weights that do not train are
+in engine.safetensors not at all: an engine that goes on must have the same, which their digest tells.
 """
 
 from __future__ import annotations
@@ -17,19 +18,26 @@ import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from handaxe.errors import CheckpointError
+from handaxe.ops.digests import describe_tensor
 
-__all__ = ["check_tensors", "read_state", "tensors_digest", "write_state"]
+__all__ = ["check_frozen", "check_tensors", "read_state", "write_state"]
 
 FORMAT = 1
 
 
-def write_state(folder: Path, tensors: Mapping[str, Tensor], version: int, save_model: Callable[[Path], None]) -> None:
+def write_state(
+    folder: Path,
+    tensors: Mapping[str, Tensor],
+    version: int,
+    save_model: Callable[[Path], None],
+    *,
+    frozen: str = "",
+) -> None:
     """Write a checkpoint beside `folder`, then put it there; an earlier checkpoint there is replaced.
 
     Args:
@@ -38,6 +46,7 @@ def write_state(folder: Path, tensors: Mapping[str, Tensor], version: int, save_
         tensors: everything stateful, by name.
         version: optimiser steps taken.
         save_model: writes the model into the folder it is given.
+        frozen: digest of the weights that do not train; "" when all do.
 
     Raises:
         CheckpointError: when `folder` holds something else, or cannot be written.
@@ -54,6 +63,7 @@ def write_state(folder: Path, tensors: Mapping[str, Tensor], version: int, save_
         # safetensors refuses views and device tensors that share memory; a copy on the host has neither.
         save_file({k: v.detach().cpu().contiguous().clone() for k, v in tensors.items()}, fresh / "engine.safetensors")
         about = {"format": FORMAT, "version": version, "checksum": _checksum(fresh / "engine.safetensors")}
+        about |= {"frozen": frozen} if frozen else {}
         (fresh / "engine.json").write_text(json.dumps(about, indent=1) + "\n")
         shutil.rmtree(previous, ignore_errors=True)
         if folder.exists():
@@ -98,6 +108,24 @@ def read_state(folder: Path) -> tuple[dict[str, Tensor], int]:
         raise CheckpointError(f"{folder / 'engine.safetensors'} cannot be read ({error}); {again}") from error
 
 
+def check_frozen(folder: Path, frozen: str) -> None:
+    """Check that weights which do not train are those beside which a checkpoint was trained.
+
+    Args:
+        folder: what `write_state` wrote; `read_state` has read it.
+        frozen: the engine's own digest. One of an earlier handaxe, which kept none, is not looked at.
+
+    Raises:
+        CheckpointError: they are not.
+    """
+    then = json.loads((Path(folder) / "engine.json").read_text()).get("frozen", frozen)
+    if then != frozen:
+        raise CheckpointError(
+            f"the checkpoint {folder} was trained on other frozen weights than this engine's (their digest differs): "
+            "make the engine with the base model that it was trained with"
+        )
+
+
 def check_tensors(folder: Path, found: Mapping[str, Tensor], wanted: Mapping[str, Tensor], optional: str) -> None:
     """Check that a checkpoint is of the engine that reads it.
 
@@ -114,22 +142,15 @@ def check_tensors(folder: Path, found: Mapping[str, Tensor], wanted: Mapping[str
     problems += [f"has {k}, which this engine lacks" for k in found if k not in wanted]
     for key in found.keys() & wanted.keys():
         if found[key].shape != wanted[key].shape or found[key].dtype != wanted[key].dtype:
-            problems.append(f"has {key} as {_describe(found[key])}, this engine as {_describe(wanted[key])}")
+            problems.append(
+                f"has {key} as {describe_tensor(found[key])}, this engine as {describe_tensor(wanted[key])}"
+            )
     if problems:
         shown = "; ".join(sorted(problems)[:4]) + (f"; and {len(problems) - 4} more" if len(problems) > 4 else "")
         raise CheckpointError(
             f"the checkpoint {folder} is of another engine: it {shown}. Make the engine as it was made then: "
             "same model, same trained parameters, same `critic` and `reference`"
         )
-
-
-def tensors_digest(tensors: Mapping[str, Tensor], about: str = "") -> str:
-    """SHA-256 over a text, and over names, types, shapes and values of tensors, in hexadecimal digits."""
-    made = hashlib.sha256(f"{about} ".encode())
-    for name, tensor in tensors.items():
-        made.update(f"{name} {_describe(tensor)} ".encode())
-        made.update(tensor.detach().cpu().contiguous().flatten().view(torch.uint8).numpy().tobytes())
-    return made.hexdigest()
 
 
 def _previous(folder: Path) -> Path:
@@ -139,7 +160,3 @@ def _previous(folder: Path) -> Path:
 def _checksum(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def _describe(tensor: Tensor) -> str:
-    return f"{str(tensor.dtype).removeprefix('torch.')} {list(tensor.shape)}"

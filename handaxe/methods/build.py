@@ -46,9 +46,7 @@ def build(chosen: Chosen, *, policy: Policy | None = None, progress: bool = Fals
     tools = offered_tools(setting, world)
     env, method = world.env(tools), make_method(chosen, world)
     held_out, train = world.tasks("test", setting.held_out, 0), world.tasks("train", TRAIN, setting.seed)
-    loaded = policy or (
-        start_policy(world, tools=tools, progress=progress) if setting.model == START else load(setting.model)
-    )
+    loaded = policy or _loaded(setting, world, tools, progress)
     plain = Sampling(max_tokens=setting.max_tokens)
     loss = policy_loss(
         ratio=method.ratio,
@@ -114,6 +112,14 @@ def make_method(chosen: Chosen, world: World) -> Method:
         return _changed(choice.recipe, chosen.options[""], world, setting)
     base = _with_bases(choice.base, chosen.options["base"], world, setting)
     return _changed(choice.recipe, chosen.options[""], base)
+
+
+def _loaded(setting: Setting, world: World, tools: Sequence[Any], progress: bool) -> Policy:
+    if setting.model == START:
+        if setting.lora:
+            raise InputError("--model start is a tiny policy, which takes no adapter: leave --lora out")
+        return start_policy(world, tools=tools, progress=progress)
+    return load(setting.model, lora=setting.lora)
 
 
 def offered_tools(setting: Setting, world: World) -> Sequence[Any]:

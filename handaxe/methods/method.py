@@ -35,6 +35,7 @@ class Setting:
 
     Args:
         model: tiny, start (the tiny policy that the world starts from), smollm2, a folder, a file or a hub name.
+        lora: rank of an adapter that trains in the place of the model's own weights, scaled by 2; 0 for none.
         tools: names of tools, or MODULE:ATTRIBUTE of your own; those of the world unless told otherwise.
         steps: training steps.
         groups: tasks a step.
@@ -52,6 +53,7 @@ class Setting:
     """
 
     model: str = "tiny"
+    lora: int = 0
     tools: tuple[str, ...] | None = None
     steps: int = 20
     groups: int = 12

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, Protocol
 from handaxe.ops.nesting import DEEPEST, deeper
 from handaxe.records import ParsedTurn, ToolCall
 
-__all__ = ["CallSyntax", "Piece", "TaggedCalls", "json_call", "read_json"]
+__all__ = ["CallSyntax", "MadeOf", "Piece", "TaggedCalls", "json_call", "read_json"]
 
 
 class Piece(NamedTuple):
@@ -40,6 +40,16 @@ class CallSyntax(Protocol):
     def read(self, text: str, *, thinking: bool = False) -> ParsedTurn:
         """What a turn's text means. `thinking`: the chat format has already opened <think>. Never raises."""
         ...
+
+
+class MadeOf(NamedTuple):
+    """What a chat format on a tokenizer was made of, so that it can be kept and made again. `options` and `stop` are
+    those of ChatTemplate."""
+
+    tokenizer: Any
+    calls: CallSyntax
+    options: Mapping[str, Any] = {}
+    stop: tuple[str, ...] = ()
 
 
 class TaggedCalls:

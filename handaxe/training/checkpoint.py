@@ -9,14 +9,12 @@ A checkpoint is written to a folder of another name, flushed to disk and renamed
 safetensors only: reading one never runs code.
 """
 
-import hashlib
 import json
 import os
-import re
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import torch
@@ -24,20 +22,13 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
 from handaxe.errors import CheckpointError, InputError
+from handaxe.models.saved import Found, checkpoints_in, manifest_of, verify
 from handaxe.slots import Engine, Stateful
 from handaxe.training.folder import flush_folder
 
-__all__ = ["Checkpoints", "Found"]
+__all__ = ["Checkpoints"]
 
 Parts = Mapping[str, object]
-NAME = re.compile(r"step-(\d+)")
-
-
-class Found(NamedTuple):
-    """A checkpoint on disk and the number of steps done when it was written."""
-
-    steps: int
-    path: Path
 
 
 class Checkpoints:
@@ -54,9 +45,8 @@ class Checkpoints:
         self.folder, self.keep = Path(folder), keep
 
     def found(self) -> list[Found]:
-        """Every finished checkpoint, oldest first. What has another name, such as one that was put aside, is none."""
-        named = [(NAME.fullmatch(path.name), path) for path in self.folder.glob("step-*") if path.is_dir()]
-        return sorted(Found(int(name[1]), path) for name, path in named if name)
+        """Every finished checkpoint, oldest first."""
+        return checkpoints_in(self.folder)
 
     def save(self, steps: int, engine: Engine, parts: Parts) -> Path:
         """Write a checkpoint after `steps` steps, unless there is one, and remove the oldest beyond `keep`.
@@ -81,7 +71,7 @@ class Checkpoints:
             states = {name: _lift(p.state_dict(), name, arrays) for name, p in parts.items() if isinstance(p, Stateful)}
             (part / "state.json").write_text(json.dumps({"steps": steps, "parts": states}))
             save_file(arrays, part / "arrays.safetensors")
-            (part / "manifest.json").write_text(json.dumps(_manifest(part), indent=1))
+            (part / "manifest.json").write_text(json.dumps(manifest_of(part), indent=1))
             _flush(part)
             os.replace(part, path)
             flush_folder(self.folder)
@@ -109,7 +99,7 @@ class Checkpoints:
         if not found:
             return 0
         path = found[-1].path
-        self._verify(path)
+        verify(path)
         state = json.loads((path / "state.json").read_text())
         if parts is None:
             engine.load(path / "engine")
@@ -126,26 +116,6 @@ class Checkpoints:
             if isinstance(part, Stateful):
                 part.load_state_dict(_lower(state["parts"][name], arrays))
         return state["steps"]
-
-    def _verify(self, path: Path) -> None:
-        try:
-            listed = json.loads((path / "manifest.json").read_text())
-            manifest = {name: (int(size), str(digest)) for name, (size, digest) in listed.items()}
-        except (OSError, ValueError, TypeError, AttributeError, RecursionError) as error:
-            raise self._damaged(path, path / "manifest.json", str(error)) from error
-        for name, (size, digest) in manifest.items():
-            file = path / name
-            if not file.is_file():
-                raise self._damaged(path, file, "it is missing")
-            if file.stat().st_size != size:
-                raise self._damaged(path, file, f"it has {file.stat().st_size} bytes, not {size}")
-            if _digest(file) != digest:
-                raise self._damaged(path, file, "its content is not what was written")
-
-    def _damaged(self, path: Path, file: Path, why: str) -> CheckpointError:
-        earlier = [one for one in self.found() if one.path != path]
-        then = f"from {earlier[-1].path.name}, the one before" if earlier else "from the first step"
-        return CheckpointError(f"checkpoint file {file} is damaged: {why}. Remove {path} to resume {then}")
 
 
 def _lift(state: Any, where: str, arrays: dict[str, torch.Tensor]) -> Any:
@@ -179,21 +149,8 @@ def _lower(state: Any, arrays: Mapping[str, torch.Tensor]) -> Any:
     return state
 
 
-def _files(folder: Path) -> list[Path]:
-    return sorted(path for path in folder.rglob("*") if path.is_file())
-
-
-def _manifest(folder: Path) -> dict[str, tuple[int, str]]:
-    return {file.relative_to(folder).as_posix(): (file.stat().st_size, _digest(file)) for file in _files(folder)}
-
-
-def _digest(file: Path) -> str:
-    with file.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
-
-
 def _flush(folder: Path) -> None:
-    for file in _files(folder):
+    for file in (path for path in folder.rglob("*") if path.is_file()):
         with file.open("rb") as stream:
             os.fsync(stream.fileno())
     for path in (folder, *(path for path in folder.rglob("*") if path.is_dir())):

@@ -16,15 +16,17 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import torch
+
 import handaxe
 from handaxe.engines.local import LocalEngine
 from handaxe.errors import InputError
 from handaxe.models.compact import Compact
 from handaxe.models.load import Policy, load
-from handaxe.models.tiny import TinyModel
+from handaxe.networks import Model
 from handaxe.ops.seeds import derive_seed
 from handaxe.records import Message, Task, Trajectory
-from handaxe.slots import ChatFormat, EnvFactory
+from handaxe.slots import ChatFormat, EnvFactory, Site
 from handaxe.training.schedule import cosine
 from handaxe.training.site import make_site
 from handaxe.training.sources import scripted
@@ -56,18 +58,20 @@ class _Phase(NamedTuple):
 def start_policy(
     world: World,
     *,
+    policy: Policy | None = None,
     tools: Sequence[Any] | None = None,
     seed: int = 0,
     out: Path | None = None,
     progress: bool = False,
 ) -> Policy:
-    """The tiny policy that training starts from in a world; it is made where it is not in the cache yet.
+    """The policy that training starts from in a world; it is made where it is not in the cache yet.
 
     Args:
         world: needs an expert and a start.
+        policy: what learns; the tiny one unless told otherwise. It is changed.
         tools: those offered; None: the world's own.
         seed: of tasks, conversations and their order.
-        out: a folder to write the policy to besides, for `--model FOLDER`.
+        out: a folder to write the model to besides, for `--model FOLDER`.
         progress: show bars.
 
     Returns:
@@ -83,7 +87,8 @@ def start_policy(
     world.need("expert")
     env = world.env(world.tools if tools is None else tools)
     tasks = world.tasks("train", min(TASKS, max(1, start.skill + start.steps) * start.batch_size), seed)
-    policy = load("tiny")
+    policy = policy or load("tiny")
+    context = policy.model.max_length
     planned = [(None, start.drill, DRILL_RATE), (Habit(), start.skill, 1.0), (start.habit, start.steps, 1.0)]
     phases = [
         _Phase(habit, steps * start.batch_size, rate * start.learning_rate, derive_seed("cold start", seed, number))
@@ -102,6 +107,7 @@ def start_policy(
             count=count,
             seed=phase.seed,
             format=policy.format,
+            context=context,
             lessons=start.lessons,
         )
 
@@ -109,11 +115,12 @@ def start_policy(
     if not folder.exists():
         engine = LocalEngine(policy.model, betas=(0.9, 0.98), weight_decay=0.01)
         for phase in phases:
-            _teach(engine, play(phase, phase.size), phase, start.batch_size, progress=progress)
+            site = make_site(engine=engine, format=policy.format, seed=phase.seed, progress=progress)
+            _teach(site, play(phase, phase.size), phase, start.batch_size)
         _keep(policy.model, folder)
     made = load(str(folder))
     if out is not None:
-        _tiny(made.model).save(out)
+        made.model.save(out)
     return made
 
 
@@ -166,7 +173,7 @@ def demonstrations(
         if one.ending.reason == "length":
             raise InputError(
                 f"a conversation about task {task.id!r} of world {world.name!r} does not fit into {context} tokens, "
-                "all that the tiny policy reads: ask shorter questions, or let the tools reply more briefly"
+                "all that the policy reads: ask shorter questions, or let the tools reply more briefly"
             )
         if one.ending.kind == "infra_error":
             raise InputError(f"the tools failed on task {task.id!r} of world {world.name!r}: {one.ending.reason}")
@@ -190,9 +197,7 @@ def _drilled(
     return [spoken[derive_seed(seed, number) % len(spoken)] for number in range(count)]
 
 
-def _teach(
-    engine: LocalEngine, conversations: list[Trajectory], phase: _Phase, batch_size: int, *, progress: bool
-) -> None:
+def _teach(site: Site, conversations: list[Trajectory], phase: _Phase, batch_size: int) -> None:
     """The one place where a cold start learns."""
     steps = -(-len(conversations) // batch_size)
     rate = cosine(phase.rate, steps=steps, warmup_steps=steps // 30, floor=phase.rate / 10)
@@ -203,7 +208,7 @@ def _teach(
         learning_rate=rate,
         restart=False,
     )
-    stage(make_site(engine=engine, format=Compact(), seed=phase.seed, progress=progress))
+    stage(site)
 
 
 def _name(
@@ -215,7 +220,8 @@ def _name(
 ) -> str:
     """A digest of version, start weights, start, questions, and what is said of the first with which tools."""
     parts: list[str | bytes] = [handaxe.__version__, repr(start)]
-    parts += [value.numpy().tobytes() for value in _tiny(policy.model).module.state_dict().values()]
+    weights = policy.model.module.state_dict().values()
+    parts += [value.contiguous().flatten().view(torch.uint8).numpy().tobytes() for value in weights]
     parts += [repr((task.messages, task.answer, task.tools)) for task in tasks]
     for phase in phases:
         for one in play(phase, min(PROBED, phase.size)):
@@ -223,15 +229,10 @@ def _name(
     return digest(parts)
 
 
-def _tiny(model: Any) -> TinyModel:
-    assert isinstance(model, TinyModel)
-    return model
-
-
-def _keep(model: Any, folder: Path) -> None:
+def _keep(model: Model, folder: Path) -> None:
     """Write the folder at once, so that a process beside this one finds all of it or nothing."""
     with tempfile.TemporaryDirectory(dir=folder.parent) as work:
-        _tiny(model).save(Path(work) / "made")
+        model.save(Path(work) / "made")
         try:
             (Path(work) / "made").rename(folder)
         except OSError:  # made by another process meanwhile, from the same

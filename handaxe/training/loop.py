@@ -138,7 +138,7 @@ def train(
     parts |= {f"learner/{name}": one for name, one in learning.items()} | ({"play": play} if pace.carries else {})
     beside = play if pace.reward_beside else None
     torch.manual_seed(derive_seed(seed, "torch"))  # of dropout; a checkpoint has its own state
-    run = Run(engine, parts, steps, about, keep, evaluate, eval_every)
+    run = Run(engine, parts, steps, about, keep, evaluate, eval_every, format=format)
     with run, play:
         for step in run.todo():
             clock, choose = Clock(), restarting(select) if pace.rounds > 1 else select

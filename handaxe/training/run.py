@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from handaxe.errors import CheckpointError, HandaxeError, InputError, TrainingError
-from handaxe.slots import Engine
+from handaxe.models.saved_format import keep_format
+from handaxe.slots import ChatFormat, Engine
 from handaxe.training.checkpoint import Checkpoints
 from handaxe.training.interrupt import Interrupt
 from handaxe.training.pace import Keep
@@ -48,6 +49,7 @@ class Run:
         keep: what is kept, and where.
         evaluate, eval_every: called with the engine and the number of steps done, every so many steps; 0 is never.
         title: what the bar calls a step.
+        format: chat format of the policy, kept in the folder for whoever uses it.
 
     Raises:
         InputError: a negative number of steps.
@@ -63,6 +65,7 @@ class Run:
         evaluate: Evaluate | None = None,
         eval_every: int = 0,
         title: str = "step",
+        format: ChatFormat | None = None,
     ):
         if steps < 0 or eval_every < 0:
             raise InputError(f"steps is {steps} and eval_every {eval_every}; neither may be negative")
@@ -74,6 +77,7 @@ class Run:
         self._evaluator = evaluate
         self._eval_every = eval_every
         self._title = title
+        self._format = format
         self._done = 0
         self._stopped = ""
         self._metrics: list[dict[str, float]] = []
@@ -98,6 +102,8 @@ class Run:
         if not self._keep.resume and (RunRecord.begun(out) or checkpoints.found()):
             raise InputError(f"there is a run in {out} already: pass resume=True to go on with it, or another folder")
         record = stack.enter_context(RunRecord(out, about=self._about))
+        if self._format is not None:
+            keep_format(out, self._format)
         recorded = record.steps()
         self._done = checkpoints.load(self._engine, self._parts)
         if recorded[: self._done] != list(range(self._done)):

@@ -67,7 +67,8 @@ def run_steps(
         anew: restart the engine before the first step.
     """
     torch.manual_seed(derive_seed(site.seed, "torch"))  # of dropout; a checkpoint has its own state
-    run = Run(site.engine, stateful_parts(site), len(pieces), about, keep_at(site), title=title)
+    parts = stateful_parts(site)
+    run = Run(site.engine, parts, len(pieces), about, keep_at(site), title=title, format=site.format)
     with run:
         for step in run.todo():
             if step == 0 and anew:

@@ -35,6 +35,7 @@ def plot_curves(found: Replication, file: Path) -> None:
             panel.fill_between(curve.steps, curve.low, curve.high, color=colour, alpha=0.18, linewidth=0)
         panel.set_title(metric.removeprefix("training/"), fontsize=10)
         panel.set_xlabel("step", fontsize=9)
+        panel.xaxis.get_major_locator().set_params(integer=True)
         panel.tick_params(labelsize=8)
         panel.spines[["top", "right"]].set_visible(False)
     axes[0].legend(fontsize=8, frameon=False)

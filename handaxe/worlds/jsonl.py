@@ -19,11 +19,12 @@ from handaxe.slots import Reward
 from handaxe.worlds.experts import calls_then_answer
 from handaxe.worlds.rows import FileRow, read_rows
 from handaxe.worlds.sums import kept_calls
-from handaxe.worlds.world import Expert, Facts, Habit, Split, Start, World
+from handaxe.worlds.world import Expert, Facts, Split, Start, World
 
 __all__ = ["jsonl"]
 
-START = Start(Habit(needed=0.5, clumsy=0.3))
+START = Start(skill=120, steps=0, batch_size=16)
+"""As much as it takes to use a new tool well now and then, in half a minute; whoever has a tool wants no bad habits."""
 PARTS = 10_000
 """Into how many parts questions are sorted by digest, to tell the two splits apart."""
 

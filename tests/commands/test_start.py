@@ -64,8 +64,8 @@ def test_without_questions_it_is_tried_on_none(mine, capsys):
         ([], "which world? One of calls, gym, jsonl"),
         (["sumz", "--out", "a"], "there is no world 'sumz'; did you mean sums"),
         ([*WORLD, "--out", "a"], "world jsonl has no start: it needs an expert"),
-        (["sums", "--out", "a", "--needed", "1.5"], "needed must be shares from 0 to 1"),
-        (["sums", "--out", "a", "--steps", "-1"], "skill and steps must be 0 or more"),
+        (["sums", "--out", "a", "--needed", "1.5"], "--needed must be shares from 0 to 1"),
+        (["sums", "--out", "a", "--steps", "-1"], "--skill and --steps from 0"),
         (["start_tools:nothing", "--out", "a"], "world start_tools:nothing returns int and not a World"),
     ],
 )

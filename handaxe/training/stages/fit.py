@@ -27,9 +27,8 @@ def fit(*, learner: Learner, source: Source, epochs: int = 1, batch_size: int = 
     def stage(site: Site) -> list[dict[str, float]]:
         groups = source(site)
         order = list(in_batches(len(groups), batch_size, epochs, site.seed))
-        run = Run(
-            site.engine, {**stateful_parts(site), "learner": learner}, len(order), about, keep_at(site), title="fit"
-        )
+        parts = {**stateful_parts(site), "learner": learner}
+        run = Run(site.engine, parts, len(order), about, keep_at(site), title="fit", format=site.format)
         with run:
             for step in run.todo():
                 found = learner.learn([groups[i] for i in order[step]], step=step)
