@@ -17,6 +17,7 @@ from rich.console import Console
 
 from handaxe.errors import HandaxeError, InputError
 from handaxe.training.checkpoint import Checkpoints
+from handaxe.training.folder import FolderLock
 from handaxe.training.progress import Bar
 from handaxe.training.record.run_record import RunRecord
 
@@ -84,7 +85,7 @@ def run_jobs(jobs: Sequence[TrainingJob], *, at_once: int, console: Console, tit
 def _begin(job: TrainingJob) -> subprocess.Popen[bytes]:
     words: Sequence[str] = ["resume", str(job.folder), "--quiet"]
     if not Checkpoints(job.folder / "checkpoints").found():
-        shutil.rmtree(job.folder, ignore_errors=True)
+        _remove(job.folder)
         words = [*job.words, "--out", str(job.folder), "--quiet"]
     job.folder.parent.mkdir(parents=True, exist_ok=True)
     environment = os.environ | {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "PYTHONUNBUFFERED": "1"}
@@ -97,6 +98,13 @@ def _begin(job: TrainingJob) -> subprocess.Popen[bytes]:
             env=environment,
             start_new_session=True,  # Ctrl-C is passed on by this process, once
         )
+
+
+def _remove(folder: Path) -> None:
+    """Remove what a run left that never came to a checkpoint; one that is at work is not removed but an InputError."""
+    if folder.is_dir():
+        with FolderLock(folder):
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 @contextmanager

@@ -10,8 +10,10 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from handaxe.errors import InfrastructureError, InputError
+from handaxe.ops.nesting import DEEPEST, deeper
 from handaxe.records import Finish
 from handaxe.tools.web.keys import Secrets, check_headers
+from handaxe.tools.web.unpack import PackedError, unpacked
 
 __all__ = ["ChatHttp", "RefusedError", "Said"]
 
@@ -60,7 +62,9 @@ class ChatHttp:
         except httpx.InvalidURL as error:
             raise InputError(f"{url!r} is no address of a server: {error}") from None
         # A redirect would carry the conversation, and perhaps the key, to an address the user did not name.
-        self._client = httpx.Client(headers=sent, timeout=timeout, limits=limits, follow_redirects=False)
+        self._client = httpx.Client(
+            headers={**sent, "accept-encoding": "gzip"}, timeout=timeout, limits=limits, follow_redirects=False
+        )
         self._over = threading.Event()
 
     def post(self, body: Mapping[str, Any]) -> dict[str, Any]:
@@ -94,14 +98,17 @@ class ChatHttp:
     def _once(self, body: Mapping[str, Any]) -> dict[str, Any]:
         deadline = time.monotonic() + self._timeout
         with self._client.stream("POST", self._url, json=dict(body)) as response:
-            text = bytearray()
-            for chunk in response.iter_bytes():
-                text += chunk
-                if len(text) > MAX_BODY:
-                    raise _AgainError(f"the answer has more than {MAX_BODY} bytes")
-                if time.monotonic() > deadline:
-                    raise _AgainError(f"the answer was not complete after {self._timeout:g} seconds")
             status, headers = response.status_code, response.headers
+            text = bytearray()
+            try:
+                for piece in unpacked(response.iter_raw(), headers.get("content-encoding", "")):
+                    text += piece
+                    if len(text) > MAX_BODY:
+                        raise _AgainError(f"the answer has more than {MAX_BODY} bytes")
+                    if time.monotonic() > deadline:
+                        raise _AgainError(f"the answer was not complete after {self._timeout:g} seconds")
+            except PackedError as error:
+                raise _AgainError(str(error)) from None
         said = self.hide(bytes(text[:4000]).decode(errors="replace"), cut=len(text) > 4000)[:2000]
         if status in AGAIN:
             raise _AgainError(f"HTTP {status}: {said[:500]}", after=_seconds(headers.get("retry-after", "")))
@@ -114,8 +121,8 @@ class ChatHttp:
             answer = json.loads(bytes(text))
         except (ValueError, RecursionError):
             raise _AgainError(f"the answer is not JSON: {said[:200]!r}") from None
-        if not isinstance(answer, dict):
-            raise _AgainError(f"the answer is not a JSON object: {said[:200]!r}")
+        if not isinstance(answer, dict) or deeper(answer, DEEPEST):
+            raise _AgainError(f"the answer is no JSON object of at most {DEEPEST} levels: {said[:200]!r}")
         return answer
 
     def _pause(self, attempt: int, trouble: _AgainError) -> float:

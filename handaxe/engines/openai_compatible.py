@@ -23,6 +23,8 @@ __all__ = ["Conversations", "OpenAICompatible", "Price"]
 
 Result = Completion | InfrastructureError
 TOO_LONG = ("context_length", "context length", "context size", "maximum context", "too long", "too many tokens")
+MOST_TOKENS = 10**12
+"""What a server says of more is no number of tokens."""
 
 
 class Price(NamedTuple):
@@ -252,10 +254,12 @@ def _tokens(answer: dict[str, Any]) -> tuple[float, float]:
     usage = answer.get("usage")
     counts = usage if isinstance(usage, dict) else {}
     read, written = (counts.get(f"{part}_tokens") for part in ("prompt", "completion"))
-    return (
-        float(read) if isinstance(read, int | float) else 0.0,
-        float(written) if isinstance(written, int | float) else 0.0,
-    )
+    return _count(read), _count(written)
+
+
+def _count(said: Any) -> float:
+    """A number of tokens; 0 for anything that is none."""
+    return float(said) if isinstance(said, int | float) and 0 <= said < MOST_TOKENS else 0.0
 
 
 class _Stream:

@@ -49,7 +49,8 @@ def run(chosen: Chosen, keep: Keep) -> TrainResult:
 
 def _begin(out: Path, resume: bool, recipe: Mapping[str, Any] | None) -> None:
     """Say in a run's folder what it is of, before its first stage: so that it can be resumed from there on."""
-    if not resume and (out / "record.sqlite").exists():
+    if not resume and RunRecord.begun(out):
         raise InputError(f"there is a run in {out} already: resume it, or name another folder")
-    with RunRecord(out) as record:
-        record.write_about({"recipe": recipe, "arguments": {}})
+    about = {"recipe": recipe, "arguments": {}}
+    with RunRecord(out, about=about) as record:
+        record.write_about(about)

@@ -5,7 +5,8 @@
     {"name": "calculator", "arguments": {"expression": "12*34"}}             one call; more may follow
     </tool_call>
 
-Reading never raises: what a policy got wrong is an error message in the ParsedTurn, for the environment to show it.
+JSON that nests deeper than DEEPEST is malformed. Reading never raises: what a policy got wrong is an error message in
+the ParsedTurn, for the environment to show it.
 """
 
 import json
@@ -13,9 +14,10 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
+from handaxe.ops.nesting import DEEPEST, deeper
 from handaxe.records import ParsedTurn, ToolCall
 
-__all__ = ["CallSyntax", "Origin", "Piece", "TaggedCalls", "json_call"]
+__all__ = ["CallSyntax", "Origin", "Piece", "TaggedCalls", "json_call", "read_json"]
 
 
 class Piece(NamedTuple):
@@ -108,12 +110,13 @@ class TaggedCalls:
     def _call(self, text: str, start: int, call_id: str) -> tuple[ToolCall | str, int]:
         """The call whose opening tag ends at `start`, or what is wrong with it, and where reading goes on."""
         begin = _skip_space(text, start)
-        value, stop = _read_json(text, begin)
-        if stop is None:
+        try:
+            value, stop = _read_json(text, begin, STRICT)
+        except ValueError as error:
             close = text.find(self.end, start)
             if close < 0:
                 return f"the call is not closed with {self.end}", len(text)
-            return f"the call is not JSON: {value}", close + len(self.end)
+            return f"the call is not JSON: {_words(error, begin)}", close + len(self.end)
         stop = _skip_space(text, stop)
         if text.startswith(self.end, stop):
             return json_call(value, call_id), stop + len(self.end)
@@ -129,28 +132,73 @@ def json_call(value: Any, call_id: str) -> ToolCall | str:
         return 'a call is a JSON object with "name" (a string) and "arguments" (an object)'
     name, arguments = value["name"], value.get("arguments", {})
     if isinstance(arguments, str):
-        arguments, stop = _read_json(arguments, 0)
-        arguments = arguments if stop is not None else None
+        try:
+            arguments = _read_json(arguments, 0, STRICT)[0]
+        except ValueError:
+            arguments = None
     if not isinstance(arguments, Mapping):
         return f"the arguments of {name!r} are not a JSON object"
     return ToolCall(name, arguments, call_id)
 
 
-def _read_json(text: str, start: int) -> tuple[Any, int | None]:
-    """The JSON value at `start` and where it ends; or what is wrong and None."""
+def read_json(text: str) -> Any:
+    """What `json.loads` gives.
+
+    Raises:
+        ValueError: the text is not JSON, or nests deeper than DEEPEST.
+    """
+    value, stop = _read_json(text, _skip_space(text, 0), JSON)
+    stop = _skip_space(text, stop)
+    if stop < len(text):
+        raise json.JSONDecodeError("Extra data", text, stop)
+    return value
+
+
+def _read_json(text: str, start: int, decoder: json.JSONDecoder) -> tuple[Any, int]:
+    """The JSON value at `start` and where it ends. Raises ValueError, whatever the text holds."""
     try:
-        return DECODER.raw_decode(text, start)
+        value, stop = decoder.raw_decode(text, start)
+        deep = deeper(value, DEEPEST)
     except json.JSONDecodeError as error:
-        return f"{error.msg} at character {max(error.pos - start, 0)}", None
-    except (ValueError, RecursionError) as error:
-        return str(error), None
+        # Whether the decoder or Python's stack gave up first must not change what the policy reads.
+        deep = _opened(text, start, error.pos) > DEEPEST
+        if not deep:
+            raise
+    except RecursionError:
+        deep = True
+    if deep:
+        raise ValueError(f"it nests deeper than {DEEPEST} levels")
+    return value, stop
+
+
+def _opened(text: str, start: int, stop: int) -> int:
+    """The most brackets that are open at once in text[start:stop], those in strings not counted."""
+    most = now = 0
+    for match in BRACKETS.finditer(text, start, stop):
+        if match[0] in ("[", "{"):
+            now += 1
+            most = max(most, now)
+        elif match[0] in ("]", "}"):
+            now -= 1
+    return most
+
+
+BRACKETS = re.compile(r'"(?:[^"\\]|\\.)*"?|[\[\]{}]', re.DOTALL)
+"""Finds brackets and, so as to pass over those in it, a whole string."""
 
 
 def _not_json(name: str) -> Any:
     raise ValueError(f"{name} is not JSON")
 
 
-DECODER = json.JSONDecoder(parse_constant=_not_json)
+JSON, STRICT = json.JSONDecoder(), json.JSONDecoder(parse_constant=_not_json)
+
+
+def _words(error: ValueError, start: int) -> str:
+    """What is wrong, and where, counted from the beginning of the call's JSON."""
+    if isinstance(error, json.JSONDecodeError):
+        return f"{error.msg} at character {max(error.pos - start, 0)}"
+    return str(error)
 
 
 def _skip_space(text: str, at: int) -> int:

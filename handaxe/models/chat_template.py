@@ -230,14 +230,14 @@ class ChatTemplate:
     ) -> str:
         """What the template makes of a conversation with placeholders."""
         schemas: list[Any] | None = None
-        if self.native_tools:
-            chat = [self._native(hidden, message) for message in messages]
-            parts = ({"name": t.name, "description": t.description, "parameters": dict(t.parameters)} for t in tools)
-            schemas = [{"type": "function", "function": hidden.guard(part)} for part in parts] or None
-        else:
-            spoken = plain_chat(self._encoder, self._calls, messages, tools, tell=self._tell)
-            chat = [{"role": role, "content": hidden.hide(parts)} for role, parts in spoken]
         try:
+            if self.native_tools:
+                chat = [self._native(hidden, message) for message in messages]
+                told = ({"name": t.name, "description": t.description, "parameters": dict(t.parameters)} for t in tools)
+                schemas = [{"type": "function", "function": hidden.guard(part)} for part in told] or None
+            else:
+                spoken = plain_chat(self._encoder, self._calls, messages, tools, tell=self._tell)
+                chat = [{"role": role, "content": hidden.hide(parts)} for role, parts in spoken]
             return str(
                 self._tokenizer.apply_chat_template(
                     chat,
@@ -248,7 +248,7 @@ class ChatTemplate:
                     **self._options,
                 )
             )
-        except (TemplateError, TypeError, KeyError) as error:
+        except (TemplateError, TypeError, KeyError, RecursionError) as error:
             roles = ", ".join(message.role for message in messages)
             raise InputError(f"the chat template refuses a conversation of {roles}: {error}") from error
 

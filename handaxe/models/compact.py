@@ -16,6 +16,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from handaxe.exchange import Rendered
+from handaxe.models.calls import read_json
 from handaxe.records import Author, Message, ParsedTurn, ToolCall, ToolSchema
 
 __all__ = ["ASSISTANT", "CALL", "CALL_END", "Compact", "END", "PAD", "SYSTEM", "TOOL", "USER", "VOCAB_SIZE"]
@@ -147,7 +148,7 @@ def _read_call(text: str, tools: Sequence[ToolSchema], call_id: str) -> ToolCall
     if only:
         return ToolCall(name, {only[0]: _json_or_text(rest)}, call_id)
     try:
-        arguments = json.loads(rest or "{}")
+        arguments = read_json(rest or "{}")
     except ValueError as error:
         return f"the arguments of {name!r} are not JSON: {error}"
     if not isinstance(arguments, dict):
@@ -157,6 +158,6 @@ def _read_call(text: str, tools: Sequence[ToolSchema], call_id: str) -> ToolCall
 
 def _json_or_text(text: str) -> Any:
     try:
-        return json.loads(text)
+        return read_json(text)
     except ValueError:
         return text

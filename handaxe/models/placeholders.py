@@ -9,6 +9,7 @@ from collections.abc import Sequence, Set
 from typing import Any
 
 from handaxe.models.untrusted import THINKING, Part, SafeEncoder
+from handaxe.ops.nesting import strings
 from handaxe.records import Author, Message, ToolSchema
 
 __all__ = ["Placeholders"]
@@ -27,7 +28,7 @@ class Placeholders:
 
     def __init__(self, encoder: SafeEncoder, messages: Sequence[Message], tools: Sequence[ToolSchema]):
         self._encoder = encoder
-        self._prefix = _unlike(repr((messages, tools)))
+        self._prefix = _unlike("\n".join(strings([*messages, *tools])))
         self._find = re.compile(rf'{self._prefix}(\\*)"(\d+);')
         self._known: dict[tuple[str, Author], int] = {}
         self._parts: list[Part] = []

@@ -80,8 +80,9 @@ def verify(path: Path) -> None:
         CheckpointError: naming the damaged file, and what to remove to go on from the checkpoint before.
     """
     try:
-        manifest = json.loads((path / "manifest.json").read_text())
-    except (OSError, ValueError) as error:
+        listed = json.loads((path / "manifest.json").read_text())
+        manifest = {name: (int(size), str(digest)) for name, (size, digest) in listed.items()}
+    except (OSError, ValueError, TypeError, AttributeError, RecursionError) as error:
         raise _damaged(path, path / "manifest.json", str(error)) from error
     for name, (size, digest) in manifest.items():
         file = path / name

@@ -21,6 +21,7 @@ from typing import Any
 
 from handaxe.errors import InputError
 from handaxe.exchange import Rendered
+from handaxe.models.calls import read_json
 from handaxe.records import Author, Message, ParsedTurn, ToolCall, ToolSchema
 
 __all__ = ["Transcript"]
@@ -252,8 +253,8 @@ def _is_call(call: Any) -> bool:
 def _arguments(call: dict[str, Any]) -> dict[str, Any] | str:
     """The arguments of a call, or what is wrong with them."""
     try:
-        arguments = json.loads(call["arguments"] or "{}")
-    except (ValueError, RecursionError) as error:
+        arguments = read_json(call["arguments"] or "{}")
+    except ValueError as error:
         return f"the arguments of {call['name'][:80]!r} are not JSON: {error}"
     if not isinstance(arguments, dict):
         return f"the arguments of {call['name'][:80]!r} are not a JSON object"

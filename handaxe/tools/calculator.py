@@ -3,6 +3,7 @@
 import ast
 import math
 import operator
+import re
 from collections.abc import Callable
 from typing import Annotated, Any
 
@@ -17,6 +18,9 @@ MAX_CHARS = 2_000
 """Length of the longest expression."""
 MAX_DEPTH = 60
 """Depth of the deepest expression."""
+ODD = re.compile(r"\\|[0-9a-f_.j](and|else|for|if|in|is|not|or)", re.IGNORECASE)
+"""What is no arithmetic and what Python's parser would warn of on the host's terminal: a backslash, and a number that
+runs into a word."""
 
 
 @tool(timeout=None, max_chars=4_000)
@@ -39,6 +43,8 @@ def calculator(expression: Annotated[str, "for example 12*(3+4)"]) -> str:
     if len(text) > MAX_CHARS:
         raise Retry(f"the expression has {len(text)} characters, the limit is {MAX_CHARS}")
     try:
+        if ODD.search(text):
+            raise ValueError
         tree = ast.parse(text, mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         raise Retry(f"cannot read {_short(text)}: write one expression such as 12*(3+4)") from None

@@ -40,6 +40,7 @@ ROOMY = 64
 """A state of less than this part of the memory limit is taken to fit when it is loaded again."""
 GONE = "no longer exists"
 """What the sandbox says of an object that it is asked about and that nothing in the session holds."""
+UNSHOWN = "the value of the last expression cannot be shown"
 REVERTED = "The session is as it was before this call."
 LOCK = threading.Lock()
 DIRECT = ToolContext(call_id="", seed=0)
@@ -116,33 +117,43 @@ class _Session:
         try:
             with LOCK:
                 pool = _pool(os.getpid())
-            with pool.checkout(limits=self.limits, os_policy=policy) as session:
-                if self.state is not None:
-                    session.load_session(self.state)
-                text, failed = _feed(session, code)
-                state = session.dump()
+            text, failed, state = self._carried_out(pool, policy, code)
             if len(state) > (self.limits.get("max_memory") or 0) // ROOMY:
                 # A state may need more to load than it had when it was dumped; kept, it would fail every later call.
                 with pool.checkout(limits=self.limits, os_policy=policy) as session:
                     session.load_session(state)
-                    session.dump()
+                    _dumped(session)
             self.state = state
         except _LimitError as limit:
             raise Retry(f"{limit}\n{REVERTED}") from None
         except MontyRuntimeError as broken:
-            # The dump of a session that is almost full can itself need more than the limit.
-            if not isinstance(broken.exception(), MemoryError):
-                raise
+            # What another state has loaded, this one has not: it needs more than the limit.
             raise Retry(f"{broken}\n{REVERTED}") from None
-        except MontyCrashedError as broken:
-            if not broken.timed_out:
-                raise InfrastructureError(f"the Python sandbox died: {broken}") from broken
-            raise Retry(f"TimeoutError: the time is used up\n{REVERTED}") from None
         except MontyError as broken:
             raise InfrastructureError(f"the Python sandbox died: {broken}") from broken
         if failed:
             raise Retry(text)
         return text
+
+    def _carried_out(self, pool: Monty, policy: OSPolicy, code: str) -> tuple[str, bool, bytes]:
+        """Run the code: what `_feed` gives, and the state after it.
+
+        A worker that dies of the code does so each time, and nothing is left of it: it is run once more to tell that
+        from a worker that was ended from outside.
+        """
+        for last in (False, True):
+            with pool.checkout(limits=self.limits, os_policy=policy) as session:
+                if self.state is not None:
+                    session.load_session(self.state)
+                try:
+                    text, failed = _feed(session, code)
+                    return text, failed, _dumped(session)
+                except MontyCrashedError as broken:
+                    if broken.timed_out:
+                        raise _LimitError("TimeoutError: the time is used up") from None
+                    if last:
+                        raise _LimitError("ProcessError: the code ended the interpreter") from None
+        raise AssertionError("the last try returns or raises")
 
     def snapshot(self) -> bytes | None:
         """The state; nothing can change it."""
@@ -158,7 +169,7 @@ class _Session:
 
 
 class _LimitError(Exception):
-    """The code used more time or memory than it may; its session must not be used again."""
+    """The code used more time or memory than it may, or cannot be kept; its session must not be used again."""
 
 
 def _feed(session: MontySession, code: str) -> tuple[str, bool]:
@@ -171,9 +182,25 @@ def _feed(session: MontySession, code: str) -> tuple[str, bool]:
         if isinstance(error.exception(), MemoryError | TimeoutError):
             raise _LimitError(reply_text(printed.output, error.display())) from None
         return reply_text(printed.output, error.display()), True
-    except (MontyConversionError, ValueError, RecursionError) as error:
-        return reply_text(printed.output, f"the value of the last expression cannot be shown: {error}"), True
+    except MontyConversionError as error:
+        return reply_text(printed.output, f"{UNSHOWN}: {error}"), True
+    except MontyError:
+        raise
+    except Exception as error:  # of what was made of the value here, such as a set of what cannot be in one
+        return reply_text(printed.output, f"{UNSHOWN}: {type(error).__name__}: {error}"), True
     return reply_text(printed.output, shown), False
+
+
+def _dumped(session: MontySession) -> bytes:
+    """The state of a session, whatever a program has left in it."""
+    try:
+        return session.dump()
+    except MontyCrashedError:
+        raise
+    except (
+        MontyError
+    ) as error:  # for one, the dump of a session that is almost full can itself need more than the limit
+        raise _LimitError(f"the session cannot be kept: {error}") from None
 
 
 def _show(session: MontySession, value: Any, printed: CollectString) -> str:

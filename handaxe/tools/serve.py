@@ -24,6 +24,8 @@ try:
     from mcp import MCPError
     from mcp.server.lowlevel import Server
     from mcp.server.stdio import stdio_server
+
+    from handaxe.tools.timely import Timely
 except ImportError as error:
     raise InputError("MCP needs its SDK: install it with pip install 'handaxe[mcp]'") from error
 
@@ -60,7 +62,8 @@ def serve(
 
     Over HTTP a client that brings `token` may call the tools; without one every program on this machine may, and no
     other host than localhost, 127.0.0.1 and ::1 can be listened at. There is no TLS: where the network is not yours
-    alone, put a server that has it before this one, or the token can be read on the way.
+    alone, put a server that has it before this one, or the token can be read on the way. A request that has not arrived
+    after 30 seconds is hung up on. Clients are not told apart: one may open all sessions, which then last for `idle`.
 
     Args:
         tools: as for `tool_chat`: tools, lists of tools, or functions without arguments that make them.
@@ -95,7 +98,7 @@ def serve(
         app = Bearer(app, token)
     sys.stderr.write(f"serving {name} at http://{f'[{host}]' if ':' in host else host}:{port}/mcp\n")
     sys.stderr.flush()
-    uvicorn.run(app, host=host, port=port, log_level="warning", timeout_graceful_shutdown=2)
+    uvicorn.run(app, host=host, port=port, log_level="warning", timeout_graceful_shutdown=2, http=Timely)
 
 
 async def _over_stdio(server: Server[Any]) -> None:

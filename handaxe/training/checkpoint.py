@@ -24,6 +24,7 @@ from safetensors.torch import load_file, save_file
 from handaxe.errors import CheckpointError, InputError
 from handaxe.models.saved import Found, checkpoints_in, manifest_of, verify
 from handaxe.slots import Engine, Stateful
+from handaxe.training.folder import flush_folder
 
 __all__ = ["Checkpoints"]
 
@@ -73,7 +74,7 @@ class Checkpoints:
             (part / "manifest.json").write_text(json.dumps(manifest_of(part), indent=1))
             _flush(part)
             os.replace(part, path)
-            _flush_folder(self.folder)
+            flush_folder(self.folder)
         except (OSError, SafetensorError, CheckpointError) as error:
             shutil.rmtree(part, ignore_errors=True)
             raise CheckpointError(
@@ -153,17 +154,7 @@ def _flush(folder: Path) -> None:
         with file.open("rb") as stream:
             os.fsync(stream.fileno())
     for path in (folder, *(path for path in folder.rglob("*") if path.is_dir())):
-        _flush_folder(path)
-
-
-def _flush_folder(folder: Path) -> None:
-    """Make a folder's entries durable, where the system lets one open a folder."""
-    if os.name == "posix":
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
+        flush_folder(path)
 
 
 def _clear(folder: Path) -> None:

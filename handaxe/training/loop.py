@@ -3,8 +3,10 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
+import torch
+
 from handaxe.exchange import Work
-from handaxe.ops.seeds import generator
+from handaxe.ops.seeds import derive_seed, generator
 from handaxe.records import EndingKind, Rated, Sampling
 from handaxe.rollouts.driver.executor import Executor
 from handaxe.selection.keep_all import keep_all
@@ -143,6 +145,7 @@ def train(
     parts |= {"format": format, "shape": shape, "loss": loss, "learning_rate": learning_rate}
     parts |= {f"learner/{name}": one for name, one in learning.items()} | ({"play": play} if pace.carries else {})
     beside = play if pace.reward_beside else None
+    torch.manual_seed(derive_seed(seed, "torch"))  # of dropout; a checkpoint has its own state
     run = Run(engine, parts, steps, about, keep, evaluate, eval_every, format=format)
     with run, play:
         for step in run.todo():

@@ -112,9 +112,9 @@ class Run:
         return self
 
     def _open(self, out: Path, checkpoints: Checkpoints, stack: ExitStack) -> RunRecord:
-        if not self._keep.resume and ((out / "record.sqlite").exists() or checkpoints.found()):
+        if not self._keep.resume and (RunRecord.begun(out) or checkpoints.found()):
             raise InputError(f"there is a run in {out} already: pass resume=True to go on with it, or another folder")
-        record = stack.enter_context(RunRecord(out))
+        record = stack.enter_context(RunRecord(out, about=self._about))
         if self._format is not None:
             keep_format(out, self._format)
         recorded = record.steps()

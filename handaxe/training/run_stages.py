@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
@@ -21,6 +21,7 @@ from handaxe.errors import CheckpointError, InputError
 from handaxe.ops.seeds import derive_seed
 from handaxe.slots import Restarts, Site, Stage
 from handaxe.training.fingerprint import code_version, fingerprint
+from handaxe.training.folder import FolderLock, write_whole
 from handaxe.training.interrupt import Interrupt
 from handaxe.training.site import make_site
 from handaxe.worlds.cache import cached, digest
@@ -67,16 +68,19 @@ def run_stages(stages: Sequence[Stage], site: Site, *, shared: Sequence[Stage] |
         The metrics of all, and whether Ctrl-C stopped them.
 
     Raises:
-        InputError: there is a run in the folder already; a shared stage uses the site's roles, or is made of something
-            that cannot be told apart.
+        InputError: there is a run in the folder already, or another process writes there; a shared stage uses the
+            site's roles, or is made of something that cannot be told apart.
         CheckpointError: on resume, other stages than those that the folder was begun with.
     """
     before = list(shared or ())
     names = [f"{k:02d}-{_name(one)}" for k, one in enumerate((*before, *stages))]
-    if site.out is not None:
-        _claim(site.out, names, site.resume)
     metrics: dict[str, list[dict[str, float]]] = {}
-    with Interrupt() as interrupt:
+    with ExitStack() as stack:
+        if site.out is not None:
+            site.out.mkdir(parents=True, exist_ok=True)
+            stack.enter_context(FolderLock(site.out))
+            _claim(site.out, names, site.resume)
+        interrupt = stack.enter_context(Interrupt())
         try:
             if before:
                 metrics |= _share(before, names[: len(before)], site)
@@ -111,10 +115,7 @@ def _claim(out: Path, names: list[str], resume: bool) -> None:
         if found != names:
             raise CheckpointError(f"{out} was begun with the stages {found}, not {names}. Start anew in another folder")
         return
-    out.mkdir(parents=True, exist_ok=True)
-    part = out / "stages.json.part"
-    part.write_text(json.dumps({"stages": names}, indent=1) + "\n")
-    os.replace(part, file)
+    write_whole(file, json.dumps({"stages": names}, indent=1) + "\n")
 
 
 def _share(stages: list[Stage], names: list[str], site: Site) -> dict[str, list[dict[str, float]]]:

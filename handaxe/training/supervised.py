@@ -8,7 +8,7 @@ import numpy as np
 import torch
 
 from handaxe.errors import InputError
-from handaxe.ops.seeds import generator
+from handaxe.ops.seeds import derive_seed, generator
 from handaxe.records import Advantages, Group, Rated, Scores, Trajectory
 from handaxe.slots import Engine, Loss, Restarts, Site
 from handaxe.tensors import Batch
@@ -66,6 +66,7 @@ def run_steps(
         about: for recipe.json.
         anew: restart the engine before the first step.
     """
+    torch.manual_seed(derive_seed(site.seed, "torch"))  # of dropout; a checkpoint has its own state
     parts = stateful_parts(site)
     run = Run(site.engine, parts, len(pieces), about, keep_at(site), title=title, format=site.format)
     with run:

@@ -92,11 +92,10 @@ def token_table(
     for name in ("place", "id", "text", "author", "turn", "weights", "log-prob", "behaviour", "advantage"):
         if name != "author" or not policy_only:
             table.add_column(name, justify="left" if name in ("text", "author") else "right")
-    for t in range(len(sequence)):
-        author, trained = Author(int(sequence.author[t])), bool(sequence.mask[t])
-        if policy_only and not trained:
-            continue
-        facts = [f"{sequence.logp[t]:.3f}" if not sequence.forced[t] else "", f"{sequence.behaviour_logp[t]:.3f}"]
+    mask, forced = sequence.mask, sequence.forced  # each looks at the whole sequence
+    for t in np.flatnonzero(mask) if policy_only else range(len(sequence)):
+        author, trained = Author(int(sequence.author[t])), bool(mask[t])
+        facts = [f"{sequence.logp[t]:.3f}" if not forced[t] else "", f"{sequence.behaviour_logp[t]:.3f}"]
         facts = facts if trained else ["", ""]
         facts.append(f"{advantages[t]:+.3f}" if trained and advantages is not None else "")
         text = plain(decode([int(sequence.ids[t])]), style=STYLES[author])

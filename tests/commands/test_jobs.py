@@ -44,6 +44,13 @@ def test_a_run_that_fails_is_named_with_its_last_words(tmp_path):
         run_jobs([bad], at_once=1, console=QUIET, title="test")
 
 
+def test_a_run_that_another_process_is_at_is_not_removed(tmp_path):
+    one = job(tmp_path)
+    with RunRecord(one.folder), pytest.raises(InputError, match=r"process \d+ is writing the run in"):
+        run_jobs([one], at_once=1, console=QUIET, title="test")
+    assert (one.folder / "record.sqlite").exists()
+
+
 def test_nothing_to_do_and_nothing_at_a_time(tmp_path):
     run_jobs([], at_once=1, console=QUIET, title="test")
     with pytest.raises(InputError, match="1 or more"):

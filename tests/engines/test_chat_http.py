@@ -1,11 +1,15 @@
 import contextlib
+import gzip
 import importlib.util
 import threading
 import time
+import tracemalloc
+import zlib
 from pathlib import Path
 
 import pytest
 
+from handaxe.engines import chat_http
 from handaxe.engines.chat_http import ChatHttp, RefusedError, Said
 from handaxe.errors import InfrastructureError, InputError
 
@@ -65,6 +69,32 @@ def test_a_request_and_its_answer(serve):
 def test_what_may_pass_is_tried_again(serve, trouble):
     http, server = serve(trouble, trouble, (200, {"a": 1}))
     assert http.post({}) == {"a": 1} and len(server.bodies) == 3
+
+
+@pytest.mark.parametrize("answer", [b'{"a": ' + b"[" * 64 + b"]" * 64 + b"}", b'{"a":' * 400 + b"1" + b"}" * 400])
+def test_an_answer_that_nests_too_deep_is_no_answer(serve, answer):
+    http, _ = serve((200, answer), (200, {"a": 1}))
+    assert http.post({}) == {"a": 1}
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, zlib.compress])
+def test_a_bomb_costs_no_more_than_twice_the_limit(serve, monkeypatch, pack):
+    monkeypatch.setattr(chat_http, "MAX_BODY", 2**20)
+    name = "gzip" if pack is gzip.compress else "deflate"
+    http, _ = serve((200, pack(bytes(2**26)), {"content-encoding": name}), (200, {"a": 1}))
+    tracemalloc.start()
+    try:
+        assert http.post({}) == {"a": 1}
+        assert tracemalloc.get_traced_memory()[1] < 2 * 2**20
+    finally:
+        tracemalloc.stop()
+
+
+def test_what_is_packed_otherwise_than_it_says_is_tried_again(serve):
+    wrong = [(200, b"{}", {"content-encoding": name}) for name in ("gzip", "br")]
+    http, server = serve(*wrong, (200, gzip.compress(b'{"a": 1}'), {"content-encoding": "gzip"}))
+    assert http.post({}) == {"a": 1} and len(server.bodies) == 3
+    assert server.headers[0]["accept-encoding"] == "gzip"
 
 
 def test_after_the_last_attempt_it_says_what_happened(serve):

@@ -3,8 +3,11 @@ import importlib.util
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from handaxe.engines.openai_compatible import OpenAICompatible, Price
+from handaxe.engines.chat_http import Said
+from handaxe.engines.openai_compatible import OpenAICompatible, Price, _tokens
 from handaxe.envs.tool_chat import tool_chat
 from handaxe.errors import InfrastructureError, InputError
 from handaxe.exchange import Attempt, Partial, Sample
@@ -247,3 +250,28 @@ def test_a_request_that_failed_ends_its_own_attempt_as_infra_error(engine_of):
     assert set(kinds) == {"completed", "infra_error"}
     for trajectory in played:
         check(trajectory)
+
+
+KEYS = ["function", "name", "arguments", "message", "content", "prompt_tokens", "completion_tokens", "x"]
+JSON = st.recursive(
+    st.sampled_from([None, True, 0, -1, 10**400, 1e999, float("nan"), "", "a", "\ud83d", "length", "[" * 500]),
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.sampled_from(KEYS), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@settings(deadline=None, max_examples=300)
+@given(JSON, JSON, JSON, JSON)
+def test_whatever_a_server_answers_is_read_or_is_the_servers_fault(calls, content, usage, other):
+    format = Transcript()
+    call = {"function": {"name": other, "arguments": calls}}
+    for tool_calls in (calls, [call], [calls]):
+        answers = [{"message": {"content": content, "tool_calls": tool_calls}, "finish_reason": other}]
+        for answer in ({"choices": answers, "usage": usage}, {"choices": other}, {"choices": [other]}):
+            assert all(0 <= count < 10**12 for count in _tokens(answer))
+            try:
+                said = Said.of(answer)
+            except InfrastructureError:
+                continue
+            ids = format.reply(said.content, said.calls, ended=said.finish == "stop")
+            assert format.parse(ids, ()).text == said.content.encode(errors="replace").decode()

@@ -1,8 +1,9 @@
 import math
+import warnings
 from fractions import Fraction
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from handaxe.errors import Retry
@@ -49,6 +50,39 @@ def test_what_is_refused(expression, message):
 @given(st.text(max_size=40) | st.text("0123456789+-*/%().,eE sqrtgcdminmax", max_size=40))
 def test_any_text_gets_a_reply(text):
     assert calculator.run(ToolCall("calculator", {"expression": text})).status in ("ok", "retry")
+
+
+ODD = [
+    "0",
+    "7.",
+    "0xf",
+    "0b1",
+    "1e5",
+    "1j",
+    "or",
+    "and",
+    "if",
+    "else",
+    "in",
+    "is",
+    "not",
+    "for",
+    "'\\d'",
+    "(",
+    ")",
+    " ",
+]
+
+
+@given(st.lists(st.sampled_from(ODD), max_size=6).map("".join))
+@example("1or 2")
+@example("0xfor x in y")
+@example("'\\d'")
+def test_no_text_of_a_policy_warns_on_the_hosts_terminal(text):
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        calculator.run(ToolCall("calculator", {"expression": text}))
+    assert not said
 
 
 @given(st.integers(-(10**6), 10**6), st.sampled_from("+-*/"), st.integers(-(10**6), 10**6))

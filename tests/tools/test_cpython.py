@@ -57,6 +57,70 @@ def test_numpy_sympy_and_pandas(make):
     assert run(session, code) == ("ok", "[1. 2.] x**2\nnp.int64(3)")
 
 
+ORDINARY = {
+    "a database of two connections": """
+import sqlite3
+one, two = sqlite3.connect("d.db", timeout=0), sqlite3.connect("d.db", timeout=0)
+one.execute("create table t (a)"), one.execute("insert into t values (1)"), one.commit()
+one.execute("begin immediate")
+try:
+    two.execute("begin immediate")
+except sqlite3.OperationalError as error:
+    print(error)
+two.execute("select a from t").fetchall()
+""",
+    "tasks and a pair of sockets": """
+import asyncio, socket
+async def talk():
+    a, b = socket.socketpair()
+    (reader, kept), (held, writer) = await asyncio.open_connection(sock=a), await asyncio.open_connection(sock=b)
+    writer.write(b"hello" * 1000)
+    await writer.drain()
+    return len(await asyncio.wait_for(reader.readexactly(5000), 9))
+asyncio.run(talk())
+""",
+    "POSIX locks, flags and temporary files": """
+import fcntl, os, tempfile
+with tempfile.NamedTemporaryFile("w") as file:
+    fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    fcntl.fcntl(file, fcntl.F_SETFL, fcntl.fcntl(file, fcntl.F_GETFL) | os.O_APPEND | os.O_NONBLOCK)
+    os.set_inheritable(file.fileno(), True)
+os.isatty(1), 1
+""",
+    "threads that wait for each other": """
+import concurrent.futures, queue
+with concurrent.futures.ThreadPoolExecutor(2) as pool:
+    print(sum(pool.map(len, ["a", "bb"])))
+""",
+}
+SHOWN = ["database is locked\n[(1,)]", "5000", "(False, 1)", "3"]
+
+
+@pytest.mark.parametrize(("code", "shown"), zip(ORDINARY.values(), SHOWN), ids=ORDINARY)
+def test_ordinary_programs_that_need_what_is_looked_at_closely(make, code, shown):
+    assert run(make(), code) == ("ok", shown)
+
+
+def test_a_lock_of_files_says_that_there_is_none(make):
+    """As HDF5 and filelock expect it of a file system without locks."""
+    status, text = run(make(), "import fcntl\nfcntl.flock(open('a', 'w'), fcntl.LOCK_EX)")
+    assert status == "retry" and text.endswith("OSError: [Errno 38] Function not implemented")
+
+
+def test_no_session_is_in_the_way_of_anothers_start(make):
+    """What one would keep in flight, have signalled or queued is counted for all that run as the same user."""
+    hostile = make()
+    run(hostile, "import array, socket\na, b = socket.socketpair()")
+    status, text = run(hostile, "a.sendmsg([b'x'], [(1, 1, array.array('i', [b.fileno()] * 250))])")
+    assert status == "retry" and "PermissionError" in text
+    signals = "import os, signal\nsignal.pthread_sigmask(signal.SIG_BLOCK, [36])\n"
+    run(hostile, signals + "for _ in range(20_000):\n    os.kill(os.getpid(), 36)")
+    assert [run(make(), "1 + 1") for _ in range(3)] == [("ok", "2")] * 3
+    waiting = "[line.split()[1] for line in open('/proc/self/status') if line.startswith('SigQ')][0]"
+    assert run(hostile, waiting) == ("ok", "'64/64'")
+    assert run(make(), waiting)[1].startswith("'0/")
+
+
 def test_the_policy_sees_what_it_sees_of_the_embedded_one(make):
     session = make()
     assert session.schema.name == "python"

@@ -4,6 +4,8 @@ import signal
 import threading
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from pydantic_monty import MontySession
 
 from handaxe.errors import InputError, ToolDefinitionError
@@ -195,10 +197,10 @@ def test_chance_and_time_are_fixed_by_the_seed():
     assert run(one, "random.random()", seed=1) == run(two, "random.random()", seed=2)
 
 
-def test_a_worker_that_dies_is_nobodys_fault(monkeypatch):
-    session = python()
-    run(session, "x = 1")
-    feed = MontySession.feed_run
+@pytest.fixture
+def dying(monkeypatch):
+    """Called with a number: as many workers are killed from outside as they are fed."""
+    feed, left = MontySession.feed_run, [0]
 
     class Dying:
         """Stands for a session whose worker is killed as it is fed; it cannot be made to die at will otherwise."""
@@ -216,8 +218,13 @@ def test_a_worker_that_dies_is_nobodys_fault(monkeypatch):
         def load_session(self, state):
             self.session.load_session(state)
 
+        def dump(self):
+            return self.session.dump()
+
         def feed_run(self, *args, **kwargs):
-            os.kill(self.session.worker_pid, signal.SIGKILL)
+            if left[0]:
+                left[0] -= 1
+                os.kill(self.session.worker_pid, signal.SIGKILL)
             return feed(self.session, *args, **kwargs)
 
     class Pool:
@@ -227,10 +234,100 @@ def test_a_worker_that_dies_is_nobodys_fault(monkeypatch):
     module = importlib.import_module("handaxe.tools.python")
     pool = module._pool(os.getpid())
     monkeypatch.setattr(module, "_pool", lambda process: Pool())
+    return lambda count: left.__setitem__(0, count)
+
+
+def test_a_worker_that_is_ended_from_outside_is_nobodys_fault(dying):
+    session = python()
+    run(session, "x = 1")
+    dying(1)
+    assert run(session, "x = x + 1\nprint(x)") == ("ok", "2")
+
+
+def test_one_that_the_code_ends_each_time_is_the_policys(dying):
+    session = python()
+    run(session, "x = 1")
+    dying(2)
     status, text = run(session, "x")
-    assert status == "infra_error" and "sandbox died" in text
-    monkeypatch.undo()
+    assert status == "retry" and "the code ended the interpreter" in text and "as it was before" in text
     assert run(session, "x") == ("ok", "1")
+
+
+CLASS = "class A:\n    pass\n"
+
+
+@pytest.mark.parametrize("value", ["{A(): 1}", "{A()}", "[{A(): 1}]", "({A()},)", "frozenset({A()})", "{(A(),): 1}"])
+def test_a_value_that_cannot_be_made_here_is_the_policys_and_names_stay(value):
+    session = python()
+    status, text = run(session, f"{CLASS}print(1)\nx = {value}\nx")
+    assert status == "retry" and text.startswith("1\nthe value of the last expression cannot be shown: TypeError")
+    assert run(session, "len(x)") == ("ok", "1")
+
+
+ATOMS = [
+    "1",
+    "None",
+    "'a'",
+    "1.5",
+    "b'x'",
+    "A()",
+    "A",
+    "e",
+    "f",
+    "print",
+    "...",
+    "1j",
+    "[1]",
+    "range(3)",
+    "type(e)",
+    "g()",
+]
+BEFORE = """
+class A:
+    def __init__(self):
+        self.me = self
+class E(Exception):
+    pass
+class R:
+    def __repr__(self):
+        return self
+def f(x=1):
+    raise E(x)
+def g():
+    yield 1
+e = E("a")
+"""
+VALUES = st.recursive(
+    st.sampled_from([*ATOMS, "R()", "10**5000", "'\\ud800'", "float('nan')", "Exception(1)", "lambda: 1"]),
+    lambda inner: (
+        st.lists(inner, max_size=3).map(lambda items: f"[{', '.join(items)}]")
+        | st.lists(inner, min_size=1, max_size=3).map(lambda items: f"{{{', '.join(items)}}}")
+        | st.tuples(inner, inner).map(lambda pair: f"{{{pair[0]}: {pair[1]}}}")
+        | st.tuples(inner, inner).map(lambda pair: f"({pair[0]}, {pair[1]})")
+        | st.tuples(st.sampled_from(["frozenset", "tuple", "repr", "str", "iter", "f", "list", "hash"]), inner).map(
+            lambda call: f"{call[0]}({call[1]})"
+        )
+        | st.tuples(inner, st.sampled_from("+*<|"), inner).map(lambda pair: f"({pair[0]} {pair[1]} {pair[2]})")
+    ),
+    max_leaves=5,
+)
+SHAPES = [
+    "{}",
+    "x = {}\nx",
+    "print({})",
+    "raise {}",
+    "assert not {}, {}",
+    "x = [{}]\nx.append(x)\nx",
+    "{} if {} else 1",
+]
+
+
+@settings(deadline=None, max_examples=150)
+@given(st.sampled_from(SHAPES), st.lists(VALUES, min_size=2, max_size=2))
+def test_whatever_a_program_does_is_the_policys(shape, values):
+    session = python(seconds=2.0, memory=2**24)
+    assert run(session, BEFORE + shape.format(*values))[0] in ("ok", "retry")
+    assert run(session, "1 + 1") == ("ok", "2")
 
 
 def test_closing():

@@ -65,7 +65,7 @@ def test_the_last_ones_are_kept_and_leftovers_go(world, tmp_path):
         Checkpoints(tmp_path, keep=0)
 
 
-@pytest.mark.parametrize("damage", ["flip", "cut", "remove", "manifest", "no manifest"])
+@pytest.mark.parametrize("damage", ["flip", "cut", "remove", "manifest", "no manifest", "other manifest"])
 def test_damage_is_named_and_the_earlier_one_is_taken_only_when_told(world, tmp_path, damage):
     checkpoints, engine, part = Checkpoints(tmp_path), world.make_engine(), Part({"n": 1})
     checkpoints.save(1, engine, {"tasks": part})
@@ -77,6 +77,8 @@ def test_damage_is_named_and_the_earlier_one_is_taken_only_when_told(world, tmp_
     data = file.read_bytes()
     if damage in ("remove", "no manifest"):
         file.unlink()
+    elif damage == "other manifest":
+        file.write_text('{"state.json": 3}')
     else:
         file.write_bytes(data[:-9] if damage in ("cut", "manifest") else data[:-9] + bytes([data[-9] ^ 1]) + data[-8:])
     other, fresh = world.make_engine(seed=1), Part({"n": 0})
@@ -87,6 +89,15 @@ def test_damage_is_named_and_the_earlier_one_is_taken_only_when_told(world, tmp_
     assert world.same(before, world.weights(other)) and fresh.state == {"n": 0}
     shutil.rmtree(path)  # as the message says
     assert checkpoints.load(other, {"tasks": fresh}) == 1 and fresh.state == {"n": 1}
+
+
+def test_one_that_was_put_aside_is_none(world, tmp_path):
+    checkpoints = Checkpoints(tmp_path)
+    for steps in (1, 2):
+        checkpoints.save(steps, world.make_engine(), {})
+    (tmp_path / "step-000002").rename(tmp_path / "step-000002.bad")
+    (tmp_path / "step-").mkdir()
+    assert [one.steps for one in checkpoints.found()] == [1] and checkpoints.load(world.make_engine()) == 1
 
 
 def test_other_roles_do_not_fit(world, tmp_path):

@@ -1,6 +1,8 @@
 import shutil
 
 import pytest
+import torch
+from safetensors.torch import load_file
 
 from handaxe.errors import CheckpointError, InputError
 from handaxe.training.loop import train
@@ -25,6 +27,27 @@ def test_stopped_and_resumed_is_uninterrupted(world, tmp_path, first):
         kinds = [(one.step, one.kind) for one in record.events()]
         assert record.steps() == [0, 1, 2, 3, 4]
     assert kinds == [(0, "started"), (first, "finished"), (first - (first == 3), "resumed"), (5, "finished")]
+
+
+@pytest.mark.exact
+def test_equal_runs_leave_equal_files_whatever_was_drawn_before(world, tmp_path):
+    """Also the state of torch's generator, from which dropout draws."""
+    for seed, name in enumerate(("one", "two")):
+        torch.manual_seed(seed)
+        train(**world.arguments(steps=2, out=tmp_path / name))
+    one, two = (
+        load_file(tmp_path / name / "checkpoints" / "step-000002" / "engine" / "engine.safetensors")
+        for name in ("one", "two")
+    )
+    assert one.keys() == two.keys() and all(torch.equal(one[key], two[key]) for key in one)
+
+
+def test_beside_a_run_nobody_else_writes(world, tmp_path):
+    train(**world.arguments(steps=1, out=tmp_path))
+    with RunRecord(tmp_path), pytest.raises(InputError, match=r"process \d+ is writing the run in"):
+        train(**world.arguments(steps=2, out=tmp_path, resume=True))
+    with RunRecord.open(tmp_path) as record:
+        assert record.steps() == [0] and [one.kind for one in record.events()] == ["started", "finished"]
 
 
 def test_resuming_nothing_is_starting(world, tmp_path):

@@ -11,6 +11,7 @@ import torch
 from handaxe.errors import CheckpointError, InputError
 from handaxe.ops.seeds import derive_seed
 from handaxe.testing.crash import kill_until_done, start_child
+from handaxe.training.folder import FolderLock
 from handaxe.training.loop import train
 from handaxe.training.record import RunRecord
 from handaxe.training.run_stages import run_stages
@@ -52,12 +53,18 @@ def test_stages_are_the_same_calls_one_after_the_other(world):
     assert world.same(world.weights(engine), world.weights(staged.engine))
 
 
+def test_a_folder_of_stages_has_one_writer(world, tmp_path):
+    with FolderLock(tmp_path), pytest.raises(InputError, match="is writing the run in"):
+        run_stages(world.stages(), world.site(out=tmp_path))
+    assert [one.name for one in tmp_path.iterdir()] == ["writer.lock"]
+
+
 @pytest.mark.exact
 def test_what_is_kept_changes_nothing_and_is_resumed_when_done(world, tmp_path):
     unkept, kept, again = world.site(), world.site(out=tmp_path), world.site(out=tmp_path, resume=True)
     first, second = run_stages(world.stages(), unkept), run_stages(world.stages(), kept)
     assert rows(first) == rows(second) and world.same(world.weights(unkept.engine), world.weights(kept.engine))
-    assert sorted(one.name for one in tmp_path.iterdir()) == [*NAMES, "stages.json"]
+    assert sorted(one.name for one in tmp_path.iterdir()) == [*NAMES, "stages.json", "writer.lock"]
     with RunRecord.open(tmp_path / "01-reinforce") as record:
         assert record.steps() == [0, 1, 2] and len(record.trajectories()) == 18
     third = run_stages(world.stages(), again)

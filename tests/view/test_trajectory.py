@@ -119,6 +119,15 @@ def test_the_token_table_lists_what_the_policy_wrote(attempt):
     assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f]", show(everything, colour=False))
 
 
+def test_the_token_table_looks_at_each_sequence_once(attempt, monkeypatch):
+    """Made anew for every token, its mask took five minutes for four million of them."""
+    looked = []
+    monkeypatch.setattr(type(attempt.sequences[0]), "mask", property(lambda self: looked.append(1) or self.author == 3))
+    for policy_only in (True, False):
+        token_table(attempt.sequences[0], decode=FORMAT.decode, policy_only=policy_only)
+    assert len(looked) == 2
+
+
 def test_pieces_keep_characters_whole():
     ids = list("a\u00e9\u65e5".encode())
     found = list(pieces(ids, FORMAT.decode))

@@ -76,6 +76,8 @@ def test_a_folder_of_something_else(tmp_path):
 @pytest.mark.parametrize(
     "name, text, message",
     [
+        ("a.jsonl", "[" * 100_000, "a.jsonl, line 1 is not JSON: it nests deeper than 64 levels"),
+        ("a.jsonl", '{"a":' * 65 + "1" + "}" * 65, "a.jsonl, line 1 is not JSON: it nests deeper than 64 levels"),
         ("a.jsonl", '{"question": "a"}\n{"question"', "a.jsonl, line 2 is not JSON: .* write one object a line"),
         ("a.jsonl", "[1]\n", "a.jsonl, line 1 holds a list; write one object a line"),
         ("a.jsonl", "\n\n", "is empty: give one question or more"),

@@ -12,7 +12,7 @@ from handaxe.errors import InputError
 from handaxe.tools.sandbox.layout import Mounted
 from handaxe.tools.sandbox.limits import Limits
 
-__all__ = ["Spec", "command", "find_bubblewrap", "outside_id"]
+__all__ = ["FOLDER", "Spec", "command", "find_bubblewrap", "outside_id"]
 
 WORKER = Path(__file__).with_name("worker.py")
 FOLDER = "/session"

@@ -19,6 +19,8 @@ __all__ = ["Pool", "pool_of"]
 
 START = 60.0
 """Seconds that a worker has to start; many start at once on a busy machine."""
+TRIES = 2
+"""Workers beyond the warm ones that may die before they are ready, until that is taken for the machine's way."""
 
 
 class Pool:
@@ -48,7 +50,7 @@ class Pool:
             InfrastructureError: none could be started in time, or `live` sessions are open already.
             InputError: the sandbox cannot work on this machine.
         """
-        deadline = time.monotonic() + seconds
+        deadline, died = time.monotonic() + seconds, 0
         while True:
             worker = self._next(deadline)
             try:
@@ -57,9 +59,11 @@ class Pool:
                 if worker.alive:
                     return worker
             except InfrastructureError:
-                self.discard(worker)
-                raise
-            self.discard(worker)  # it died while it waited, which says nothing about the next one
+                died += 1
+                if died > self.warm + TRIES or time.monotonic() > deadline:
+                    self.discard(worker)
+                    raise
+            self.discard(worker)  # it died while it waited or began, which says nothing about the next one
 
     def discard(self, worker: Worker) -> None:
         """Kill a worker that was taken, whatever state it is in; once more does nothing."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import array
 import json
 import os
 import select
@@ -14,7 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from handaxe.errors import InfrastructureError
-from handaxe.tools.sandbox.command import Spec, command, find_bubblewrap, outside_id
+from handaxe.tools.sandbox.command import FOLDER, Spec, command, find_bubblewrap, outside_id
 from handaxe.tools.sandbox.process import Worker
 from handaxe.tools.sandbox.seccomp import filter_program
 
@@ -23,6 +22,8 @@ __all__ = ["SETUP", "greet", "launch"]
 SETUP = 20.0
 """Seconds that bubblewrap has to make its namespaces."""
 READY = b"ready"
+LOOK = 0.2
+"""Seconds between two looks at whether a worker that is waited for still lives."""
 
 
 def launch(spec: Spec) -> Worker:
@@ -98,24 +99,27 @@ def greet(worker: Worker, *, seconds: float) -> None:
     Raises:
         InfrastructureError: it died instead, or took longer; it is destroyed then.
     """
-    deadline = time.monotonic() + seconds
-    data, folders = b"", []
+    deadline, data = time.monotonic() + seconds, b""
     try:
         while data != READY:
-            worker.socket.settimeout(max(0.0, deadline - time.monotonic()) or 1e-3)
-            piece, extra, _, _ = worker.socket.recvmsg(len(READY) - len(data), socket.CMSG_SPACE(4))
-            folders += [fd for level, kind, body in extra for fd in _descriptors(level, kind, body)]
+            # A bubblewrap that is killed as it begins leaves the other end open.
+            if worker.process.poll() is not None or time.monotonic() > deadline:
+                raise OSError("it died, or took too long")
+            if not select.select([worker.socket], [], [], LOOK)[0]:
+                continue
+            piece = worker.socket.recv(len(READY) - len(data))
             data += piece
             if not piece or not READY.startswith(data):
                 raise OSError("it died before it was ready")
-        (worker.folder,) = folders
-    except (OSError, ValueError) as error:
-        for folder in folders:
-            os.close(folder)
+        # Not handed over by the worker: descriptors on their way are counted for all processes of its user together.
+        inside = f"/proc/{worker.group}/root{FOLDER}"
+        worker.folder = os.open(inside, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        if worker.process.poll() is not None:
+            raise OSError("it died when it was ready")  # and the number may be another process's
+    except OSError as error:
         said = _rest(worker.output)
         worker.destroy()
         raise InfrastructureError(f"the sandboxed Python did not start: {said or error}") from error
-    worker.socket.settimeout(None)
 
 
 def _child(told: int) -> int:
@@ -128,14 +132,6 @@ def _child(told: int) -> int:
             raise OSError("it ended, or was silent for too long")
         text += piece
     return int(json.loads(text)["child-pid"])
-
-
-def _descriptors(level: int, kind: int, body: bytes) -> list[int]:
-    if (level, kind) != (socket.SOL_SOCKET, socket.SCM_RIGHTS):
-        return []
-    found = array.array("i")
-    found.frombytes(body[: len(body) - len(body) % found.itemsize])
-    return list(found)
 
 
 def _rest(output: int) -> str:

@@ -6,7 +6,6 @@ failed, and text. Whatever the code does to this program, the host believes none
 bounded length that the session wrote.
 """
 
-import _socket
 import ast
 import base64
 import gc
@@ -28,6 +27,8 @@ __all__ = ["Session", "main"]
 INSIDE = 1
 """The user that a worker started as root of its namespace becomes; outside it is an unprivileged one."""
 STACK = 8 * 2**20
+SIGNALS = 64
+"""Signals that wait; without a limit those of one session would use up what all processes of its user may have."""
 MORE = "..."
 
 
@@ -62,6 +63,8 @@ class Session:
                 stream.flush()
             except BaseException:
                 continue  # the code closed or replaced it
+        # As bytes of at most 4 a character, which is what the host expects: half a character becomes six of them.
+        text = text.encode(errors="backslashreplace").decode()
         if len(text) > self.longest:
             text = text[: self.longest // 2] + MORE + text[-self.longest // 2 :]
         return text, failed
@@ -119,7 +122,7 @@ def main() -> None:
         importlib.import_module(name)
     gc.collect()
     _accept(settings, own=1 if dropped else 2)
-    _announce(channel)
+    os.write(channel, b"ready")
     session = Session(settings["output"])
     signal.signal(signal.SIGINT, session.on_interrupt)
     while (request := _receive(channel)) is not None:
@@ -128,7 +131,7 @@ def main() -> None:
             _begin(request)
         else:
             text, failed = session.run(request["code"])
-        _send(channel, f"{request['nonce']}{int(failed)}{text}".encode(errors="backslashreplace"))
+        _send(channel, f"{request['nonce']}{int(failed)}{text}".encode())
 
 
 def _open_channel() -> int:
@@ -159,20 +162,12 @@ def _accept(settings: dict, own: int) -> None:
         resource.RLIMIT_CORE: 1,
         resource.RLIMIT_MEMLOCK: 0,
         resource.RLIMIT_MSGQUEUE: 0,
+        resource.RLIMIT_SIGPENDING: SIGNALS,
     }
     for kind, most in limits.items():
         hard = resource.getrlimit(kind)[1]
         most = most if hard == resource.RLIM_INFINITY else min(most, hard)
         resource.setrlimit(kind, (most, most))
-
-
-def _announce(channel: int) -> None:
-    """Say that all is ready, and hand over the private folder, so that the host can measure it and read from it."""
-    folder = os.open(".", os.O_RDONLY | os.O_DIRECTORY)
-    with_socket = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM, 0, os.dup(channel))
-    with_socket.sendmsg([b"ready"], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, struct.pack("i", folder))])
-    with_socket.close()
-    os.close(folder)
 
 
 def _begin(request: dict) -> None:

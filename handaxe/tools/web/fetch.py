@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import socket
 import time
-import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from handaxe.errors import InputError
 from handaxe.tools.deadline import DeadlineError, within
 from handaxe.tools.web.origin import Address, is_public
+from handaxe.tools.web.unpack import PackedError, unpacked
 
 if TYPE_CHECKING:
     import httpcore
@@ -21,7 +21,6 @@ __all__ = ["ExchangeError", "ForbiddenAddressError", "Response", "exchange"]
 HEADERS = {"user-agent": "handaxe", "accept": "text/html, application/json, text/*, */*;q=0.1"}
 HEAD = 100_000
 """Bytes that the answer's headers may have beyond the body."""
-WINDOWS = {"gzip": 31, "x-gzip": 31, "deflate": 15}
 
 
 class ExchangeError(Exception):
@@ -93,30 +92,18 @@ def exchange(
             return Response(response.status, reason, found, content, cut)
     except (core.TimeoutException, DeadlineError):
         raise ExchangeError(f"{address.host} did not answer in time") from None
-    except (core.NetworkError, core.ProtocolError, OSError, zlib.error) as error:
+    except (core.NetworkError, core.ProtocolError, OSError, PackedError) as error:
         raise ExchangeError(f"{address.host}: {type(error).__name__} {str(error)[:200]}") from None
 
 
 def _read(chunks: Iterable[bytes], encoding: str, limit: int) -> tuple[bytes, bool]:
     """The body, decompressed, and whether it was cut."""
     body = bytearray()
-    for part in _decompressed(chunks, encoding.strip().lower(), limit):
+    for part in unpacked(chunks, encoding):
         body += part
         if len(body) > limit:
             return bytes(body[:limit]), True
     return bytes(body), False
-
-
-def _decompressed(chunks: Iterable[bytes], encoding: str, limit: int) -> Iterator[bytes]:
-    if encoding in ("", "identity"):
-        yield from chunks
-        return
-    if encoding not in WINDOWS:
-        raise ExchangeError(f"the answer is packed as {encoding[:40]!r}, which was not asked for")
-    unpacker = zlib.decompressobj(WINDOWS[encoding])
-    for chunk in chunks:
-        # A few kilobytes can unpack to gigabytes: stop at once where more than the limit comes.
-        yield unpacker.decompress(chunk, limit + 1)
 
 
 def _resolve(host: str, port: int, seconds: float, private: bool) -> list[str]:

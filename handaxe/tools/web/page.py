@@ -7,7 +7,8 @@ import json
 import re
 from collections.abc import Callable
 from html.parser import HTMLParser
-from typing import Any
+
+from handaxe.ops.nesting import deeper
 
 __all__ = ["html_to_text", "page_text"]
 
@@ -17,6 +18,14 @@ BLOCKS = frozenset(
      "h3", "h4", "h5", "h6", "header", "hr", "li", "main", "nav", "ol", "p", "pre", "section", "table", "title", "tr",
      "ul"}
 )  # fmt: skip
+CODECS = frozenset(
+    {"utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "ascii", "koi8-r", "koi8-u", "mac-roman", "mac-cyrillic",
+     "cp866", "cp874", "cp932", "cp949", "gb2312", "gbk", "gb18030", "big5", "big5hkscs", "euc_jp", "euc_kr",
+     "iso2022_jp", "shift_jis"}
+    | {f"iso8859-{part}" for part in (*range(1, 12), *range(13, 17))} | {f"cp{page}" for page in range(1250, 1259)}
+)  # fmt: skip
+"""Python's names of the encodings that pages have (https://encoding.spec.whatwg.org). Others are not decoded as they
+say: punycode takes quadratic time, and "hex" or "zip" are no text."""
 MAX_DEPTH = 20
 """Nesting of JSON that is still laid out; deeper, the indentation would outgrow the content."""
 
@@ -123,22 +132,15 @@ class _Reader(HTMLParser):
 def _decode(body: bytes, parameters: str) -> str:
     named = re.search(r"charset\s*=\s*[\"']?([\w.:-]+)", parameters, re.IGNORECASE)
     try:
-        info = codecs.lookup(named.group(1) if named else "utf-8")
-        return body.decode(info.name, errors="replace")
-    except (LookupError, ValueError):  # unknown, or no encoding of text, such as "hex"
-        return body.decode(errors="replace")
+        codec = codecs.lookup(named.group(1) if named else "utf-8").name
+    except (LookupError, ValueError):
+        codec = ""
+    return body.decode(codec if codec in CODECS else "utf-8", errors="replace")
 
 
 def _layout(text: str) -> str:
     try:
         value = json.loads(text)
-        return text if _deeper(value, MAX_DEPTH) else json.dumps(value, indent=1, ensure_ascii=False)
+        return text if deeper(value, MAX_DEPTH) else json.dumps(value, indent=1, ensure_ascii=False)
     except (ValueError, RecursionError):
         return text
-
-
-def _deeper(value: Any, depth: int) -> bool:
-    if depth == 0:
-        return True
-    items = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    return any(_deeper(item, depth - 1) for item in items)

@@ -4,7 +4,7 @@ Text is JSON in ASCII, so that lone surrogates and control characters in what a 
 write UTF-8 refuse them). A dataclass is an object of its fields. Fields of free content, such as the arguments of a
 call, may hold what JSON lacks, which is tagged: tuples, bytes, numpy arrays and mappings whose keys are not strings
 come back as they were. Anything else comes back as its `repr`: a record is for reading, and one odd object in a task
-must not end a run.
+must not end a run. The same holds for what nests deeper than KEPT levels, from there on.
 """
 
 import json
@@ -21,6 +21,10 @@ import numpy as np
 __all__ = ["dump_json", "dump_record", "dump_text", "load_json", "load_record", "load_text", "pack", "unpack"]
 
 T = TypeVar("T")
+KEPT = 100
+"""Levels of free content that come back as they were."""
+LONGEST_INT = 10_000
+"""Bits of a whole number that JSON may hold: Python reads and writes 4300 digits."""
 TAGS = {"__tuple__", "__pairs__", "__bytes__", "__array__", "__repr__"}
 
 
@@ -120,24 +124,36 @@ def _plain(found: Any) -> Any:
     return found
 
 
-def _tag(value: Any) -> Any:
+def _tag(value: Any, levels: int = KEPT) -> Any:
+    if isinstance(value, int) and value.bit_length() > LONGEST_INT:
+        return {"__repr__": hex(value)}
     if value is None or isinstance(value, (str, bool, int, float)):
         return value
     if isinstance(value, np.generic):
         return _tag(value.item())
-    if isinstance(value, list):
-        return [_tag(item) for item in value]
-    if isinstance(value, tuple):
-        return {"__tuple__": [_tag(item) for item in value]}
-    if isinstance(value, Mapping):
-        if all(isinstance(key, str) and key not in TAGS for key in value):
-            return {key: _tag(item) for key, item in value.items()}
-        return {"__pairs__": [[_tag(key), _tag(item)] for key, item in value.items()]}
     if isinstance(value, bytes):
         return {"__bytes__": b64encode(value).decode()}
     if isinstance(value, np.ndarray) and value.dtype.kind in "biuf":
         return {"__array__": [value.dtype.str, value.tolist()]}
-    return {"__repr__": repr(value)}
+    if not isinstance(value, list | tuple | Mapping):
+        return {"__repr__": _shown(value)}
+    return _tag_items(value, levels - 1) if levels else {"__repr__": f"<{type(value).__name__}, nested too deep>"}
+
+
+def _tag_items(value: Any, levels: int) -> Any:
+    if isinstance(value, Mapping):
+        if all(isinstance(key, str) and key not in TAGS for key in value):
+            return {key: _tag(item, levels) for key, item in value.items()}
+        return {"__pairs__": [[_tag(key, levels), _tag(item, levels)] for key, item in value.items()]}
+    items = [_tag(item, levels) for item in value]
+    return items if isinstance(value, list) else {"__tuple__": items}
+
+
+def _shown(value: Any) -> str:
+    try:
+        return repr(value)
+    except Exception as error:  # its class is somebody else's
+        return f"<{type(value).__name__}, of which repr raises {type(error).__name__}>"
 
 
 def _untag(value: Any) -> Any:

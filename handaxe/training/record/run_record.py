@@ -9,20 +9,21 @@ writes. `record.sqlite` is queryable by anything that speaks SQL; `recipe.json` 
 
 import json
 import math
-import os
 import platform
 import sqlite3
 import time
+import zlib
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, closing, contextmanager, suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
 import handaxe
-from handaxe.errors import InputError
+from handaxe.errors import HandaxeError, InputError
 from handaxe.records import Task, Trajectory
+from handaxe.training.folder import FolderLock, write_whole
 from handaxe.training.record.codec import dump_text, load_record, load_text
 from handaxe.training.record.groups import GroupRecord
 from handaxe.training.record.reading import read_groups
@@ -45,51 +46,80 @@ class RunRecord:
     """A run record, opened for writing; `RunRecord.open` opens one for reading.
 
     Args:
-        folder: made when missing. A record that is there already is continued, in this handaxe's format.
+        folder: made when missing. A record that is there already is continued, in this handaxe's format. It is locked
+            until `close`: a folder has one writer at a time.
+        about: for `write_about`, before a new record is made, so that a record never stands there without it.
 
     Raises:
-        InputError: when the folder cannot be written or holds something else.
+        InputError: when the folder cannot be written, is being written by another process or holds something else.
     """
 
-    def __init__(self, folder: Path):
+    def __init__(self, folder: Path, *, about: Mapping[str, Any] | None = None):
         self.folder = Path(folder)
         self._writes = True
-        with self._writing():
+        with self._writing(), ExitStack() as stack:
             self.folder.mkdir(parents=True, exist_ok=True)
+            stack.enter_context(FolderLock(self.folder))
             self._db = sqlite3.connect(self.folder / "record.sqlite", isolation_level=None, timeout=30)
+            stack.callback(self._db.close)
             self._db.execute("PRAGMA foreign_keys = ON")
-            found = format_of(self._db, str(self.folder))
-            self._db.execute("PRAGMA journal_mode = WAL")
-            self._db.execute("PRAGMA synchronous = FULL")
-            if self._db.execute("SELECT 1 FROM sqlite_master").fetchone():
-                upgrade(self._db, found)
-            else:
-                create(self._db)
+            self._prepare(about)
+            self._held = stack.pop_all()
+
+    def _prepare(self, about: Mapping[str, Any] | None) -> None:
+        """Make the tables, or see that those there are whole and of this format."""
+        found = format_of(self._db, str(self.folder))
+        with self._reading():
+            (whole,) = self._db.execute("PRAGMA quick_check(1)").fetchone()
+        if whole != "ok":
+            raise self._damaged(whole)
+        self._db.execute("PRAGMA journal_mode = WAL")
+        self._db.execute("PRAGMA synchronous = FULL")
+        if _has_tables(self._db):
+            upgrade(self._db, found)
+            return
+        if about is not None:
+            self.write_about(about)
+        create(self._db)
+        # Into the file itself: without them it would be no record if its log were lost.
+        self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     @classmethod
     def open(cls, folder: Path) -> "RunRecord":
         """The record in `folder`, for reading; a run may be writing it. Raises InputError when there is none."""
         record = cls.__new__(cls)
         record.folder, record._writes = Path(folder), False
+        record._held = ExitStack()
         path = record.folder / "record.sqlite"
         if not path.is_file():
             raise InputError(f"there is no run record in {folder}: record.sqlite is missing")
-        try:
-            record._db = sqlite3.connect(f"file:{quote(str(path))}?mode=ro", uri=True, timeout=30)
-            record._db.execute("SELECT 1 FROM sqlite_master").fetchone()
-        except sqlite3.OperationalError:  # a folder that may not be written, where the log has no index to share
-            record._db = sqlite3.connect(f"file:{quote(str(path))}?immutable=1", uri=True)
-        except sqlite3.DatabaseError as error:
-            raise InputError(f"{path} is not a run record: {error}") from error
-        format_of(record._db, str(record.folder))
-        if not record._db.execute("SELECT 1 FROM sqlite_master WHERE name = 'events'").fetchone():
+        with record._reading():
+            try:
+                record._db = sqlite3.connect(f"file:{quote(str(path))}?mode=ro", uri=True, timeout=30)
+                record._db.execute("SELECT 1 FROM sqlite_master").fetchone()
+            except sqlite3.OperationalError:  # a folder that may not be written, where the log has no index to share
+                record._db = sqlite3.connect(f"file:{quote(str(path))}?immutable=1", uri=True)
+            record._held.callback(record._db.close)
+            format_of(record._db, str(record.folder))
+            begun = _has_tables(record._db)
+        if not begun:
             record.close()
-            raise InputError(f"the run record in {folder} is empty: the run was stopped before it began")
+            raise InputError(f"the run record in {folder} is empty: the run was stopped before it began. Start it anew")
         return record
 
+    @classmethod
+    def begun(cls, folder: Path) -> bool:
+        """Whether a run has begun in a folder: there is a record, and it is not empty."""
+        path = Path(folder) / "record.sqlite"
+        if not path.is_file():
+            return False
+        with suppress(sqlite3.Error), closing(sqlite3.connect(f"file:{quote(str(path))}?mode=ro", uri=True)) as db:
+            return _has_tables(db)
+        return True  # whatever it is, it is not ours to write over
+
     def close(self) -> None:
-        """Release the file."""
-        self._db.close()
+        """Release the file, and the folder."""
+        self._held.close()
 
     def __enter__(self) -> "RunRecord":
         return self
@@ -137,9 +167,8 @@ class RunRecord:
         versions = {name: _version(name) for name in ("torch", "numpy", "transformers")}
         versions |= {"python": platform.python_version(), "handaxe": handaxe.__version__}
         with self._writing():
-            part = self.folder / "recipe.json.part"
-            part.write_text(json.dumps({**about, "versions": versions}, indent=1, default=str) + "\n")
-            os.replace(part, self.folder / "recipe.json")
+            text = json.dumps({**about, "versions": versions}, indent=1, default=str)
+            write_whole(self.folder / "recipe.json", text + "\n")
 
     def roll_back(self, steps: int) -> int:
         """Forget every step but the first `steps`; returns how many were forgotten. Events stay."""
@@ -154,11 +183,13 @@ class RunRecord:
 
     def steps(self) -> list[int]:
         """The steps recorded, in order."""
-        return [step for (step,) in self._db.execute("SELECT step FROM steps ORDER BY step")]
+        with self._reading():
+            return [step for (step,) in self._db.execute("SELECT step FROM steps ORDER BY step")]
 
     def groups(self, *, step: int | None = None, task: str | None = None) -> list[GroupRecord]:
         """Groups as they were written, of one step or of all, of one task id or of all."""
-        return read_groups(self._db, step=step, task=task)
+        with self._reading():
+            return read_groups(self._db, step=step, task=task)
 
     def trajectories(self, *, step: int | None = None, task: str | None = None) -> list[Trajectory]:
         """The trajectories of those groups, failures included."""
@@ -172,21 +203,23 @@ class RunRecord:
     def metrics(self) -> list[dict[str, float]]:
         """One dict a step, in order; each has the key "step"."""
         found: dict[int, dict[str, float]] = {step: {"step": float(step)} for step in self.steps()}
-        for step, name, value in self._db.execute("SELECT step, name, value FROM metrics ORDER BY step, name"):
-            if step in found:  # a run may have added a step since
-                found[step][name] = math.nan if value is None else value
+        with self._reading():
+            for step, name, value in self._db.execute("SELECT step, name, value FROM metrics ORDER BY step, name"):
+                if step in found:  # a run may have added a step since
+                    found[step][name] = math.nan if value is None else float(value)
         return list(found.values())
 
     def evaluations(self) -> dict[int, dict[str, Any]]:
         """What evaluations found, by the number of steps done."""
-        return {step: json.loads(text) for step, text in self._db.execute("SELECT * FROM evaluations ORDER BY step")}
+        with self._reading():
+            rows = self._db.execute("SELECT * FROM evaluations ORDER BY step")
+            return {step: dict(json.loads(text)) for step, text in rows}
 
     def events(self) -> list[Event]:
         """What happened to the run, in order."""
-        return [
-            Event(step, kind, load_text(text), at)
-            for step, kind, text, at in self._db.execute("SELECT step, kind, text, time FROM events ORDER BY id")
-        ]
+        with self._reading():
+            rows = self._db.execute("SELECT step, kind, text, time FROM events ORDER BY id")
+            return [Event(step, str(kind), load_text(text), float(at)) for step, kind, text, at in rows]
 
     def about(self) -> dict[str, Any]:
         """What recipe.json holds; {} when it was never written.
@@ -197,7 +230,7 @@ class RunRecord:
         path = self.folder / "recipe.json"
         try:
             found = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, RecursionError) as error:
             raise InputError(f"{path} is damaged: {error}. Put it back as it was") from error
         if not isinstance(found, dict):
             raise InputError(f"{path} is damaged: it holds no object. Put it back as it was")
@@ -224,9 +257,26 @@ class RunRecord:
                 raise
 
     @contextmanager
+    def _reading(self) -> Iterator[None]:
+        try:
+            yield
+        except HandaxeError:
+            raise
+        except (sqlite3.Error, zlib.error, ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
+            raise self._damaged(f"{type(error).__name__}: {error}") from error
+
+    def _damaged(self, why: str) -> InputError:
+        return InputError(
+            f"the record in {self.folder} is damaged, or not a run record: {' '.join(why.split())}. Its checkpoints "
+            "are files of their own, and may be whole; train anew in another folder"
+        )
+
+    @contextmanager
     def _writing(self) -> Iterator[None]:
         try:
             yield
+        except HandaxeError:
+            raise
         except sqlite3.IntegrityError as error:
             raise InputError(
                 f"the record in {self.folder} already holds what was to be written ({error}): "
@@ -237,6 +287,10 @@ class RunRecord:
                 f"the record in {self.folder} cannot be written: {error}. Free some space or name another folder; "
                 "every step recorded before is intact, so a run there can be resumed"
             ) from error
+
+
+def _has_tables(db: sqlite3.Connection) -> bool:
+    return db.execute("SELECT 1 FROM sqlite_master WHERE name = 'events'").fetchone() is not None
 
 
 def _version(name: str) -> str | None:

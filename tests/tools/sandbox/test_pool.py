@@ -5,6 +5,7 @@ import pytest
 
 from handaxe.errors import InfrastructureError, InputError
 from handaxe.tools.sandbox.pool import Pool, pool_of
+from handaxe.tools.sandbox.start import greet
 
 
 @pytest.fixture
@@ -36,19 +37,29 @@ def test_never_more_than_live(pool):
     assert ask(pool.take(), "1") == "1"
 
 
-def test_one_that_died_while_it_waited_is_passed_over(pool):
-    taken = pool.take()
+@pytest.mark.parametrize("greeted", [True, False])
+def test_those_that_died_while_they_waited_are_passed_over(spec, greeted):
+    pool = Pool(spec, warm=3, live=9)
     with pool.change:
-        pool.change.wait_for(lambda: pool.ready, timeout=60)
-        dead = pool.ready[0]
-    dead.process.kill()
-    dead.process.wait()
-    try:
-        another = pool.take()
-    except InfrastructureError:
-        another = pool.take()  # it had not greeted yet: told apart only by what it says
-    assert another is not dead and ask(another, "1") == "1"
-    pool.discard(taken)
+        pool.change.wait_for(lambda: len(pool.ready) == 3, timeout=60)
+        dead = list(pool.ready)
+    for worker in dead:
+        if greeted:
+            greet(worker, seconds=60)
+        worker.process.kill()
+        worker.process.wait()
+    another = pool.take()
+    assert another not in dead and ask(another, "1") == "1"
+    pool.discard(another)
+    pool.close()
+
+
+def test_a_machine_on_which_every_one_dies_is_told_after_a_few(spec):
+    pool = Pool(spec._replace(preload=("no_such_module",)), warm=1, live=9)
+    with pytest.raises(InfrastructureError, match="no_such_module"):
+        pool.take()
+    assert not pool.taken
+    pool.close()
 
 
 def test_many_threads_take_at_once(spec):

@@ -6,14 +6,15 @@ from handaxe.errors import InputError
 from handaxe.tools.sandbox.seccomp import MACHINES, filter_program
 
 ALLOW, REFUSE, MISSING, KILL = 0x7FFF0000, 0x00050001, 0x00050026, 0x80000000
+PRETEND, NO_TERMINAL = 0x00050000, 0x00050019
 X86 = 0xC000003E
 ARM = 0xC00000B7
 
 
-def decide(program, number, *, audit, argument=0):
+def decide(program, number, *, audit, argument=0, second=0, third=0):
     """What the kernel would make of a call: the filter, interpreted."""
     steps = [struct.unpack_from("=HBBI", program, place) for place in range(0, len(program), 8)]
-    data = {0: number, 4: audit, 16: argument & 0xFFFFFFFF}
+    data = {0: number, 4: audit, 16: argument & 0xFFFFFFFF, 24: second, 32: third}
     place, value = 0, 0
     while True:
         code, true, false, k = steps[place]
@@ -65,6 +66,28 @@ def test_aarch64(number, argument, outcome):
     assert decide(filter_program("aarch64"), number, audit=ARM, argument=argument) == outcome
 
 
+SET_OWNER, SET_SIGNAL, NOTIFY, PIPE_SIZE = 8, 10, 1026, 1031
+
+
+@pytest.mark.parametrize(
+    ("fcntl", "flock", "ioctl", "sendmsg", "audit"), [(72, 73, 16, 46, X86), (25, 32, 29, 211, ARM)], ids=["x86", "arm"]
+)
+def test_what_would_reach_beyond_the_sandbox(fcntl, flock, ioctl, sendmsg, audit):
+    program = filter_program("x86_64" if audit == X86 else "aarch64")
+    said = {
+        command: decide(program, fcntl, audit=audit, second=command) for command in (0, 3, 5, 6, 7, 1030, 37, PIPE_SIZE)
+    }
+    assert said == {0: ALLOW, 3: ALLOW, 5: ALLOW, 6: PRETEND, 7: PRETEND, 1030: ALLOW, 37: REFUSE, PIPE_SIZE: REFUSE}
+    assert {decide(program, fcntl, audit=audit, second=c) for c in (SET_OWNER, SET_SIGNAL, NOTIFY, 15, 1024)} == {
+        REFUSE
+    }
+    assert decide(program, fcntl, audit=audit, second=4, third=0x800) == ALLOW
+    assert decide(program, fcntl, audit=audit, second=4, third=0x2800) == REFUSE
+    assert decide(program, ioctl, audit=audit, second=0x5401) == ALLOW
+    assert {decide(program, ioctl, audit=audit, second=c) for c in (0x5452, 0x8901, 0x5412)} == {NO_TERMINAL}
+    assert decide(program, flock, audit=audit) == MISSING and decide(program, sendmsg, audit=audit) == REFUSE
+
+
 def test_another_machine_is_killed_or_refused():
     assert decide(filter_program("x86_64"), 0, audit=0x40000003) == KILL
     with pytest.raises(InputError, match="riscv64"):
@@ -75,7 +98,7 @@ def test_no_name_and_no_number_is_in_a_table_twice():
     for machine in MACHINES.values():
         names, numbers = zip(*(entry.split(":") for entry in machine.allowed.split()))
         assert len(set(names)) == len(names) and len(set(numbers)) == len(numbers)
-        assert not {"fork", "vfork", "clone", "socket", "ptrace", "mount", "unshare", "setns"} & set(names)
+        assert not {"fork", "vfork", "clone", "socket", "ptrace", "mount", "unshare", "setns", "sendmsg"} & set(names)
 
 
 def test_it_fits_a_pipe():

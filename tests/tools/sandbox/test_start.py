@@ -29,7 +29,7 @@ import resource
 
 
 def test_every_limit_is_set_and_cannot_be_raised(spec):
-    names = ("AS", "CPU", "FSIZE", "NOFILE", "NPROC", "STACK", "CORE", "MEMLOCK", "MSGQUEUE")
+    names = ("AS", "CPU", "FSIZE", "NOFILE", "NPROC", "STACK", "CORE", "MEMLOCK", "MSGQUEUE", "SIGPENDING")
     worker = launch(spec)
     greet(worker, seconds=60)
     shown = worker.ask({"op": "run", "code": f"NAMES = {names}{LIMITED}"}, seconds=10.0)
@@ -42,7 +42,7 @@ def test_every_limit_is_set_and_cannot_be_raised(spec):
     assert limits.cpu < found["CPU"] < limits.cpu + 60
     assert limits.memory < found["AS"] < limits.memory + 2**29
     assert (found["FSIZE"], found["NOFILE"], found["STACK"]) == (limits.disk, limits.open_files, 8 * 2**20)
-    assert (found["CORE"], found["MEMLOCK"], found["MSGQUEUE"]) == (1, 0, 0)
+    assert (found["CORE"], found["MEMLOCK"], found["MSGQUEUE"], found["SIGPENDING"]) == (1, 0, 0, 64)
 
 
 def test_a_bubblewrap_that_ends_at_once_leaves_nothing(spec, monkeypatch, tmp_path):

@@ -1,7 +1,10 @@
+import codecs
 import gzip
 import json
 
-from handaxe.tools.web.page import html_to_text, page_text
+import pytest
+
+from handaxe.tools.web.page import CODECS, html_to_text, page_text
 
 
 def test_the_examples():
@@ -44,7 +47,20 @@ def test_charsets():
     assert page_text("\u00e9".encode(), "text/plain") == "\u00e9"
     assert page_text(b"\xff", "text/plain; charset=nonsense") == "\ufffd"
     assert page_text(b"abc", 'text/plain; charset="hex"') == "abc"
-    assert page_text(b"+AGE-", "text/plain; charset=utf-7") == "a"
+    assert page_text(b"+AGE-", "text/plain; charset=utf-7") == "+AGE-"
+
+
+def test_a_charset_that_no_page_has_costs_nothing():
+    """As punycode, the next to last one would take minutes."""
+    body = b"b" * 490_000
+    for name in ("idna", "raw_unicode_escape", "zip", "punycode", "utf-8"):
+        assert page_text(body, f"text/plain; charset={name}") == body.decode()
+
+
+@pytest.mark.parametrize("name", sorted(CODECS))
+def test_every_charset_of_pages_is_known_to_python_and_reads_anything(name):
+    assert codecs.lookup(name).name == name
+    assert isinstance(page_text(bytes(range(256)) * 400, f"text/plain; charset={name}"), str)
 
 
 def test_kinds():

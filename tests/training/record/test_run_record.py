@@ -1,5 +1,6 @@
 import json
 import os
+import random
 import resource
 import shutil
 import sqlite3
@@ -12,6 +13,7 @@ from handaxe.errors import InputError
 from handaxe.records import Group, Task
 from handaxe.testing.crash import start_child
 from handaxe.testing.records import make_trajectory
+from handaxe.training.record import run_record
 from handaxe.training.record.groups import GroupRecord
 from handaxe.training.record.run_record import RunRecord
 
@@ -80,12 +82,78 @@ def test_one_may_read_while_a_run_writes(tmp_path):
             reader.write_event(0, "no")
 
 
-def test_a_second_writer_of_the_same_step_is_refused(tmp_path):
-    with RunRecord(tmp_path) as one, RunRecord(tmp_path) as two:
+def test_a_folder_has_one_writer_and_readers_beside_it(tmp_path):
+    with RunRecord(tmp_path) as one:
         one.write_step(0, [], {"reward": 1})
+        with pytest.raises(InputError, match=f"process {os.getpid()} is writing the run in .*show reads beside"):
+            RunRecord(tmp_path)
+        with RunRecord.open(tmp_path) as reader:
+            assert reader.metrics()[0]["reward"] == 1
+        one.write_step(1, [], {"reward": 2})
+    with RunRecord(tmp_path) as two:
+        assert two.steps() == [0, 1]
         with pytest.raises(InputError, match="another run writes there"):
             two.write_step(0, [], {"reward": 2})
-        assert two.metrics()[0]["reward"] == 1
+
+
+def test_what_says_of_what_a_run_is_stands_there_before_its_record(tmp_path, monkeypatch):
+    """Killed in between, nothing has begun: a run begins there as in an empty folder."""
+    monkeypatch.setattr(run_record, "create", lambda db: os._exit(7))
+    child = os.fork()
+    if child == 0:
+        RunRecord(tmp_path, about={"recipe": "r"})
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+    monkeypatch.undo()
+    assert not RunRecord.begun(tmp_path) and json.loads((tmp_path / "recipe.json").read_text())["recipe"] == "r"
+    with pytest.raises(InputError, match="stopped before it began"):
+        RunRecord.open(tmp_path)
+    RunRecord(tmp_path, about={"recipe": "r"}).close()
+    assert RunRecord.begun(tmp_path)
+
+
+def test_without_its_log_a_record_is_an_empty_one(tmp_path):
+    with RunRecord(tmp_path) as record:
+        record.write_step(0, [], {})
+        shutil.copy(tmp_path / "record.sqlite", tmp_path / "kept")
+    shutil.move(tmp_path / "kept", tmp_path / "record.sqlite")
+    with RunRecord.open(tmp_path) as record:
+        assert record.steps() == [] and record.events() == []
+
+
+@pytest.mark.parametrize("text", ["", "{", "[1]", "3", "[" * 100_000, b"\xff"])
+def test_a_damaged_recipe_file_is_named(tmp_path, text):
+    with RunRecord(tmp_path) as record:
+        (tmp_path / "recipe.json").write_bytes(text if isinstance(text, bytes) else text.encode())
+        with pytest.raises(InputError, match=r"recipe\.json is damaged"):
+            record.about()
+
+
+def read_all(folder):
+    with RunRecord.open(folder) as record:
+        return record.steps(), record.metrics(), record.events(), record.evaluations(), record.groups(), record.about()
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_whatever_page_is_damaged_is_told_in_words(tmp_path, seed):
+    """A page of the file overwritten, a stretch of it, or its end cut off; nothing but InputError comes of it."""
+    with RunRecord(tmp_path, about={}) as record:
+        for step in range(3):
+            record.write_step(step, [group(step, tokens=200) for _ in range(3)], {"reward": step}, {"a": "b"})
+    path, chance = tmp_path / "record.sqlite", random.Random(seed)
+    whole, told = path.read_bytes(), 0
+    assert not (tmp_path / "record.sqlite-wal").exists()
+    for _ in range(25):
+        data = bytearray(whole)
+        size, at = chance.choice([1, 30, 4096]), chance.randrange(len(data))
+        data[at : at + size] = chance.choice([chance.randbytes, bytes])(size)
+        path.write_bytes(data[:at] if chance.random() < 0.2 else data[: len(whole)])
+        for use in (read_all, lambda folder: RunRecord(folder).close(), RunRecord.begun):
+            try:
+                use(tmp_path)
+            except InputError as error:
+                told += 1
+                assert "\n" not in str(error)
+    assert told
 
 
 def test_what_is_no_record(tmp_path):
