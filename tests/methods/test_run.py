@@ -64,7 +64,8 @@ def test_stages_come_before_the_loop_and_shared_ones_are_done_once(chosen, tmp_p
     result = run(chosen(), Keep(out=out, progress=False, recipe={"name": "mine"}))
     assert len(result.metrics) == 2 and not result.stopped
     assert {one.name for one in out.iterdir()} >= {"checkpoints", "record.sqlite", "recipe.json", "stages"}
-    assert {one.name for one in (out / "stages").iterdir()} == {"01-teach", "shared.json", "stages.json"}
+    names = {"01-teach", "shared.json", "stages.json", "writer.lock"}
+    assert {one.name for one in (out / "stages").iterdir()} == names
     with RunRecord.open(out) as record:
         assert record.about()["recipe"] == {"name": "mine"} and record.steps() == [0, 1]
         assert record.about()["arguments"]["steps"] == 2
