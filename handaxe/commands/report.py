@@ -89,6 +89,7 @@ def print_outcome(found: Outcome, console: Console) -> None:
         note(console, "stopped", f"after {done} steps; go on with: {command_line(['resume', run])}")
     else:
         note(console, "look", command_line(["show", run]))
+        note(console, "ask", command_line(["chat", run]))
         note(console, "evaluate", command_line(["eval", run, "--samples", "4"]))
         note(console, "go on", command_line(["resume", run, "--steps", str(2 * max(len(found.metrics), 1))]))
 

@@ -74,8 +74,8 @@ def read_format(run: Path) -> ChatFormat:
     folder = run / FORMAT
     if not folder.is_dir():
         raise InputError(
-            f"the run in {run} keeps no chat format (an earlier handaxe made it): say which, "
-            f"load({str(run)!r}, format=...)"
+            f"{run} keeps no chat format (an earlier handaxe made the run, or the checkpoint was taken out of it): say "
+            "which, load(..., format=...)"
         )
     facts = _read_facts(folder)
     name = facts["format"]
@@ -83,8 +83,8 @@ def read_format(run: Path) -> ChatFormat:
         return PLAIN[name]()
     if name not in SPOKEN:
         raise InputError(
-            f"the run in {run} was trained with a chat format of your own, {facts.get('own')}: hand it over, "
-            f"load({str(run)!r}, format=...)"
+            f"the run in {run} was trained with a chat format of your own, {facts.get('own')}: hand it over, load(..., "
+            "format=...)"
         )
     try:
         tokenizer, calls = _read_tokenizer(folder), TaggedCalls(**facts["calls"])
