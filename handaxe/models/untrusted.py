@@ -62,10 +62,10 @@ NOTHING = _Spans(*(np.zeros(0, dtype=np.int64) for _ in range(3)))
 
 
 class Plain(NamedTuple):
-    """A tokenizer's specification without control tokens, and whether the format's words that begin a run of text get
-    a space before them: any words, and also those that begin with one."""
+    """A tokenizer's normalizer and pre_tokenizer, as specified, that change no text; and whether the format's words
+    that begin a run of text get a space before them: any words, and also those that begin with one."""
 
-    spec: dict[str, Any]
+    steps: dict[str, Any]
     spaced: bool
     always: bool
 
@@ -148,8 +148,9 @@ class SafeEncoder:
         return str(self.tokenizer.decode(list(ids), skip_special_tokens=False, clean_up_tokenization_spaces=False))
 
     def plain(self) -> Plain:
-        """What encodes text here, for a tokenizer that is to do the same without this class."""
-        return Plain(json.loads(self._twin.to_str()), self._prefix("a"), self._prefix(" "))
+        """How text is prepared here, for a tokenizer that is to do the same without this class."""
+        steps = {name: _spec(getattr(self._twin, name)) for name in ("normalizer", "pre_tokenizer")}
+        return Plain(steps, self._prefix("a"), self._prefix(" "))
 
     def _flush(self, run: list[Part], out: Rendered) -> None:
         texts = [_valid(part.text) for part in run]

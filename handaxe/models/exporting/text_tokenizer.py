@@ -17,16 +17,14 @@ __all__ = ["text_tokenizer"]
 
 def text_tokenizer(encoder: SafeEncoder) -> PreTrainedTokenizerBase:
     """A tokenizer that changes no text, adds nothing to a conversation, and takes out the marks."""
-    own = encoder.tokenizer.backend_tokenizer
-    plain, spec = encoder.plain(), json.loads(own.to_str())
-    own_steps = plain.spec["normalizer"]["normalizers"] if plain.spec["normalizer"] else []
-    steps = [*unmarking(bare=plain.spaced, always=plain.always), *own_steps]
-    made = plain.spec | {
-        "normalizer": {"type": "Sequence", "normalizers": steps},
-        "added_tokens": [{**token, "normalized": False} for token in spec["added_tokens"]],
-        "decoder": spec["decoder"],
-    }
-    return _rebuilt(encoder.tokenizer, type(own).from_str(json.dumps(made)))
+    own, plain = encoder.tokenizer.backend_tokenizer, encoder.plain()
+    spec = json.loads(own.to_str())
+    found = plain.steps["normalizer"] or {"type": "Sequence", "normalizers": []}
+    steps = [*unmarking(bare=plain.spaced, always=plain.always), *found.get("normalizers", [found])]
+    spec |= plain.steps | {"normalizer": {"type": "Sequence", "normalizers": steps}}
+    spec |= {"post_processor": None, "truncation": None, "padding": None}
+    spec["added_tokens"] = [{**token, "normalized": False} for token in spec["added_tokens"]]
+    return _rebuilt(encoder.tokenizer, type(own).from_str(json.dumps(spec)))
 
 
 def _rebuilt(tokenizer: PreTrainedTokenizerBase, backend: Any) -> PreTrainedTokenizerBase:
