@@ -1,35 +1,20 @@
 """Makes a command line out of a recipe, its base, world and engine, and the settings of every run."""
 
 import dataclasses
-import math
 from collections.abc import Mapping
 from typing import Annotated, Any
 
 import tyro
 
-from handaxe.errors import InputError
 from handaxe.methods.chosen import Choice, Chosen, Named, choice
 from handaxe.methods.method import Setting
 from handaxe.methods.options import REQUIRED, Option, unwrapped
+from handaxe.methods.ranges import check_setting
 
-__all__ = ["Names", "check_setting", "flag", "option_class", "parse", "parse_train"]
+__all__ = ["Names", "option_class", "parse", "parse_train"]
 
 FLAT: Any = tyro.conf.arg(name="")
 HELP = ("-h", "--help")
-LEAST = {
-    "lora": 0,
-    "steps": 0,
-    "groups": 1,
-    "group_size": 1,
-    "learning_rate": 0,
-    "max_turns": 1,
-    "max_tokens": 1,
-    "wait": 0,
-    "wait_sigma": 0,
-    "held_out": 1,
-    "samples": 1,
-    "eval_every": 0,
-}
 """The least that a setting may be."""
 
 
@@ -83,23 +68,6 @@ def parse_train(recipe: str, words: list[str], *, prog: str, also: Mapping[str, 
     options = {"": vars(found["own"])}
     options |= {name: vars(found[name]) if name in found else {} for name in parts}
     return Chosen(made, found["setting"], options), {name: found[name] for name in also}
-
-
-def check_setting(setting: Setting) -> None:
-    """Raise InputError for a setting out of its range, in the words of the command line."""
-    for name, least in LEAST.items():
-        value = getattr(setting, name)
-        if not (math.isfinite(value) and value >= least):
-            raise InputError(f"{flag(name)} is {value:g}; give {least} or more")
-
-
-def flag(name: str) -> str:
-    """An option as it is typed.
-
-    Example:
-        flag("group_size") -> "--group-size"
-    """
-    return f"--{name.replace('_', '-')}"
 
 
 def option_class(made: Named) -> type:

@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from handaxe.commands.configure import check_setting
 from handaxe.errors import InputError
 from handaxe.methods.chosen import Chosen, choice
+from handaxe.methods.ranges import check_setting
 from handaxe.training.record.run_record import RunRecord
 
 __all__ = ["Started", "about_recipe", "chosen_in", "facts", "started"]

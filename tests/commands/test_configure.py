@@ -3,11 +3,12 @@ import json
 
 import pytest
 
-from handaxe.commands.configure import Names, flag, parse_train
-from handaxe.commands.started import chosen_in
+from handaxe.commands.configure import Names, parse_train
 from handaxe.commands.train import RunOptions
 from handaxe.errors import InputError, RecipeError
 from handaxe.methods.method import Setting
+from handaxe.methods.ranges import flag
+from handaxe.methods.started import chosen_in
 
 
 def chosen(recipe, *words):
