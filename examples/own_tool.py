@@ -61,7 +61,7 @@ def main() -> None:
     tell("at first")
 
     lessons = [worlds.demonstrate(env, one, expert, format=chat) for one in tasks[:200]]
-    learn = stages.teach(source=scripted(trajectories=lessons), epochs=4, batch_size=16)
+    learn = stages.teach(source=scripted(trajectories=lessons), epochs=3, batch_size=16)
     learn(make_site(engine=engine, format=chat))
     tell("shown")
 
@@ -79,9 +79,13 @@ def main() -> None:
         loss=loss,
         sampling=sampling,
         learning_rate=3e-4,
-        steps=15,
+        groups=24,
+        steps=20,
     )
     tell("practised")
+
+    answer = hx.use(engine, [convert], format=chat)("77 yd in in?")
+    print("77 yd in in?", [call.arguments for call in answer.calls], answer)
 
 
 if __name__ == "__main__":
