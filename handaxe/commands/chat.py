@@ -3,6 +3,7 @@
 import json
 import os
 import sys
+import warnings
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -67,25 +68,33 @@ def main(arguments: list[str]) -> int:
         question = sys.stdin.read()
     if question is not None and not question.strip():
         raise InputError("the question is empty: give it as an argument, or pipe it in")
-    if os.path.exists(options.model):  # nothing is downloaded, so no bar is wanted
-        os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")
     aside = Console(stderr=True, highlight=False) if question is not None else console()
-    with use(
-        options.model,
-        None if options.tools is None else tools_named(options.tools),
-        system=options.system,
-        temperature=options.temperature,
-        max_turns=options.max_turns,
-        max_tokens=options.max_tokens,
-        seed=options.seed,
-        watch=lambda turn, reply: _show(aside, turn, reply),
-    ) as assistant:
+    with _assistant(options, aside) as assistant:
         if question is None:
             return _converse(assistant, options, aside)
         response = assistant(question.strip())
     console().print(_lines(response.answer), soft_wrap=True)
     _say_ending(aside, response)
     return 0 if response.ending.kind == "completed" else FAILED
+
+
+def _assistant(options: ChatOptions, aside: Console) -> Assistant:
+    """Who is asked."""
+    if os.path.exists(options.model):  # nothing is downloaded, so no bar is wanted
+        os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")
+        os.environ.setdefault("TQDM_DISABLE", "1")
+    with aside.status("reading the model", spinner="line"), warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)  # of packages, for whoever writes against them
+        return use(
+            options.model,
+            None if options.tools is None else tools_named(options.tools),
+            system=options.system,
+            temperature=options.temperature,
+            max_turns=options.max_turns,
+            max_tokens=options.max_tokens,
+            seed=options.seed,
+            watch=lambda turn, reply: _show(aside, turn, reply),
+        )
 
 
 def _lines(text: str, *, style: str = "") -> Text:
