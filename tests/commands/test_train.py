@@ -207,9 +207,9 @@ def test_a_misspelt_model_and_attempts_without_siblings_are_told_before_one_is_l
 def test_after_a_run_its_claim_and_what_decides_it(small_model, tmp_path, capsys):
     words = ["--model", str(small_model), *SMALL[:-3], "--out", str(tmp_path / "run"), "--quiet"]
     assert main(["train", "grpo", *words]) == 0
-    shown = capsys.readouterr().out
-    assert "claim      Accuracy rises over the policy it starts from. (pass@1 up, against start)" in shown
-    assert "decide     handaxe replicate grpo" in shown
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "claim Accuracy rises over the policy it starts from. (pass@1 up, against start)" in shown
+    assert "decide handaxe replicate grpo" in shown
     assert main(["show", str(tmp_path / "run")]) == 0
 
 
@@ -228,13 +228,16 @@ def dying(base):
 '''
 
 
-def test_a_run_in_which_nothing_can_be_scored_ends_so_and_its_resume_too(tmp_path, small_model):
-    (tmp_path / "own.py").write_text(DYING)
-    words = ["train", "own:dying", "--world", "sums", "--model", small_model, "--max-tokens", "8", *SMALL]
+def test_a_run_in_which_nothing_can_be_scored_ends_so_and_its_resume_too(tmp_path, small_model, monkeypatch, capsys):
+    (tmp_path / "own_dying.py").write_text(DYING)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    words = ["train", "own_dying:dying", "--world", "sums", "--model", small_model, "--max-tokens", "8", *SMALL]
     for command in (words, ["resume", "run", "--quiet"]):
-        done = handaxe_(tmp_path, *command)
-        assert done.returncode == 1 and "Traceback" not in done.stderr and "\x1b" not in done.stderr
-        assert done.stderr.startswith(
+        assert main([str(word) for word in command]) == 1
+        said = capsys.readouterr().err
+        assert "Traceback" not in said and "\x1b" not in said
+        assert said.startswith(
             "error: step 0: none of its 4 attempts could be scored; the first ended as verifier_error: "
             "VerifierError: the judge is \\x1b[2Jasleep. Once that is mended, `handaxe resume run`: it goes on from "
         )
