@@ -29,7 +29,8 @@ class ChatHistory:
     """
 
     def __init__(self, format: ChatFormat, *, max_turns: int = 10_000, max_ids: int = 2_000_000):
-        self._format, self._max_turns, self._max_ids = format, max_turns, max_ids
+        self._format = format
+        self._max_turns, self._max_ids = max_turns, max_ids
         self._turns: OrderedDict[bytes, list[int]] = OrderedDict()
         self._said: dict[bytes, int] = {}
         self._size = 0

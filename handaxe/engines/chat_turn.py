@@ -33,7 +33,8 @@ class GrowingTurn:
     """
 
     def __init__(self, format: ChatFormat, tools: Sequence[ToolSchema], stop: Sequence[str] = ()):
-        self._format, self._tools, self._stop = format, tools, stop
+        self._format, self._stop = format, stop
+        self._tools = tools
         self._parsed, self._told = ParsedTurn(""), ""
         self._completion: Completion | None = None
         self._ends = format.stop_ids | format.header_ids

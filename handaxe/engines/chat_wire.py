@@ -33,7 +33,8 @@ class ApiError(HandaxeError):
 
     def __init__(self, status: int, message: str, *, param: str | None = None, code: str | None = None):
         super().__init__(message)
-        self.status, self.param, self.code = status, param, code
+        self.status = status
+        self.param, self.code = param, code
 
     def body(self) -> dict[str, Any]:
         """What the client is sent."""

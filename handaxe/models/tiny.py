@@ -26,7 +26,7 @@ from handaxe.models.tiny_cache import TinySlots
 from handaxe.ops.tree_attention import tree_attention
 from handaxe.ops.trees import Pack
 
-__all__ = ["EXPORTED", "Block", "TinyConfig", "TinyModel", "TinyNet"]
+__all__ = ["Block", "EXPORTED", "TinyConfig", "TinyModel", "TinyNet"]
 
 
 EXPORTED = "handaxe_tiny"

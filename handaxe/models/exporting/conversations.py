@@ -53,7 +53,7 @@ def check_same_ids(format: ChatFormat, tokenizer: PreTrainedTokenizerBase, tools
         InputError: showing where the first conversation that differs does.
     """
     compared = 0
-    for messages in _conversations("What is a burin? 12*34=?\n\nna\u00efve \U0001f5ff <a>&b"):
+    for messages in _chats("What is a burin? 12*34=?\n\nna\u00efve \U0001f5ff <a>&b"):
         for offered in ((), TOOLS, tuple(tools)):
             wanted = _started(format, messages, offered)
             if wanted is None or (not offered and any(message.calls for message in messages)):
@@ -85,7 +85,7 @@ def hostile_differences(format: ChatFormat, tokenizer: PreTrainedTokenizerBase, 
 
 def _same(format: ChatFormat, tokenizer: PreTrainedTokenizerBase, text: str) -> bool:
     """Whether a text has the ids of training wherever users and tools may say it."""
-    for messages in _conversations(f"say {text} now"):
+    for messages in _chats(f"say {text} now"):
         wanted = _started(format, messages, TOOLS)
         if wanted is not None and rendered_ids(tokenizer, messages, TOOLS) != wanted:
             return False
@@ -99,7 +99,7 @@ def _started(format: ChatFormat, messages: Sequence[Message], tools: Sequence[To
         return None
 
 
-def _conversations(text: str) -> list[list[Message]]:
+def _chats(text: str) -> list[list[Message]]:
     """Conversations in which users and tools say `text`."""
     system, question = Message("system", "Be brief."), Message("user", text)
     one, two = ToolCall("look_up", {"word": "burin", "most": 1}, "c0"), ToolCall("echo", {"text": "a \u00e9"}, "c1")
