@@ -11,10 +11,10 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-__all__ = ["Found", "TokenNames"]
+__all__ = ["Occurrence", "TokenNames"]
 
 
-class Found(NamedTuple):
+class Occurrence(NamedTuple):
     """A name and the characters [start, stop) that it takes, with the white space that it swallows."""
 
     name: str
@@ -32,14 +32,14 @@ class TokenNames:
         pattern: finds the next name, without the white space.
 
     Example:
-        list(TokenNames({"<s>": (False, True)}).find("a<s> b")) gives [Found("<s>", 1, 5)]
+        list(TokenNames({"<s>": (False, True)}).find("a<s> b")) gives [Occurrence("<s>", 1, 5)]
     """
 
     def __init__(self, names: Mapping[str, tuple[bool, bool]]):
         self._swallows = {name: sides for name, sides in names.items() if any(sides)}
         self.pattern = re.compile(_pattern(_tree(names)) if names else "(?!)")
 
-    def find(self, text: str) -> Iterator[Found]:
+    def find(self, text: str) -> Iterator[Occurrence]:
         """Every name in the text; no two take the same character."""
         end = 0
         for match in self.pattern.finditer(text):
@@ -52,9 +52,9 @@ class TokenNames:
             while right and stop < len(text) and text[stop].isspace():
                 stop += 1
             end = stop
-            yield Found(match[0], start, stop)
+            yield Occurrence(match[0], start, stop)
 
-    def first(self, text: str) -> Found | None:
+    def first(self, text: str) -> Occurrence | None:
         """The first name in the text."""
         return next(self.find(text), None)
 

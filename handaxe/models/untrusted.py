@@ -173,7 +173,8 @@ class SafeEncoder:
         text = self._spellable(text)
         if self._mark_ids is None:
             return self._pieces({0: text})
-        pieces, marks, start = dict[int, str](), list[int](), 0
+        pieces, marks = dict[int, str](), list[int]()
+        start = 0
         for k, piece in enumerate(text.split(SPACE_MARK)):
             if k:  # the mark itself, spelled in bytes: as a token it would decode to a space
                 marks.append(start)

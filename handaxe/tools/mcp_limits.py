@@ -17,7 +17,7 @@ try:
 except ImportError as error:
     raise InputError("MCP needs its SDK: install it with pip install 'handaxe[mcp]'") from error
 
-__all__ = ["MAX_PARTS", "MAX_TOOLS", "Heard", "bounded"]
+__all__ = ["Heard", "MAX_PARTS", "MAX_TOOLS", "bounded"]
 
 MAX_PARTS = 1_000
 """Parts of the longest result; of those after it, it is said how many they were."""

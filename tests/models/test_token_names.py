@@ -3,7 +3,7 @@ import re
 
 import pytest
 
-from handaxe.models.token_names import Found, TokenNames
+from handaxe.models.token_names import Occurrence, TokenNames
 
 PLAIN = (False, False)
 
@@ -14,7 +14,7 @@ def slow(names, text):
     while at < len(text):
         fits = [name for name in sorted(names, key=len, reverse=True) if text.startswith(name, at)]
         if fits:
-            found.append(Found(fits[0], at, at + len(fits[0])))
+            found.append(Occurrence(fits[0], at, at + len(fits[0])))
         at += len(fits[0]) if fits else 1
     return found
 
