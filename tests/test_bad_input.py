@@ -383,6 +383,36 @@ def test_corrupted_checkpoint(handaxe_, page, finished, command):
     assert steps_of(finished) == [0, 1, 2] and last.exists()
 
 
+def test_second_writer(handaxe_, page, finished):
+    """Beside a run that is at work one may look, and nothing else."""
+    with RunRecord(finished):
+        said = handaxe_("resume", finished, "--steps", "4", "--quiet")
+        page(one_line(said), said.error, said.code)
+        assert handaxe_("show", finished).code == 0 and steps_of(finished) == [0, 1, 2]
+    assert handaxe_("resume", finished, "--steps", "4", "--quiet").code == 0
+
+
+@pytest.mark.parametrize("damage", ["page", "empty"])
+def test_damaged_record(handaxe_, page, finished, damage):
+    path = finished / "record.sqlite"
+    with RunRecord(finished):
+        pass  # the last to close it leaves no log beside it
+    data = path.read_bytes()
+    path.write_bytes(b"" if damage == "empty" else data[:4096] + bytes(len(data) - 4096))
+    for command in ("resume", "replay", "show"):
+        said = handaxe_(command, finished)
+        assert said.code == 2
+    page(one_line(said), said.error, said.code)
+
+
+@pytest.mark.parametrize("text", ["{", "[]"], ids=["json", "list"])
+def test_damaged_recipe_file(handaxe_, page, finished, text):
+    (finished / "recipe.json").write_text(text)
+    said = handaxe_("resume", finished)
+    page(one_line(said), said.error, said.code)
+    assert steps_of(finished) == [0, 1, 2]
+
+
 def test_corrupted_model(handaxe_, page, small, model, tmp_path):
     broken = Path(shutil.copytree(model, tmp_path / "broken"))
     (broken / "model.safetensors").write_bytes((broken / "model.safetensors").read_bytes()[:-100])
@@ -541,6 +571,14 @@ def ending(run):
 
 def test_malformed_call(page, tmp_path):
     run = played(tmp_path, [CALL, *b'add {"left": 2, "right', CALL_END, END], [add])
+    assert not run.bad.calls and run.bad.env["malformed"] == 1
+    page(next(text for text in run.asked if "malformed" in text), ending(run))
+    scored(run, 1)
+
+
+def test_call_that_nests_too_deep(page, tmp_path):
+    deep = b'add {"left": ' + b"[" * 500 + b"]" * 500 + b"}"
+    run = played(tmp_path, [CALL, *deep, CALL_END, END], [add], context=1400, max_tokens=1100)
     assert not run.bad.calls and run.bad.env["malformed"] == 1
     page(next(text for text in run.asked if "malformed" in text), ending(run))
     scored(run, 1)
