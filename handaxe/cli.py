@@ -9,6 +9,7 @@ import importlib
 import os
 import sys
 import traceback
+import warnings
 
 from rich.console import Console
 from rich.table import Table
@@ -40,6 +41,8 @@ COMMANDS = {
 }
 GO_ON = ("replicate", "compare")
 """Commands that take up what they left when they were stopped."""
+LOCAL = ("tiny", "start", "smollm2")
+"""Models that are nowhere to be fetched."""
 FAILED = 1
 WRONG_INPUT = 2
 INTERRUPTED = 130
@@ -88,7 +91,17 @@ def _run(words: list[str]) -> int:
         close = difflib.get_close_matches(name, COMMANDS, n=2, cutoff=0.5)
         hint = f"did you mean {' or '.join(close)}?" if close else f"there are {', '.join(COMMANDS)}"
         raise InputError(f"there is no command {name!r}; {hint}")
+    _hush(words)
     return importlib.import_module(f"handaxe.commands.{name}").main(words[1:])
+
+
+def _hush(words: list[str]) -> None:
+    """Switch off the bars of packages that read a model, unless one may be fetched, and their warnings of what will
+    change in them, which are for who writes against them."""
+    named = words[words.index("--model") + 1 :][:1] if "--model" in words else []
+    if all(name in LOCAL or os.path.exists(name) for name in named):
+        os.environ.setdefault("TQDM_DISABLE", "1")
+    warnings.filterwarnings("ignore", category=FutureWarning)
 
 
 def _help() -> None:

@@ -1,9 +1,7 @@
 """`handaxe chat RUN`: ask a policy, and see its calls as they happen."""
 
 import json
-import os
 import sys
-import warnings
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -80,11 +78,7 @@ def main(arguments: list[str]) -> int:
 
 def _assistant(options: ChatOptions, aside: Console) -> Assistant:
     """Who is asked."""
-    if os.path.exists(options.model):  # nothing is downloaded, so no bar is wanted
-        os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")
-        os.environ.setdefault("TQDM_DISABLE", "1")
-    with aside.status("reading the model", spinner="line"), warnings.catch_warnings():
-        warnings.simplefilter("ignore", FutureWarning)  # of packages, for whoever writes against them
+    with aside.status("reading the model", spinner="line"):
         return use(
             options.model,
             None if options.tools is None else tools_named(options.tools),

@@ -188,4 +188,4 @@ def _server(options: EvalOptions) -> OpenAICompatible:
 
 
 def _evaluate(held_out: HeldOut, engine: Engine, options: EvalOptions) -> Evaluation:
-    return replace(held_out, samples=options.samples, seed=options.seed).evaluation(engine)
+    return replace(held_out, samples=options.samples, seed=options.seed).shown(engine)

@@ -149,7 +149,7 @@ def _evaluation(world: World, tools: Sequence[Any], policy: Policy, options: Sta
         rollout=linear(max_turns=options.max_turns),
         sampling=Sampling(max_tokens=options.max_tokens),
     )
-    return held_out.evaluation(LocalEngine(policy.model, max_rows=64))
+    return held_out.shown(LocalEngine(policy.model, max_rows=64), enabled=not options.quiet)
 
 
 def _longest_turn(world: World, tools: Sequence[Any], format: ChatFormat) -> int:

@@ -10,6 +10,7 @@ from handaxe.evaluation.result import Evaluation
 from handaxe.evaluation.run import evaluate
 from handaxe.records import Sampling, Task
 from handaxe.slots import ChatFormat, Engine, EnvFactory, Rollout
+from handaxe.training.progress import Bar
 from handaxe.worlds.world import World
 
 __all__ = ["HeldOut"]
@@ -60,6 +61,11 @@ class HeldOut:
     def watched(self, progress: Callable[[int, int], None]) -> HeldOut:
         """The same, telling how far it is."""
         return replace(self, progress=progress)
+
+    def shown(self, engine: Engine, *, enabled: bool = True) -> Evaluation:
+        """The whole evaluation, with a bar that shows how far it is."""
+        with Bar(len(self.tasks) * self.samples, title="attempt", enabled=enabled) as bar:
+            return self.watched(lambda over, total: bar.reach(over)).evaluation(engine)
 
     def __call__(self, engine: Engine, steps_done: int) -> dict[str, Any]:
         """Flat numbers for metrics, and the whole as JSON text under "evaluation"."""
