@@ -7,7 +7,7 @@ from pathlib import Path
 
 import tyro
 
-from handaxe.chat.run_facts import RunFacts, run_facts
+from handaxe.chat.runs import RunFacts, run_facts
 from handaxe.commands.output import console, note
 from handaxe.envs.tool_chat import tool_chat
 from handaxe.methods.names import find

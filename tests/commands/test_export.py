@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from handaxe.chat.run_facts import run_facts
+from handaxe.chat.runs import run_facts
 from handaxe.cli import main
 from handaxe.models.exporting.conversations import rendered_ids
 from handaxe.models.load import load
