@@ -53,7 +53,7 @@ def check_same_ids(format: ChatFormat, tokenizer: PreTrainedTokenizerBase, tools
         InputError: showing where the first conversation that differs does.
     """
     compared = 0
-    for messages in _chats("What is a burin? 12*34=?\n\nna\u00efve \U0001f5ff <a>&b"):
+    for messages in _chats("What  is a burin? 12*34=?\n\n\n   na\u00efve \U0001f5ff <a>&b"):
         for offered in ((), TOOLS, tuple(tools)):
             wanted = _started(format, messages, offered)
             if wanted is None or (not offered and any(message.calls for message in messages)):

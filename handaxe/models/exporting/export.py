@@ -90,7 +90,7 @@ def export(
         _write_generation(model, format, folder)
         found = _read_tokenizer(folder)
         compared = check_same_ids(format, found, tools)
-        leaky = hostile_differences(format, found, sorted(found.get_added_vocab()))
+        leaky = hostile_differences(format, found, _control_names(format))
         told = chat_tools(tools)
         (folder / "tools.json").write_text(json.dumps(told, indent=1) + "\n")
         facts = Facts(dict(about or {}), system, told, isinstance(model, TinyModel), base, response, leaky)
@@ -185,6 +185,12 @@ def _write_generation(model: Model, format: ChatFormat, folder: Path) -> None:
     sampled = GenerationConfig(do_sample=True, temperature=1.0, top_k=0, top_p=1.0)
     sampled.eos_token_id, sampled.pad_token_id = ends, model.pad_id
     sampled.save_pretrained(folder)
+
+
+def _control_names(format: ChatFormat) -> list[str]:
+    if isinstance(format, Hermes | ChatTemplate):
+        return sorted(format.wording().encoder.control)
+    return [format.decode([i]) for i in sorted(format.stop_ids | format.header_ids)]
 
 
 def _read_tokenizer(folder: Path) -> PreTrainedTokenizerBase:

@@ -15,7 +15,7 @@ in training there is none: M2 at its beginning says so.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 __all__ = ["literal", "macros", "takes_out_marks", "unmarking"]
@@ -34,7 +34,9 @@ MACROS = """
 {%- endmacro -%}
 {%- macro hx_broken(text, names) -%}
 {%- set hx = namespace(text=text.replace(MARK, KEEP)) -%}
-{%- for name in names -%}{%- set hx.text = hx.text.replace(name, name[0] ~ BREAK ~ name[1:]) -%}{%- endfor -%}
+{%- for start, group in names.items() if start in text -%}
+{%- for name in group -%}{%- set hx.text = hx.text.replace(name, name[0] ~ BREAK ~ name[1:]) -%}{%- endfor -%}
+{%- endfor -%}
 {{- hx.text -}}
 {%- endmacro -%}
 {%- macro hx_quoted(text) -%}{{- hx_broken(text, EVERY) -}}{%- endmacro -%}
@@ -96,10 +98,14 @@ def literal(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def _breakable(names: Iterable[str]) -> Sequence[str]:
-    """Names that can be broken; one that overlaps itself twice, since replacing passes over every second of a run."""
-    known = sorted({name for name in names if len(name) > 1})
-    return [name for name in known for _ in range(1 + any(name.endswith(name[:n]) for n in range(1, len(name))))]
+def _breakable(names: Iterable[str]) -> dict[str, list[str]]:
+    """Names that can be broken, by how they begin, since there may be thousands; one that overlaps itself twice, since
+    replacing passes over every second of a run."""
+    found = dict[str, list[str]]()
+    for name in sorted({name for name in names if len(name) > 1}):
+        overlaps = any(name.endswith(name[:n]) for n in range(1, len(name)))
+        found.setdefault(name[:2], []).extend([name] * (1 + overlaps))
+    return found
 
 
 def _replace(old: str, new: str) -> dict[str, Any]:

@@ -23,7 +23,10 @@ def text_tokenizer(encoder: SafeEncoder) -> PreTrainedTokenizerBase:
     steps = [*unmarking(bare=plain.spaced, always=plain.always), *found.get("normalizers", [found])]
     spec |= plain.steps | {"normalizer": {"type": "Sequence", "normalizers": steps}}
     spec |= {"post_processor": None, "truncation": None, "padding": None}
-    spec["added_tokens"] = [{**token, "normalized": False} for token in spec["added_tokens"]]
+    # White space is text here, even where a vocabulary has added tokens for it.
+    spaces = {token["content"] for token in spec["added_tokens"]} & set(own.get_vocab(False)) - set(encoder.control)
+    added = [token for token in spec["added_tokens"] if token["content"] not in spaces]
+    spec["added_tokens"] = [{**token, "normalized": False} for token in added]
     return _rebuilt(encoder.tokenizer, type(own).from_str(json.dumps(spec)))
 
 
