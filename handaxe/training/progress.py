@@ -52,6 +52,10 @@ def is_live(console: Console) -> bool:
     return console.is_interactive and console.file.isatty()
 
 
+EARLY = 0.03
+"""Share of the steps after which the time left is told: what runs side by side says little of the rest at first."""
+
+
 class Bar:
     """Shows how far a run is.
 
@@ -151,7 +155,7 @@ class Bar:
         now, steps = self._clock(), self._done - self._first
         if self._done >= self._total:
             return f"in {clock_time(now - self._start)}"
-        if steps <= 0:
+        if steps <= 0 or steps < EARLY * (self._total - self._first):
             return f"{clock_time(now - self._start)} so far"
         each = (self._reached - self._start) / steps
         left = each * (self._total - self._done) - min(each, now - self._reached)
