@@ -23,8 +23,8 @@ from handaxe.worlds.world import Expert, Facts, Split, Start, World
 
 __all__ = ["jsonl"]
 
-START = Start(skill=120, steps=0, batch_size=16)
-"""As much as it takes to use a new tool well now and then, in half a minute; whoever has a tool wants no bad habits."""
+START = Start(skill=240, steps=0, batch_size=16)
+"""A minute: enough to use a new tool well more often than not. Whoever has a tool wants no bad habits."""
 PARTS = 10_000
 """Into how many parts questions are sorted by digest, to tell the two splits apart."""
 

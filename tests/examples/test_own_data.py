@@ -22,7 +22,7 @@ COMMANDS = [
     shlex.split(line.replace("\\\n", " ")) for line in re.findall(r"^handaxe (?:.*\\\n)*.*", SECTION, re.MULTILINE)
 ]
 FEWER = {  # of what takes long: the same commands, for fewer steps and questions
-    "start": ["--held-out", "40", "--json", "start.json", "--quiet"],
+    "start": ["--skill", "100", "--held-out", "40", "--json", "start.json", "--quiet"],
     "train": ["--steps", "4", "--held-out", "40", "--quiet"],
     "eval": ["--json", "eval.json"],
 }

@@ -47,7 +47,7 @@ def test_a_log_file_gets_a_short_line_every_so_often():
             clock.now += 1
             bar.step(["reward 0.512", "x" * 80, "y" * 80])
     lines = out.file.getvalue().splitlines()
-    assert lines[0] == f"step 4/100  1:36 left  reward 0.512  {'x' * 80}"
+    assert lines[0] == f"step 4/100  0:01 so far  reward 0.512  {'x' * 80}"
     assert lines[-1].startswith("step 100/100  in 1:37  reward 0.512")
     assert 9 <= len(lines) <= 12 and max(map(len, lines)) <= 120 and all(line.isprintable() for line in lines)
 
