@@ -130,7 +130,7 @@ class Assistant:
                 {"role": ..., "content": ...}. A system message among them stands in the place of the own one.
 
         Raises:
-            InputError: messages that are none, or that the chat format refuses.
+            InputError: invalid messages, or messages that the chat format refuses.
         """
         messages = _messages(question)
         opening = () if messages[0].role == "system" else self._opening
@@ -211,15 +211,15 @@ def _messages(said: Said) -> list[Message]:
         return [Message("user", said)]
     found = [one if isinstance(one, Message) else _message(one, k) for k, one in enumerate(said)]
     if not found or found[-1].role != "user":
-        role = found[-1].role if found else "nobody"
-        raise InputError(f"the last message is of {role}: a conversation is handed over with the user's turn last")
+        last = f"the last message is of {found[-1].role}" if found else "there is no message"
+        raise InputError(f"{last}: a conversation is handed over with the user's turn last")
     return found
 
 
 def _message(said: Any, place: int) -> Message:
     if not isinstance(said, Mapping) or set(said) != {"role", "content"} or not isinstance(said["content"], str):
         raise InputError(
-            f"message {place} is no message: give text, handaxe.Message(role, content), or "
+            f"message {place} is not valid: give text, handaxe.Message(role, content), or "
             '{"role": "user", "content": "..."}; calls and replies of earlier turns are Messages'
         )
     if said["role"] not in ("system", "user", "assistant"):

@@ -59,10 +59,8 @@ def main(arguments: list[str]) -> int:
         )
     if options.tools and options.model:
         raise InputError("--model serves a policy, and its clients bring the tools: leave the tools out, or --model")
-    if not 1 <= options.port <= MOST:
-        raise InputError(f"--port is {options.port}; give 1 to {MOST}")
-    if options.model or options.transport == "http":
-        _check_free(options.host, options.port)
+    if options.tools:
+        _check_address(options)
     token = _token(options)
     try:
         _serve_model(options, token) if options.model else _serve_tools(options, token)
@@ -95,8 +93,13 @@ def _serve_model(options: ServeOptions, token: str) -> None:
     )
 
 
-def _check_free(host: str, port: int) -> None:
+def _check_address(options: ServeOptions) -> None:
     """Raise InputError when one cannot listen there."""
+    host, port = options.host, options.port
+    if not 1 <= port <= MOST:
+        raise InputError(f"--port is {port}; give 1 to {MOST}")
+    if options.transport != "http":
+        return
     try:
         family, kind, *_, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         with socket.socket(family, kind) as tried:

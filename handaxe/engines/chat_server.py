@@ -61,7 +61,7 @@ def chat_server(
         max_tokens: of an answer, where the client sets no limit.
 
     Raises:
-        InputError: no token where one is needed, an invalid one, or an address where nobody can listen.
+        InputError: no token where one is needed, an invalid one, or an address where one cannot listen.
     """
     check_door(host, token)
     app: Any = chat_app(engine, format, name=name, max_tokens=max_tokens)
@@ -306,12 +306,12 @@ async def _failed(http: HttpRequest, error: Exception) -> Response:
 def _listen(host: str, port: int) -> socket.socket:
     """A socket at the address."""
     if not 0 <= port < 65536:
-        raise InputError(f"port {port} is none: give 1 to 65535, or 0 for a free one")
+        raise InputError(f"port {port} is not valid: give 1 to 65535, or 0 for a free one")
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         listening = socket.socket(family, kind, protocol)
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind(address)
     except OSError as error:
-        raise InputError(f"nobody can listen at {host!r} port {port}: {error}; give another --port or --host") from None
+        raise InputError(f"cannot listen at {host!r} port {port}: {error}; give another --port or --host") from None
     return listening

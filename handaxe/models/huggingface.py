@@ -134,7 +134,7 @@ class AdaptedModel(HuggingFaceModel):
     Args:
         module: a peft model.
         tokenizer: as of HuggingFaceModel.
-        base: where the frozen weights come from, so that `save` need not write them; None where nobody could load
+        base: where the frozen weights come from, so that `save` need not write them; None where it cannot be loaded
             them again. Its digest is taken when it is first needed.
     """
 

@@ -75,7 +75,7 @@ def load(
             raise InputError(f"{where} is a tiny model, which takes no adapter: leave LoRA out, or name another model")
         return Policy(TinyModel.load(folder), format or Compact())
     if isinstance(lora, int) and lora < 0:
-        raise InputError(f"an adapter of rank {lora} is none: give a rank from 1, or 0 to train all weights")
+        raise InputError(f"an adapter cannot have rank {lora}: give a rank from 1, or 0 to train all weights")
     fields = ({"r": lora, "lora_alpha": 2 * lora} if isinstance(lora, int) else lora) if lora else None
     model = smollm2(lora=fields) if place == SMOLLM2 else load_pretrained(place, lora=fields, base=base)
     if isinstance(format, ChatTemplate | Hermes):

@@ -38,7 +38,7 @@ def draws(tasks: Curriculum, step: int, *, groups: int, rounds: int) -> Iterator
 
     Raises:
         InputError: when no group or round is asked for.
-        TaskError: when there is no task at all, or one that is none.
+        TaskError: when there is no task at all, or an invalid one.
     """
     if groups < 1 or rounds < 1:
         raise InputError(f"groups is {groups} and rounds {rounds}; give 1 or more of each")

@@ -163,9 +163,9 @@ def test_what_is_in_hand(model):
         (lambda: use("tiny"), "which tools may it call"),
         (lambda: use(hx.LocalEngine(load("tiny").model), [calculator]), "does not know its chat format"),
         (lambda: use(object(), [calculator]), "object is no model that is loaded"),
-        (lambda: use("tiny", [calculator])([]), "the last message is of nobody"),
+        (lambda: use("tiny", [calculator])([]), "there is no message"),
         (lambda: use("tiny", [calculator])([Message("assistant", "hm")]), "the user's turn last"),
-        (lambda: use("tiny", [calculator])([{"role": "user"}]), "message 0 is no message"),
+        (lambda: use("tiny", [calculator])([{"role": "user"}]), "message 0 is not valid"),
         (lambda: use("tiny", [calculator])([{"role": "tool", "content": ""}]), "has the role 'tool'"),
     ],
 )

@@ -154,7 +154,7 @@ def test_a_policy_is_served_until_it_is_told_to_stop(small_model):
     [
         (["--model", "MODEL", CALCULATOR], "its clients bring the tools"),
         (["--model", "MODEL", "--host", "0.0.0.0"], "so a token is needed"),
-        (["--model", "MODEL", "--port", "99999"], "port 99999 is none"),
+        (["--model", "MODEL", "--port", "99999"], "port 99999 is not valid"),
         (["--model", "MODEL", "--max-tokens", "0"], "--max-tokens is 0"),
     ],
 )

@@ -344,7 +344,7 @@ def test_a_client_that_goes_leaves_nothing_at_work(policy):
     "settings, message",
     [
         ({"host": "0.0.0.0"}, "so a token is needed"),
-        ({"port": 99999}, "port 99999 is none"),
+        ({"port": 99999}, "port 99999 is not valid"),
         ({"host": "no.such.host.invalid"}, "so a token is needed"),
         ({"token": "short"}, "16 or more letters"),
     ],
@@ -355,5 +355,5 @@ def test_where_it_cannot_listen(policy, settings, message):
 
 
 def test_a_port_that_is_taken(policy):
-    with socket.create_server(("127.0.0.1", 0)) as taken, pytest.raises(InputError, match="nobody can listen at"):
+    with socket.create_server(("127.0.0.1", 0)) as taken, pytest.raises(InputError, match="cannot listen at"):
         chat_server(LocalEngine(policy.model), policy.format, name="tiny", port=taken.getsockname()[1])
