@@ -10,6 +10,7 @@ and more that a room's contract test asks for by name.
 import ast
 import importlib
 import importlib.util
+import re
 from functools import cache
 from pathlib import Path
 
@@ -41,6 +42,11 @@ def own(room, name, what, otherwise):
 def cases(room, names):
     """(name, arguments) of everything that the contract is checked with."""
     return [(name, arguments) for name in names for arguments in own(room, name, "CONTRACT", [{}])]
+
+
+def told(value):
+    """A name or arguments in a test's name: the same in every process."""
+    return re.sub(r" at 0x[0-9a-f]+", "", str(value))
 
 
 @cache

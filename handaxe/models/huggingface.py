@@ -134,8 +134,8 @@ class AdaptedModel(HuggingFaceModel):
     Args:
         module: a peft model.
         tokenizer: as of HuggingFaceModel.
-        base: where the frozen weights come from, so that `save` need not write them; None where it cannot be loaded
-            them again. Its digest is taken when it is first needed.
+        base: where the frozen weights come from, so that `save` need not write them; None where they cannot be
+            loaded again. Its digest is taken when it is first needed.
     """
 
     def __init__(self, module: Any, tokenizer: PreTrainedTokenizerBase, *, base: Base | None = None):

@@ -18,14 +18,14 @@ NAMES = set(contract.names_in(handaxe.credit)) - {"shaped"}
 SHAPES = {name for name in NAMES if contract.makes("credit", name) == "Shape"}
 
 
-@pytest.mark.parametrize("name, arguments", contract.cases("credit", sorted(NAMES - SHAPES)), ids=str)
+@pytest.mark.parametrize("name, arguments", contract.cases("credit", sorted(NAMES - SHAPES)), ids=contract.told)
 def test_credit(name, arguments):
     make = contract.factory("credit", name)
     check_credit(make(**arguments))
     check_credit(make(**arguments), turns=False, seeds=2)
 
 
-@pytest.mark.parametrize("name, arguments", contract.cases("credit", sorted(SHAPES)), ids=str)
+@pytest.mark.parametrize("name, arguments", contract.cases("credit", sorted(SHAPES)), ids=contract.told)
 def test_shape(name, arguments):
     check_shape(contract.factory("credit", name)(**arguments))
 

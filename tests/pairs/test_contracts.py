@@ -14,6 +14,8 @@ contract = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(contract)
 
 
-@pytest.mark.parametrize("name, arguments", contract.cases("pairs", contract.names_in(handaxe.pairs)), ids=str)
+@pytest.mark.parametrize(
+    "name, arguments", contract.cases("pairs", contract.names_in(handaxe.pairs)), ids=contract.told
+)
 def test_pairs(name, arguments):
     check_pairs(contract.factory("pairs", name)(**arguments))

@@ -16,7 +16,7 @@ _spec.loader.exec_module(contract)
 NAMES = [name for name in contract.names_in(handaxe.selection) if contract.makes("selection", name) == "Selector"]
 
 
-@pytest.mark.parametrize("name, arguments", contract.cases("selection", NAMES), ids=str)
+@pytest.mark.parametrize("name, arguments", contract.cases("selection", NAMES), ids=contract.told)
 def test_selector(name, arguments):
     check_selector(contract.factory("selection", name)(**arguments))
 

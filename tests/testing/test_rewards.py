@@ -39,7 +39,7 @@ def siblings(answer="4"):
     )
 
 
-@pytest.mark.parametrize("name, arguments", contract.cases("rewards", MECHANISMS), ids=str)
+@pytest.mark.parametrize("name, arguments", contract.cases("rewards", MECHANISMS), ids=contract.told)
 def test_every_mechanism_keeps_the_contract(name, arguments):
     """Its own test may say with which arguments (see tests/contract.py), for which reference answer of the task
     (REFERENCE), and of which attempts (SIBLINGS) where it tells none of those here apart."""
