@@ -9,7 +9,7 @@ from typing import Any
 import tyro
 
 from handaxe.commands.configure import option_class, parse
-from handaxe.commands.output import check_writable, console, note, write_json
+from handaxe.commands.output import check_new_folder, check_writable, console, note, write_json
 from handaxe.engines.local import LocalEngine
 from handaxe.errors import InputError
 from handaxe.evaluation.result import Evaluation
@@ -85,6 +85,7 @@ def main(arguments: list[str]) -> int:
         kinds["world"] = (option_class(made), None)
     found = parse(kinds, arguments[1:], prog=f"handaxe start {made.name}", description=StartOptions.__doc__ or "")
     options: StartOptions = found["start"]
+    check_new_folder(options.out)
     check_writable(options.json)
     world = made.make(**(vars(found["world"]) if "world" in found else {}))
     if not isinstance(world, World):

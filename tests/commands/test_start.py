@@ -66,6 +66,7 @@ def test_without_questions_it_is_tried_on_none(mine, capsys):
         ([*WORLD, "--out", "a"], "world jsonl has no start: it needs an expert"),
         (["sums", "--out", "a", "--needed", "1.5"], "--needed must be shares from 0 to 1"),
         (["sums", "--out", "a", "--steps", "-1"], "--skill and --steps from 0"),
+        (["sums", "--out", "start_tools.py/a"], "start_tools.py is a file; name another one"),
         (["start_tools:nothing", "--out", "a"], "world start_tools:nothing returns int and not a World"),
     ],
 )
