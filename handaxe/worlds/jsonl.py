@@ -24,7 +24,7 @@ from handaxe.worlds.world import Expert, Facts, Split, Start, World
 __all__ = ["jsonl"]
 
 START = Start(skill=120, steps=0, batch_size=16)
-"""Half a minute: enough to use a new tool well more often than not, with room for training. No bad habits are wanted."""
+"""Half a minute: enough to use a new tool well more often than not, with room for training. No habit is wanted."""
 PARTS = 10_000
 """Into how many parts questions are sorted by digest, to tell the two splits apart."""
 
