@@ -23,7 +23,7 @@ from handaxe.methods.chosen import Named
 from handaxe.methods.held_out import HeldOut
 from handaxe.methods.names import find, tools_named
 from handaxe.methods.started import started
-from handaxe.models.load import Policy, load, stand_in
+from handaxe.models.load import NAMED, Policy, load, stand_in
 from handaxe.models.transcript import Transcript
 from handaxe.records import Sampling, Task
 from handaxe.rewards.parts.by_name import reward_by_name
@@ -162,6 +162,8 @@ def _of_world(world: World, known: RunFacts, policy: Policy, options: EvalOption
 
 def _recorded(known: RunFacts, options: EvalOptions) -> World:
     """The tasks of a run's own record as a world."""
+    if known.folder is None and str(options.run) not in NAMED:
+        RunRecord.open(options.run).close()  # which says what is missing
     if not options.reward:
         raise InputError(
             f"it is not known what is right for {options.run}, which no recipe made: name a world, --world NAME, or "

@@ -59,8 +59,6 @@ def main(arguments: list[str]) -> int:
         )
     if options.tools and options.model:
         raise InputError("--model serves a policy, and its clients bring the tools: leave the tools out, or --model")
-    if options.tools:
-        _check_address(options)
     token = _token(options)
     try:
         _serve_model(options, token) if options.model else _serve_tools(options, token)
@@ -73,6 +71,9 @@ def _serve_tools(options: ServeOptions, token: str) -> None:
     serve = importlib.import_module("handaxe.tools.serve").serve  # each needs packages that the other does not
     tools = [attribute(where, noun="tool", example="handaxe.tools.python:python") for where in options.tools]
     name = options.name or "handaxe"
+    if options.transport == "http":
+        check_door(options.host, token)
+    _check_address(options)
     serve(tools, name=name, transport=options.transport, host=options.host, port=options.port, token=token)
 
 

@@ -24,7 +24,7 @@ from handaxe.models.tiny import TinyConfig, TinyModel
 from handaxe.networks import Model
 from handaxe.slots import ChatFormat
 
-__all__ = ["Policy", "TINY", "load", "load_format", "stand_in"]
+__all__ = ["NAMED", "Policy", "TINY", "load", "load_format", "stand_in"]
 
 
 TINY = "tiny"

@@ -233,7 +233,7 @@ class RunRecord:
         except (OSError, ValueError, RecursionError) as error:
             raise InputError(f"{path} is damaged: {error}. Put it back as it was") from error
         if not isinstance(found, dict):
-            raise InputError(f"{path} is damaged: it holds no object. Put it back as it was")
+            raise InputError(f"{path} is damaged: it holds no JSON object. Put it back as it was")
         return found
 
     # --- inside ------------------------------------------------------------------------------------------------
