@@ -11,7 +11,7 @@ once (tree) against every sibling whole (rows), and the same trees with one dens
 block (dense). Seconds of processor time, which other work on the machine disturbs less, medians with [least, most]; one
 ratio is that of the seconds on the wall. The gradients are the same: the
 table gives the greatest difference of an entry, as a share of the greatest entry.
-Command: `python bench/packing.py --out bench/results/packing.json`.
+Command: `python bench/packing.py --repeats {repeats} --out bench/results/packing.json`.
 """
 HEAD = [
     "model", "prompt, tokens", "siblings", "sampled, tokens", "rows, s", "tree, s", "rows / tree", "on the wall",
