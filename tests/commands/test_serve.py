@@ -194,11 +194,13 @@ def test_a_port_that_cannot_be_is_one_line(port, capsys):
     assert capsys.readouterr().err == f"error: --port is {port}; give 1 to 65535\n"
 
 
-def test_a_port_in_use_and_a_host_that_is_not_there_are_one_line(capsys):
+def test_a_port_in_use_and_a_host_that_is_not_there_are_one_line(capsys, monkeypatch):
+    monkeypatch.setenv("GOOD_TOKEN", TOKEN)
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
         assert main(["serve", CALCULATOR, "--transport", "http", "--port", port]) == 2
     line = capsys.readouterr().err
     assert line.startswith(f"error: --host 127.0.0.1 --port {port} cannot be listened at: ") and line.count("\n") == 1
-    assert main(["serve", CALCULATOR, "--transport", "http", "--host", "no.such.host.invalid"]) == 2
+    words = ["--transport", "http", "--host", "no.such.host.invalid", "--token-env", "GOOD_TOKEN"]
+    assert main(["serve", CALCULATOR, *words]) == 2
     assert capsys.readouterr().err.startswith("error: --host no.such.host.invalid --port 8000 cannot be listened at: ")
