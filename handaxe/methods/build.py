@@ -1,5 +1,6 @@
 """Makes the keyword arguments of `train` out of what was chosen."""
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -11,6 +12,7 @@ from handaxe.methods.held_out import HeldOut
 from handaxe.methods.method import Method, Setting
 from handaxe.methods.names import find
 from handaxe.methods.options import options_of
+from handaxe.methods.ranges import flag
 from handaxe.models.load import Policy, load
 from handaxe.records import Sampling
 from handaxe.rewards.shuffled import shuffled
@@ -132,13 +134,19 @@ def offered_tools(setting: Setting, world: World) -> Sequence[Any]:
 
 def _with_bases(made: Named, options: Mapping[str, Any], world: World, setting: Setting) -> Method:
     if is_root(made.make):
-        return _changed(made, options, world, setting)
+        return _changed(made, options, world, setting, prefix="base.")
     under = recipe_of(made.make).base or find("recipes", "plain")
-    return _changed(made, options, _with_bases(Named("", under), {}, world, setting))
+    return _changed(made, options, _with_bases(Named("", under), {}, world, setting), prefix="base.")
 
 
-def _changed(made: Named, options: Mapping[str, Any], *given: Any) -> Method:
-    found = made.make(*given, **options)
+def _changed(made: Named, options: Mapping[str, Any], *given: Any, prefix: str = "") -> Method:
+    try:
+        found = made.make(*given, **options)
+    except InputError as error:  # of a mechanism, in the words of its arguments
+        named = [flag(f"{prefix}{name}") for name in options if re.search(rf"\b{name}\b", str(error))]
+        if not named:
+            raise
+        raise InputError(f"{' and '.join(named)}: {error}") from error
     if not isinstance(found, Method):
         raise InputError(f"recipe {made.name} returns {type(found).__name__} and not a Method")
     return found

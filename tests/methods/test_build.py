@@ -81,3 +81,15 @@ def test_a_recipe_that_returns_something_else():
     )
     with pytest.raises(InputError, match="recipe otc returns int and not a Method"):
         make_method(made.__class__(wrong, made.setting, {**made.options, "": {}}), make_world(made))
+
+
+@pytest.mark.parametrize(
+    ("made", "option"),
+    [
+        (lambda: chosen("otc", smooth=-1.0), "--smooth"),
+        (lambda: chosen("grpo", base="otc", **{"base.smooth": -1.0}), "--base.smooth"),
+    ],
+)
+def test_what_a_mechanism_refuses_is_told_with_the_option(made, option):
+    with pytest.raises(InputError, match=f"^{option}: fewer_calls has smooth=-1"):
+        build(made())
