@@ -47,7 +47,9 @@ def expert(task: hx.Task, facts: dict) -> hx.Message:
 
 def main() -> None:
     model, chat = hx.load("tiny")
-    engine, env, rollout = hx.LocalEngine(model), envs.tool_chat([convert]), rollouts.linear(max_turns=3)
+    engine = hx.LocalEngine(model)
+    env = envs.tool_chat([convert])
+    rollout = rollouts.linear(max_turns=3)
     held_out, tasks = [task(n) for n in range(200)], [task(n) for n in range(200, 2200)]
     sampling = hx.Sampling(max_tokens=64)
 

@@ -97,7 +97,7 @@ def _run(words: list[str]) -> int:
 
 def _hush(words: list[str]) -> None:
     """Switch off the bars of packages that read a model, unless one may be fetched, and their warnings of what will
-    change in them, which are for who writes against them."""
+    change in them, which are for people who write against them."""
     named = words[words.index("--model") + 1 :][:1] if "--model" in words else []
     if all(name in LOCAL or os.path.exists(name) for name in named):
         os.environ.setdefault("TQDM_DISABLE", "1")

@@ -1,4 +1,4 @@
-"""What a run's folder says to whoever uses its policy: its tools, its system message, how long a turn was."""
+"""What a run's folder says to a user of its policy: its tools, its system message, how long a turn was."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class RunFacts(NamedTuple):
         """The environment of a recipe's run, with its tools.
 
         Raises:
-            InputError: the run knows none: a script made it, or it is none.
+            InputError: the run knows none: a script made it, or there is no run.
         """
         if self.folder is None:
             raise InputError(

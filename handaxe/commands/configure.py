@@ -15,7 +15,6 @@ __all__ = ["Names", "option_class", "parse", "parse_train"]
 
 FLAT: Any = tyro.conf.arg(name="")
 HELP = ("-h", "--help")
-"""The least that a setting may be."""
 
 
 @dataclasses.dataclass(frozen=True)

@@ -18,7 +18,7 @@ from handaxe.engines.openai_compatible import OpenAICompatible
 from handaxe.envs.tool_chat import tool_chat
 from handaxe.errors import InputError, TaskError
 from handaxe.evaluation.result import Evaluation
-from handaxe.methods.build import build
+from handaxe.methods.build import build, made_world
 from handaxe.methods.chosen import Named
 from handaxe.methods.held_out import HeldOut
 from handaxe.methods.names import find, tools_named
@@ -128,10 +128,7 @@ def _parsed(arguments: list[str]) -> tuple[EvalOptions, World | None]:
     found = parse(kinds, arguments, prog="handaxe eval", description=EvalOptions.__doc__ or "")
     if made is None:
         return found["eval"], None
-    world = made.make(**(vars(found["world"]) if "world" in found else {}))
-    if not isinstance(world, World):
-        raise InputError(f"world {name} returns {type(world).__name__} and not a World")
-    return found["eval"], world
+    return found["eval"], made_world(made, vars(found["world"]) if "world" in found else {})
 
 
 def _of_recipe(known: RunFacts, policy: Policy, options: EvalOptions) -> tuple[Engine, HeldOut]:

@@ -1,6 +1,5 @@
 """`handaxe export RUN --out FOLDER`: write a policy for plain transformers and chat servers."""
 
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,7 +9,7 @@ import tyro
 from handaxe.chat.runs import RunFacts, run_facts
 from handaxe.commands.output import console, note
 from handaxe.envs.tool_chat import tool_chat
-from handaxe.methods.names import find
+from handaxe.methods.names import tools_named
 from handaxe.methods.started import facts
 from handaxe.models.exporting.export import check_free, export
 from handaxe.models.load import load
@@ -44,7 +43,6 @@ def main(arguments: list[str]) -> int:
     """Export; returns the exit code."""
     options = tyro.cli(ExportOptions, args=arguments, prog="handaxe export")
     check_free(options.out)
-    os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")
     known = run_facts(options.model)
     model, format = load(options.model, base=options.base)
     done = export(
@@ -77,7 +75,7 @@ def _recorded(known: RunFacts) -> list[ToolSchema]:
 
 
 def _named(names: tuple[str, ...]) -> list[ToolSchema]:
-    env = tool_chat([find("tools", name) for name in names])(Task("export", (Message("user", ""),)))
+    env = tool_chat(tools_named(names))(Task("export", (Message("user", ""),)))
     try:
         return list(env.start()[1])
     finally:

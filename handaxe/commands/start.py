@@ -13,9 +13,10 @@ from handaxe.commands.output import check_new_folder, check_writable, console, n
 from handaxe.engines.local import LocalEngine
 from handaxe.errors import InputError
 from handaxe.evaluation.result import Evaluation
+from handaxe.methods.build import made_world
 from handaxe.methods.chosen import Named
 from handaxe.methods.held_out import HeldOut
-from handaxe.methods.names import find, offered
+from handaxe.methods.names import find, offered, tools_named
 from handaxe.models.load import Policy, load
 from handaxe.records import Sampling
 from handaxe.rollouts.linear import linear
@@ -87,14 +88,12 @@ def main(arguments: list[str]) -> int:
     options: StartOptions = found["start"]
     check_new_folder(options.out)
     check_writable(options.json)
-    world = made.make(**(vars(found["world"]) if "world" in found else {}))
-    if not isinstance(world, World):
-        raise InputError(f"world {made.name} returns {type(world).__name__} and not a World")
+    world = made_world(made, vars(found["world"]) if "world" in found else {})
     return _make(_changed(world, options), options)
 
 
 def _make(world: World, options: StartOptions) -> int:
-    tools = world.tools if options.tools is None else [find("tools", name) for name in options.tools]
+    tools = world.tools if options.tools is None else tools_named(options.tools)
     terminal, begun = console(), time.monotonic()
     policy = load(options.model, lora=options.lora)
     before = _evaluation(world, tools, policy, options)

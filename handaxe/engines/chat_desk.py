@@ -40,7 +40,7 @@ class _Job:
     gone: bool = False
 
     def tell(self, result: Completion | Exception) -> None:
-        with suppress(RuntimeError):  # the loop is closed: nobody waits any more
+        with suppress(RuntimeError):  # the loop is closed: nothing waits any more
             self.loop.call_soon_threadsafe(self._tell, result)
 
     def _tell(self, result: Completion | Exception) -> None:

@@ -258,7 +258,7 @@ def _tokens(answer: dict[str, Any]) -> tuple[float, float]:
 
 
 def _count(said: Any) -> float:
-    """A number of tokens; 0 for anything that is none."""
+    """A number of tokens; 0 for anything else."""
     return float(said) if isinstance(said, int | float) and 0 <= said < MOST_TOKENS else 0.0
 
 

@@ -10,7 +10,7 @@ from handaxe.losses.policy import policy as policy_loss
 from handaxe.methods.chosen import Chosen, Named, is_root, recipe_of
 from handaxe.methods.held_out import HeldOut
 from handaxe.methods.method import Method, Setting
-from handaxe.methods.names import find
+from handaxe.methods.names import find, tools_named
 from handaxe.methods.options import options_of
 from handaxe.methods.ranges import flag
 from handaxe.models.load import Policy, load
@@ -23,7 +23,7 @@ from handaxe.training.cold_start import start_policy
 from handaxe.training.siblings import check_siblings
 from handaxe.worlds.world import World
 
-__all__ = ["build", "make_method", "make_world", "offered_tools"]
+__all__ = ["build", "made_world", "make_method", "make_world", "offered_tools"]
 
 TRAIN = 4096
 """Tasks that a run trains on."""
@@ -99,8 +99,12 @@ def build(chosen: Chosen, *, policy: Policy | None = None, progress: bool = Fals
 
 def make_world(chosen: Chosen) -> World:
     """The world, with its options."""
-    made = chosen.choice.world
-    found = made.make(**chosen.options["world"])
+    return made_world(chosen.choice.world, chosen.options["world"])
+
+
+def made_world(made: Named, options: Mapping[str, Any]) -> World:
+    """What a world's function returns for these options. Raises InputError where that is something else."""
+    found = made.make(**options)
     if not isinstance(found, World):
         raise InputError(f"world {made.name} returns {type(found).__name__} and not a World")
     return found
@@ -129,7 +133,7 @@ def _loaded(setting: Setting, world: World, tools: Sequence[Any], progress: bool
 
 def offered_tools(setting: Setting, world: World) -> Sequence[Any]:
     """The tools that the setting names, those of the world where it names none."""
-    return world.tools if setting.tools is None else [find("tools", name) for name in setting.tools]
+    return world.tools if setting.tools is None else tools_named(setting.tools)
 
 
 def _with_bases(made: Named, options: Mapping[str, Any], world: World, setting: Setting) -> Method:

@@ -21,6 +21,7 @@ LEAST = {
     "samples": 1,
     "eval_every": 0,
 }
+"""The least that a setting may be."""
 
 
 def check_setting(setting: Setting) -> None:

@@ -56,7 +56,7 @@ def _cached(name: str) -> bool:
 
 def _ask_hub(name: str, there: str) -> None:
     """Raise InputError when the hub has no such model, or is not there to be asked and nothing was downloaded."""
-    if importlib.util.find_spec("huggingface_hub") is None or _cached(name):  # who loads it says which extra is missing
+    if importlib.util.find_spec("huggingface_hub") is None or _cached(name):  # loading it says which extra is missing
         return
     from huggingface_hub import HfApi
     from huggingface_hub.errors import HfHubHTTPError
@@ -67,7 +67,7 @@ def _ask_hub(name: str, there: str) -> None:
         status = getattr(error.response, "status_code", 0)
         if status in (401, 404):
             raise InputError(f"there is no folder {name!r}, and no such model on the hub; {there}") from None
-        if status != 403:  # a gated one, which whoever loads it tells apart
+        if status != 403:  # a gated one, which loading it tells apart
             raise InputError(f"the hub cannot say whether it has {name!r} (status {status}); {there}") from None
     except Exception as error:  # offline, in as many ways as there are
         why = "HF_HUB_OFFLINE is set" if os.environ.get("HF_HUB_OFFLINE") else f"{error}".partition("\n")[0]

@@ -144,7 +144,7 @@ def _read_tokenizer(folder: Path) -> PreTrainedTokenizerBase:
 
 
 def _difference(then: Mapping[str, Any], now: Mapping[str, Any]) -> str:
-    """Where two formats' facts differ; "" nowhere. A state is taken back by whoever goes on."""
+    """Where two formats' facts differ; "" nowhere. A state is taken back when the run goes on."""
     names = [name for name in {**then, **now} if name != STATE and then.get(name) != now.get(name)]
     return ", ".join(f"{name} {_short(then.get(name))} and not {_short(now.get(name))}" for name in sorted(names))
 

@@ -26,13 +26,13 @@ from typing import Any, Literal, NamedTuple
 from pydantic import ValidationError
 
 from handaxe.errors import Failed, InfrastructureError, Retry
+from handaxe.ops.nesting import DEEPEST, deeper, strings
 from handaxe.records import Ending, Status, ToolReply
 from handaxe.tools.deadline import DeadlineError
 from handaxe.tools.text import explain
 
 __all__ = [
     "CallOutcome",
-    "DEEPEST_SENT",
     "TimeoutIs",
     "check_sendable",
     "ending",
@@ -44,8 +44,6 @@ __all__ = [
     "unparsed",
 ]
 
-DEEPEST_SENT = 100
-"""Levels of arguments that are sent to a server; what JSON readers take differs, and some take 200."""
 TimeoutIs = Literal["infra_error", "policy"]
 """Whose fault a timeout is."""
 
@@ -96,25 +94,11 @@ def unparsed(error: str) -> str:
 
 def check_sendable(arguments: Mapping[str, Any]) -> None:
     """Raise Retry when no server could be sent these arguments: the policy reads why, and the session goes on."""
-    level, depth = list[Any]([arguments]), 0
-    while level:
-        depth += 1
-        if depth > DEEPEST_SENT:
-            raise Retry(f"the arguments are nested more than {DEEPEST_SENT} deep, which cannot be sent")
-        below = list[Any]()
-        for value in level:
-            if isinstance(value, str) and not value.isascii():
-                _check_characters(value)
-            elif isinstance(value, Mapping):
-                below += [*value.keys(), *value.values()]
-            elif isinstance(value, list | tuple):
-                below += value
-        level = below
-
-
-def _check_characters(text: str) -> None:
+    if deeper(arguments, DEEPEST):
+        raise Retry(f"the arguments are nested more than {DEEPEST} deep, which cannot be sent")
     try:
-        text.encode()
+        for text in strings(arguments):
+            text.encode()
     except UnicodeEncodeError:
         raise Retry("the arguments hold half a character (a lone surrogate), which cannot be sent") from None
 

@@ -1,7 +1,7 @@
 """How much a server may say in one message, whatever carries it: what is more is cut before the SDK looks at it.
 
 The SDK makes an object of every part of a result and of every tool of a list, on the event loop that all sessions
-share: 300,000 of them would hold up everybody for seconds.
+share: 300,000 of them would hold up all of them for seconds.
 """
 
 from __future__ import annotations

@@ -60,7 +60,7 @@ class Run:
         keep: what is kept, and where.
         evaluate, eval_every: called with the engine and the number of steps done, every so many steps; 0 is never.
         title: what the bar calls a step.
-        format: chat format of the policy, kept in the folder for whoever uses it.
+        format: chat format of the policy, kept in the folder for those who use it.
 
     Raises:
         InputError: a negative number of steps.
@@ -209,7 +209,7 @@ class Run:
                 self._record.write_event(self._done, kind, text)
 
     def _how_to_resume(self, *, mended: bool = False, lower: bool = False) -> str:
-        """How to go on, in the words of whoever began the run: a command line or a script.
+        """How to go on, in the words of what began the run: a command line or a script.
 
         Args:
             mended: whether something must be mended before.

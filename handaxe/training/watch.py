@@ -1,4 +1,4 @@
-"""Says aloud what keeps a run from learning: attempts that cannot be scored, and groups in which nobody did better."""
+"""Says aloud what keeps a run from learning: attempts that cannot be scored, and groups in which none did better."""
 
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -21,7 +21,7 @@ ROOM = 300
 
 def check_scored(tried: Sequence[Tried]) -> None:
     """Raise UnscoredError, with the first error, when groups were played and not one attempt could be scored, since
-    tools or reward failed. Attempts that were left out for another reason are nobody's error."""
+    tools or reward failed. Attempts that were left out for another reason are no error."""
     attempts = [trajectory for one in tried for trajectory in one.group]
     failed = [one for one in attempts if one.ending.kind in NEVER_SCORED]
     if failed and all(one.rated is None for one in tried):

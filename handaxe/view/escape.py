@@ -6,7 +6,7 @@ from rich.text import Text
 
 from handaxe.escape import UNSAFE, escape
 
-__all__ = ["add_untrusted", "escape", "plain", "shorten"]
+__all__ = ["add_untrusted", "plain", "shorten"]
 
 
 def plain(text: object, *, style: str = "", room: int = 0) -> Text:

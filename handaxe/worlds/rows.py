@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from handaxe.errors import InputError, TaskError
-from handaxe.ops.nesting import DEEPEST, deeper
+from handaxe.models.calls import read_json
 
 __all__ = ["FileRow", "read_rows"]
 
@@ -58,7 +58,7 @@ def _json_lines(path: Path) -> Iterator[FileRow]:
                 continue
             place = f"{path.name}, line {number}"
             try:
-                cells = _json(line)
+                cells = read_json(line)
             except ValueError as error:
                 raise TaskError(f"{place} is not JSON: {error}; write one object a line") from error
             if not isinstance(cells, dict):
@@ -80,22 +80,10 @@ def _csv_row(place: str, cells: dict[Any, Any]) -> FileRow:
     if None in cells or None in cells.values():
         raise TaskError(f"{place} has more or fewer cells than the first line has names; quote cells with commas")
     try:
-        made = {key: _json(cell) if key in COLUMNS and cell else cell for key, cell in cells.items()}
+        made = {key: read_json(cell) if key in COLUMNS and cell else cell for key, cell in cells.items()}
     except ValueError as error:
         raise TaskError(f"{place}: the cells of {' and '.join(COLUMNS)} hold JSON or nothing: {error}") from error
     return FileRow(place, {key: cell for key, cell in made.items() if key not in COLUMNS or cell != ""})
-
-
-def _json(text: str) -> Any:
-    """The value; raises ValueError for what is not JSON, or nests deeper than what is recorded and shown."""
-    try:
-        value = json.loads(text)
-        deep = deeper(value, DEEPEST)
-    except RecursionError:
-        deep = True
-    if deep:
-        raise ValueError(f"it nests deeper than {DEEPEST} levels")
-    return value
 
 
 def _saved(path: Path) -> Iterator[FileRow]:

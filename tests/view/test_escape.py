@@ -6,7 +6,8 @@ from hypothesis import strategies as st
 from rich.console import Console
 from rich.text import Text
 
-from handaxe.view.escape import add_untrusted, escape, plain, shorten
+from handaxe.escape import escape
+from handaxe.view.escape import add_untrusted, plain, shorten
 
 UNSEEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
 

@@ -1,6 +1,6 @@
 """Marks that a chat template puts into text from outside and that the exported tokenizer takes out again.
 
-A plain tokenizer takes every "<|im_end|>" of a rendered conversation for the control token, whoever wrote it. So the
+A plain tokenizer takes every "<|im_end|>" of a rendered conversation for the control token, whatever its author. So the
 exported template breaks the names of control tokens in what users, tools and the policy said, and the tokenizer, which
 looks for control tokens before it normalises, removes the break:
 
@@ -83,7 +83,7 @@ def unmarking(*, bare: bool, always: bool = True) -> list[dict[str, Any]]:
 
 
 def takes_out_marks(step: Mapping[str, Any]) -> bool:
-    """Whether a normaliser is one of these: whoever puts no marks in wants none taken out."""
+    """Whether a normaliser is one of these: where no marks are put in, none are taken out."""
     return step["type"] == "Replace" and any(MARK in pattern for pattern in step["pattern"].values())
 
 

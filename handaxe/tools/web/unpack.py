@@ -17,7 +17,7 @@ class PackedError(Exception):
 
 
 def unpacked(chunks: Iterable[bytes], encoding: str) -> Iterator[bytes]:
-    """The body in pieces; whoever has enough stops asking, and no more is unpacked.
+    """The body in pieces; a caller that has enough stops asking, and no more is unpacked.
 
     Args:
         chunks: as they came.
