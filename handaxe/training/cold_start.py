@@ -16,14 +16,13 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import torch
-
 import handaxe
 from handaxe.engines.local import LocalEngine
 from handaxe.errors import InputError
 from handaxe.models.compact import Compact
 from handaxe.models.load import Policy, load
 from handaxe.networks import Model
+from handaxe.ops.digests import tensors_digest
 from handaxe.ops.seeds import derive_seed
 from handaxe.records import Message, Task, Trajectory
 from handaxe.slots import ChatFormat, EnvFactory, Site
@@ -219,9 +218,7 @@ def _name(
     play: Callable[[_Phase, int], list[Trajectory]],
 ) -> str:
     """A digest of version, start weights, start, questions, and what is said of the first with which tools."""
-    parts: list[str | bytes] = [handaxe.__version__, repr(start)]
-    weights = policy.model.module.state_dict().values()
-    parts += [value.contiguous().flatten().view(torch.uint8).numpy().tobytes() for value in weights]
+    parts: list[str | bytes] = [handaxe.__version__, repr(start), tensors_digest(policy.model.module.state_dict())]
     parts += [repr((task.messages, task.answer, task.tools)) for task in tasks]
     for phase in phases:
         for one in play(phase, min(PROBED, phase.size)):
