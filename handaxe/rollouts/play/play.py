@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from handaxe.errors import InfrastructureError, InputError
-from handaxe.exchange import Act, Attempt, Completion, EnvReply, Partial, Sample, Spawn, Stopped, Work
+from handaxe.exchange import Act, Attempt, Completion, EnvReply, Measure, Partial, Sample, Spawn, Stopped, Work
 from handaxe.ops.seeds import derive_seed
 from handaxe.records import Branch, Ending, Message, ParsedTurn, ToolCall, ToolSchema, Trajectory, Turn
 from handaxe.rollouts.budget import SPEAKER, Budget, Left, Spent, Tell, left_of, say_left
@@ -22,11 +22,13 @@ from handaxe.rollouts.play.env_session import EnvSession, State, infra_error
 from handaxe.rollouts.play.sequence_builder import SequenceBuilder
 from handaxe.slots import EnvFactory, RolloutPlan
 
-__all__ = ["Beginning", "Mark", "Play", "Request", "Rules"]
+__all__ = ["Beginning", "MEASURED", "Mark", "Play", "Request", "Rules"]
 
-Request = Sample | Act | Work | Spawn
+Request = Sample | Measure | Act | Work | Spawn
 STOPPED = Ending("truncated", "stopped")
 UNBOUNDED = Budget()
+MEASURED = "measured"
+"""The note in which a play keeps what it measured."""
 
 
 @dataclass(frozen=True)
@@ -154,6 +156,12 @@ class Play:
         if completion.finish == "header":
             return Ending("policy_error", "it began another speaker's turn")
         return (yield from self._act(k, turn, completion))
+
+    def measure(self, request: Measure) -> Generator[Request, Any, dict[str, list[float]]]:
+        """What the model says of ids, such as those of the last turn. A replay finds it in `notes`."""
+        found: dict[str, list[float]] = yield request
+        self.notes.setdefault(MEASURED, {})[request.key] = found
+        return found
 
     # --- inside ------------------------------------------------------------------------------------------------
 
