@@ -45,6 +45,7 @@ __all__ = [
     "Engine",
     "Env",
     "EnvFactory",
+    "Hears",
     "Judge",
     "Learner",
     "Loss",
@@ -59,6 +60,7 @@ __all__ = [
     "Shaper",
     "Site",
     "Source",
+    "Speaker",
     "Stage",
     "Stateful",
     "Stream",
@@ -135,6 +137,15 @@ class AsyncEnv(Protocol):
 
     async def astep(self, turn: ParsedTurn, *, seed: int, threads: Threads) -> EnvReply:
         """As `Env.step`, never blocking; what blocks is done by `await threads.run(work)`. May be cancelled."""
+        ...
+
+
+@runtime_checkable
+class Hears(Protocol):
+    """An Env that asks others than the policy (`EnvReply.asks`), such as a simulated user."""
+
+    def heard(self, turn: ParsedTurn, *, seed: int) -> EnvReply:
+        """Go on after what the other said to the question asked last; it may ask again."""
         ...
 
 
@@ -289,6 +300,14 @@ class Measures(Protocol):
     def measure(self, requests: Sequence[Measure]) -> list[dict[str, list[float]]]:
         """One answer a request, in order. Raises InputError for one that cannot be measured."""
         ...
+
+
+class Speaker(NamedTuple):
+    """Another engine that environments and rollouts may ask, and how it is spoken to. It does not learn by that."""
+
+    engine: Engine
+    format: ChatFormat
+    sampling: Sampling
 
 
 # --- rollouts --------------------------------------------------------------------------------------------------

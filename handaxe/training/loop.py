@@ -9,6 +9,7 @@ from handaxe.exchange import Work
 from handaxe.ops.seeds import derive_seed, generator
 from handaxe.records import EndingKind, Rated, Sampling
 from handaxe.rollouts.driver.executor import Executor
+from handaxe.rollouts.driver.others import NOBODY
 from handaxe.selection.keep_all import keep_all
 from handaxe.slots import (
     ChatFormat,
@@ -22,6 +23,7 @@ from handaxe.slots import (
     Rollout,
     Selector,
     Shape,
+    Speaker,
 )
 from handaxe.training.about import describe
 from handaxe.training.endings import DEFAULT, Treatment, treatments
@@ -79,6 +81,7 @@ def train(
     keep: Keep = KEEP,
     workers: int | Executor = 8,
     meanwhile: Callable[[Sequence[Rated]], Work] | None = None,
+    others: Mapping[str, Speaker] = NOBODY,
 ) -> TrainResult:
     """Train a policy: draw tasks, play groups, reward, credit, select, shape, update; `steps` times.
 
@@ -106,6 +109,8 @@ def train(
         workers: threads for environments, >= 1; or who carries out what they are asked.
         meanwhile: given what will train, work that the update waits for while later groups are played on under the old
             weights, such as training on another machine.
+        others: further engines that rollouts and environments may ask, by name, such as a simulated user. What they say
+            is recorded and counted, never scored or trained.
 
     Returns:
         Metrics of every step, and the folder. After Ctrl-C the step at hand is finished and `stopped` says so.
@@ -140,6 +145,7 @@ def train(
         retries=retries,
         workers=workers,
         seed=seed,
+        others=others,
     )
     parts = {"tasks": tasks, "env": env, "rollout": rollout, "reward": reward, "credit": credit, "select": select}
     parts |= {"format": format, "shape": shape, "loss": loss, "learning_rate": learning_rate}

@@ -111,6 +111,7 @@ def group_metrics(groups: list[GroupRecord], seconds: dict[str, float]) -> dict[
     seconds/PHASE              wall time, of rewards beside sampling only what was waited for at the end;
                                seconds/tools is the sum over calls, which run side by side
     calls/made                 the sum over everything generated
+    asked/NAME/tokens, /turns  what other engines said, summed over everything; only where they said something
     tokens/sampled, /trained   sums over everything generated and over the tokens that train; a rate is a sum over
                                steps by the seconds of all phases, since groups may be played steps before
     stopped, stopped/share     attempts stopped since they were no longer needed, and their share of the generated ones
@@ -137,7 +138,7 @@ def group_metrics(groups: list[GroupRecord], seconds: dict[str, float]) -> dict[
     out["calls/made"] = float(sum(len(t.calls) for t in everything))
     out["tokens/sampled"] = float(sum(t.num_tokens for t in everything))
     out["tokens/trained"] = float(sum(_tokens_trained(one) for one in groups))
-    out |= _stopped(everything)
+    out |= _stopped(everything) | _asked(everything)
     out |= {f"seconds/{phase}": value for phase, value in seconds.items()}
     out["seconds/tools"] = float(sum(reply.seconds for reply in replies))
     return out
@@ -152,6 +153,14 @@ def _tokens_trained(one: GroupRecord) -> int:
         for i in np.flatnonzero(one.trained)
         for sequence, trains_T in zip(one.group[int(i)].sequences, trains[place[i]], strict=True)
     )
+
+
+def _asked(everything: list[Trajectory]) -> dict[str, float]:
+    out: Counter[str] = Counter()
+    for one in (said for trajectory in everything for said in trajectory.asked):
+        out[f"asked/{one.by}/tokens"] += one.num_tokens
+        out[f"asked/{one.by}/turns"] += len(one.turns)
+    return {name: float(count) for name, count in out.items()}
 
 
 def _stopped(everything: list[Trajectory]) -> dict[str, float]:

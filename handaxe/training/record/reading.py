@@ -69,6 +69,7 @@ def _trajectory(db: sqlite3.Connection, row: Row, task: Task, sequences: list[Ro
         env=codec.load_json(row["env"]),
         seconds=row["seconds"],
         notes=codec.load_json(row.get("notes") or "{}"),
+        asked=codec.load_record(tuple[Trajectory, ...], row.get("asked") or "[]"),
     )
 
 

@@ -72,6 +72,7 @@ def _write_trajectory(
         "messages": codec.dump_record(one.messages),
         "toolset": toolset,
         "notes": _free(one.notes),
+        "asked": codec.dump_record(one.asked) if one.asked else None,
     }
     return _insert(db, f"trajectories ({', '.join(row)})", tuple(row.values()))
 
