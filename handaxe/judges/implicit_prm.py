@@ -87,7 +87,7 @@ def implicit_prm(
     """
     if beta <= 0 or epochs < 1 or micro_batch_rows < 1 or learning_rate < 0:
         raise InputError(
-            f"give beta above 0, epochs and micro_batch_rows from 1 and no negative learning_rate, not {beta}, {epochs}, "
+            f"give beta above 0, epochs and micro_batch_rows from 1 and a learning_rate from 0, not {beta}, {epochs}, "
             f"{micro_batch_rows} and {learning_rate}"
         )
     if reference not in ("frozen", "sampler") or aggregate not in AGGREGATES:
