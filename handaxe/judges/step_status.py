@@ -1,26 +1,28 @@
-"""Scores steps by a rule: whether they went well, whatever they were good for."""
+"""Scores steps by a rule: whether they called something that ran, whatever it was good for."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from handaxe.errors import InputError
-from handaxe.records import Group, Turn
+from handaxe.records import Group, Trajectory, Turn
 
 __all__ = ["StepStatus", "step_status"]
 
 
-def step_status(*, good: float = 0.8, bad: float = -0.6) -> StepStatus:
-    """Make a judge that calls a step good unless something in it failed.
+def step_status(*, good: float = 0.8, plain: float = 0.2, bad: float = -0.6) -> StepStatus:
+    """Make a judge that likes calls that ran, whatever they were good for.
 
-        r_k = bad     where a call of turn k is malformed or did not end "ok", or the turn was cut
-        r_k = good    otherwise: calls that ran, an answer of whatever kind
+        r_k = bad      where a call of turn k is malformed or did not end "ok", where the turn was cut, and in the last
+                       turn of an attempt that was cut
+        r_k = good     else, where turn k called something
+        r_k = plain    else: an answer of whatever kind
 
-    It stands for a process reward model that can be hacked: a needless step, or one that repeats another, is as good as
-    one that was wanted, so that more of them add up to more.
+    It stands for a process reward model that can be hacked: a needless call, or one that repeats another, is as good as
+    one that was wanted, so that more of them add up to more. It cannot tell right answers from wrong ones.
 
     Args:
-        good, bad: P(good) - P(bad) of a step, in [-1, 1], bad < good.
+        good, plain, bad: P(good) - P(bad) of a step, in [-1, 1], bad < plain <= good.
 
     Returns:
         A judge and StepJudge; the score of an attempt is the sum over its steps. It learns nothing.
@@ -29,21 +31,23 @@ def step_status(*, good: float = 0.8, bad: float = -0.6) -> StepStatus:
         InputError: scores out of range.
 
     Example:
-        turns: a call that ran, a call that failed, an answer  ->  0.8, -0.6, 0.8, score 1.0
+        turns: a call that ran, a call that failed, an answer  ->  0.8, -0.6, 0.2, score 0.4
 
     Idea: a synthetic process reward model, to show what a sum of step scores does that their minimum does not
     (arXiv:2504.15275).
     """
-    if not -1 <= bad < good <= 1:
-        raise InputError(f"step_status takes -1 <= bad < good <= 1, not {bad} and {good}")
-    return StepStatus(good, bad)
+    if not -1 <= bad < plain <= good <= 1:
+        raise InputError(f"step_status takes -1 <= bad < plain <= good <= 1, not {bad}, {plain} and {good}")
+    return StepStatus(good, plain, bad)
 
 
 class StepStatus:
     """See `step_status`."""
 
-    def __init__(self, good: float, bad: float):
-        self._good, self._bad = good, bad
+    def __init__(self, good: float, plain: float, bad: float):
+        self._good = good
+        self._plain = plain
+        self._bad = bad
 
     def score(self, group: Group) -> np.ndarray:
         """[G]: sums over steps."""
@@ -51,9 +55,13 @@ class StepStatus:
 
     def score_steps(self, group: Group) -> tuple[np.ndarray, ...]:
         """[N_i] a sibling."""
-        return tuple(
-            np.array([self._bad if _failed(turn) else self._good for turn in one.turns], np.float64) for one in group
-        )
+        return tuple(np.array([self._of(one, turn) for turn in one.turns], np.float64) for one in group)
+
+    def _of(self, one: Trajectory, turn: Turn) -> float:
+        cut = one.ending.kind == "truncated" and turn is one.turns[-1]
+        if cut or _failed(turn):
+            return self._bad
+        return self._good if turn.parsed.calls else self._plain
 
 
 def _failed(turn: Turn) -> bool:
