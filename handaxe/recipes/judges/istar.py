@@ -13,10 +13,9 @@ from handaxe.rewards.weighted import weighted
 from handaxe.worlds.sums import sums
 
 __all__ = ["istar"]
-
 GAP = "training/learner/implicit_prm/step_gap"
 RECIPE = Recipe(
-    paper=Paper("Agentic Reinforcement Learning with Implicit Step Rewards", "iStar", "2509.19199"),
+    paper=Paper("Online Process Reward Learning for Agentic Reinforcement Learning", "iStar", "2509.19199", 90),
     claims=(
         Claim("More right answers than with outcomes alone, after as many attempts.", "pass@1", "up"),
         Claim("Steps of right attempts earn more.", GAP, "up", baseline="zero", over="area", learned=True),
@@ -27,15 +26,14 @@ RECIPE = Recipe(
 )
 
 
-def istar(base: Method, *, alpha: float = 1.0, judge_rate: float = 6e-4, refreshed: bool = False) -> Method:
-    """Add step advantages of an implicit PRM to those of the outcome.
+def istar(base: Method, *, alpha: float = 1.0, refreshed: bool = False) -> Method:
+    """Add step advantages of an implicit PRM, which learns at twice the policy's rate, to those of the outcome.
 
     Args:
         alpha: weight of the step advantages; 1 in the paper.
-        judge_rate: learning rate of the PRM; in the paper twice the policy's.
         refreshed: the PRM learns from a step's attempts before it scores them, not after.
     """
-    judge = implicit_prm(reference="sampler", pairs=right_against_wrong(channel="correct"), learning_rate=judge_rate)
+    judge = implicit_prm(reference="sampler", pairs=right_against_wrong(channel="correct"), learning_rate=6e-4)
     reward = weighted({"correct": (1.0, base.reward), "steps": (1.0, judged_steps(judge=judge))})
     credit = total({"outcome": (1.0, leave_one_out(channel="correct")), "steps": (alpha, step_leave_one_out())})
     again = credited_again(reward=reward, credit=credit, on=refreshed, then=base.shape)
