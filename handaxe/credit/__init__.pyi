@@ -4,13 +4,16 @@ from handaxe.credit.batch_norm import batch_norm as batch_norm
 from handaxe.credit.batch_whiten import batch_whiten as batch_whiten
 from handaxe.credit.bi_level_gae import bi_level_gae as bi_level_gae
 from handaxe.credit.constant_baseline import constant_baseline as constant_baseline
+from handaxe.credit.credited_again import credited_again as credited_again
 from handaxe.credit.gae import gae as gae
 from handaxe.credit.group_norm import group_norm as group_norm
 from handaxe.credit.kl_return import kl_return as kl_return
 from handaxe.credit.leave_one_out import leave_one_out as leave_one_out
+from handaxe.credit.min_form import min_form as min_form
 from handaxe.credit.optimal_baseline import optimal_baseline as optimal_baseline
 from handaxe.credit.return_to_go import return_to_go as return_to_go
 from handaxe.credit.shaped import shaped as shaped
+from handaxe.credit.step_leave_one_out import step_leave_one_out as step_leave_one_out
 from handaxe.credit.total import total as total
 from handaxe.credit.turn_gae import turn_gae as turn_gae
 from handaxe.credit.turn_norm import turn_norm as turn_norm

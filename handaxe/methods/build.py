@@ -35,12 +35,15 @@ SELDOM = 1_000_000
 """Steps between evaluations where only the first and the last are wanted."""
 
 
-def build(chosen: Chosen, *, policy: Policy | None = None, progress: bool = False) -> dict[str, Any]:
+def build(
+    chosen: Chosen, *, policy: Policy | None = None, method: Method | None = None, progress: bool = False
+) -> dict[str, Any]:
     """The keyword arguments of `train`; its `keep` is missing.
 
     Args:
         chosen: recipe, base, world, engine, setting and their options.
         policy: takes the place of what `Setting.model` names.
+        method: takes the place of one that is made anew, where something else holds parts of it, such as its stages.
         progress: whether a bar is shown while the world's start is made, which is done once.
 
     Raises:
@@ -48,7 +51,7 @@ def build(chosen: Chosen, *, policy: Policy | None = None, progress: bool = Fals
     """
     setting, world = chosen.setting, make_world(chosen)
     tools = offered_tools(setting, world)
-    env, method = world.env(tools), make_method(chosen, world)
+    env, method = world.env(tools), method or make_method(chosen, world)
     if method.epochs:
         check_siblings(setting.group_size, credit=method.credit, shape=method.shape, rollout=method.rollout)
     held_out, train = world.tasks("test", setting.held_out, 0), world.tasks("train", TRAIN, setting.seed)

@@ -8,6 +8,7 @@ from handaxe.rewards.fewer_calls import fewer_calls as fewer_calls
 from handaxe.rewards.gate import gate as gate
 from handaxe.rewards.graded_call import graded_call as graded_call
 from handaxe.rewards.information_gain import information_gain as information_gain
+from handaxe.rewards.judged_steps import judged_steps as judged_steps
 from handaxe.rewards.math_match import math_match as math_match
 from handaxe.rewards.numeric_match import numeric_match as numeric_match
 from handaxe.rewards.outcome import outcome as outcome

@@ -30,7 +30,7 @@ from handaxe.training.endings import DEFAULT, Treatment, treatments
 from handaxe.training.gate import token_ages
 from handaxe.training.generate import Player, carried_out
 from handaxe.training.group_play import Tried
-from handaxe.training.learners import learn_all, named_learners
+from handaxe.training.learners import begin_all, learn_all, named_learners
 from handaxe.training.measure import Clock, group_metrics, settle
 from handaxe.training.pace import Keep, Pace
 from handaxe.training.rate import check_features, reshape, restarting
@@ -131,6 +131,7 @@ def train(
     check_passes(epochs=epochs, minibatches=minibatches, micro_batch_rows=micro_batch_rows)
     treatment = treatments(on_ending)
     learning = named_learners(learners)
+    begin_all(learners, engine)
     play = Player(
         engine,
         format,
@@ -171,7 +172,8 @@ def train(
                 selected = list(choose(rated))
                 if len(selected) >= groups:
                     break
-            learned = learn_all(learning, rated, step)
+            with clock("learning"):
+                learned = learn_all(learning, rated, step)
             trained = reshape(shape, selected[:groups] if pace.rounds > 1 else selected)
             if meanwhile is not None:
                 with clock("sampling"):
