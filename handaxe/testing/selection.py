@@ -118,7 +118,7 @@ def _asked(part: Selector, name: str, seeds: int) -> Iterator[tuple[list[Rated],
 
 
 def _batch(seed: int, off_mask: float = 0.0) -> list[Rated]:
-    """Random groups (`seed` from -1), one of equal outcomes, one lone sibling, one of which no sibling trains; each with a task of its
+    """Random groups, one of equal outcomes, one lone sibling, one of which no sibling trains; each with a task of its
     own, and some with value targets, a choice of tokens, or a part of their own."""
     rng, out = np.random.default_rng(abs(seed)), []
     for k in range(5):

@@ -1,9 +1,10 @@
 """ARPO for GUI agents: a group in which all failed is given a success of an earlier step."""
 
-from handaxe.methods.method import Claim, Method, Paper, Recipe, replace
+from handaxe.methods.method import Claim, Method, Paper, Recipe, Setting, replace
 from handaxe.recipes.base.revisiting import revisiting
 from handaxe.selection.pipe import pipe
 from handaxe.selection.success_replay import success_replay
+from handaxe.worlds.calls import calls
 
 __all__ = ["arpo_gui"]
 
@@ -11,10 +12,12 @@ TITLE = "ARPO: End-to-End Policy Optimization for GUI Agents with Experience Rep
 RECIPE = Recipe(
     paper=Paper(TITLE, "ARPO-GUI", "2505.16282", 173),
     claims=(
-        Claim("Fewer groups teach nothing.", "training/groups/zero_advantage", "down", over="area", vice=2.0),
-        Claim("Accuracy ends higher than without replay.", "pass@1", "up"),
+        Claim("Fewer groups fail without a lesson.", "training/groups/zero_low", "down", over="area", vice=1.5),
+        Claim("Accuracy ends higher where it is hard.", "pass@1", "up", where=("difficulty", "hard")),
     ),
     base=revisiting,
+    world=calls,
+    setting=Setting(model="start", group_size=4, max_turns=1),
 )
 
 
