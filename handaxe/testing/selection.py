@@ -48,8 +48,7 @@ def check_selector(select: Selector, *, filters: bool = True, seeds: int = 6) ->
     for batch, kept in _asked(asked, "selector", seeds):
         if filters:
             _check_filter(asked, batch, kept)
-    if isinstance(select, Stateful) and isinstance(untouched, Stateful):
-        _check_memory(select, untouched, asked, seeds)
+    _check_memory(select, untouched, seeds)
 
 
 def check_shape(shape: Shape, *, seeds: int = 6) -> None:
@@ -89,8 +88,10 @@ def _from_one_state(select: Selector) -> Selector:
     return asked
 
 
-def _check_memory(select: Stateful, untouched: Stateful, asked: Selector, seeds: int) -> None:
-    asked(_batch(seeds))
+def _check_memory(select: Selector, untouched: Selector, seeds: int) -> None:
+    if not (isinstance(select, Stateful) and isinstance(untouched, Stateful)):
+        return
+    select(_batch(seeds))
     state = select.state_dict()
     try:
         untouched.load_state_dict(deepcopy(state))
@@ -98,8 +99,8 @@ def _check_memory(select: Stateful, untouched: Stateful, asked: Selector, seeds:
     except AssertionError as error:
         raise AssertionError(f"load_state_dict does not take back the whole state: {error}") from error
     for seed in (seeds + 1, seeds + 2):
-        both = [list(one(_batch(seed))) for one in (select, untouched) if callable(one)]
-        _check_same(*both, "it remembers more than its state_dict tells")
+        ours, theirs = list(select(_batch(seed))), list(untouched(_batch(seed)))
+        _check_same(ours, theirs, "it remembers more than its state_dict tells")
 
 
 def _asked(part: Selector, name: str, seeds: int) -> Iterator[tuple[list[Rated], list[Rated]]]:

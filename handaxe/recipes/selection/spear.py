@@ -11,10 +11,8 @@ from handaxe.worlds.calls import calls
 
 __all__ = ["spear"]
 
-TITLE = (
-    "Learn the Ropes, Then Trust the Wins: "
-    "Self-imitation with Progressive Exploration for Agentic Reinforcement Learning"
-)
+TITLE = "Learn the Ropes, Then Trust the Wins: Self-imitation with Progressive Exploration for Agentic \
+Reinforcement Learning"
 RECIPE = Recipe(
     paper=Paper(TITLE, "SPEAR", "2509.22601", 23),
     claims=(
@@ -27,17 +25,15 @@ RECIPE = Recipe(
 )
 
 
-def spear(base: Method, *, capacity: int = 16, anneal: int = 10, ramp: int = 10, recalibrate: bool = True) -> Method:
+def spear(base: Method, *, capacity: int = 16, anneal: int = 10, recalibrate: bool = True) -> Method:
     """Train with an annealed reward for calls and with self-imitation.
 
     Args:
         capacity: attempts of a replay; 2048 in the paper, 32 in its smallest run.
-        anneal: steps in which the reward for calls falls to 0; 200 in the paper.
-        ramp: steps in which the weight of a replay rises to 1; 100 to 300 in the paper.
+        anneal: steps in which the reward for calls falls to 0 and the weight of a replay rises to 1; 100 to 300 there.
         recalibrate: judge what is replayed by the median of recent rewards, and not as it was when stored.
     """
-    paid = annealed_calls(scale=cosine(1.0, steps=anneal))
-    rising = cosine(0.0, steps=ramp, floor=1.0)
+    paid, rising = annealed_calls(scale=cosine(1.0, steps=anneal)), cosine(0.0, steps=anneal, floor=1.0)
     again = self_imitation(capacity=capacity, weight=rising, recalibrate=recalibrate, select=base.select)
     held = clip_cov(fraction=0.02, low=2.0, high=60.0, only=REPLAYED)
     reward = weighted({"correct": (1.0, base.reward), "calls": (1.0, paid)})
