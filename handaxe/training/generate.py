@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from handaxe.check_tasks import check_tasks
 from handaxe.errors import HandaxeError, InputError, TaskError
 from handaxe.exchange import Attempt, Work
+from handaxe.ops.codec import dump_record, load_record
 from handaxe.ops.seeds import derive_seed
 from handaxe.records import EndingKind, Sampling, Task
 from handaxe.rollouts.driver import Driver, Finished
@@ -19,7 +20,6 @@ from handaxe.training.endings import Treatment
 from handaxe.training.gate import may_launch
 from handaxe.training.group_play import GroupPlay, Tried
 from handaxe.training.pace import Pace
-from handaxe.training.record.codec import dump_record, load_record
 
 __all__ = ["Placed", "Player", "carried_out", "draws"]
 

@@ -31,9 +31,9 @@ from handaxe.training.gate import token_ages
 from handaxe.training.generate import Player, carried_out
 from handaxe.training.group_play import Tried
 from handaxe.training.learners import begin_all, learn_all, named_learners
-from handaxe.training.measure import Clock, group_metrics, settle
+from handaxe.training.measure import Clock, added_metrics, group_metrics, settle
 from handaxe.training.pace import Keep, Pace
-from handaxe.training.rate import check_features, reshape, restarting
+from handaxe.training.rate import annotate_added, check_features, played_of, reshape, restarting, without_surplus
 from handaxe.training.roles import check_roles
 from handaxe.training.run import Evaluate, Run, TrainResult
 from handaxe.training.schedule import rate_at
@@ -98,7 +98,7 @@ def train(
             random part of the rollouts with denominators of its own. Groups of a lower `part` train first.
         micro_batch_rows: sequences in one forward and backward, >= 1; changes memory and time, not the result.
         annotate: features the engine measures on every scored sequence before credit: old_logp, ref_logp, value,
-            entropy, collision.
+            entropy, collision. Attempts that `select` adds are measured too; the old_logp that they bring stays.
         on_ending: what is done with an attempt by the way it ended; see training.endings.
         retries: how often an attempt that ended in something to "retry" is tried again; >= 0.
         evaluate, eval_every: called as evaluate(engine, steps done) before the first step, every `eval_every` steps
@@ -170,11 +170,13 @@ def train(
                 tasks.observe(fresh)
                 tried, rated = tried + stream.tried, rated + fresh
                 selected = list(choose(rated))
-                if len(selected) >= groups:
+                if len(played_of(selected, rated)) >= groups:
                     break
             with clock("learning"):
                 learned = learn_all(learning, rated, step)
-            trained = reshape(shape, selected[:groups] if pace.rounds > 1 else selected)
+            kept = without_surplus(selected, rated, groups) if pace.rounds > 1 else selected
+            with clock("credit"):
+                trained = reshape(shape, annotate_added(kept, rated, engine, annotate))
             if meanwhile is not None:
                 with clock("sampling"):
                     play.beside(carried_out(meanwhile(trained)))
@@ -190,6 +192,7 @@ def train(
                     learning_rate=rate_at(learning_rate, step),
                     rng=generator(seed, "minibatches", step),
                 )
-            kept, ages = settle(tried, selected, trained), token_ages(trained, play.begun)
-            run.finish(kept, group_metrics(kept, clock.seconds) | ages | {"groups/held": float(play.held)} | learned)
+            record, ages = settle(tried, selected, trained), token_ages(trained, play.begun)
+            learned |= added_metrics(trained, rated) | {"groups/held": float(play.held)}
+            run.finish(record, group_metrics(record, clock.seconds) | ages | learned)
     return run.result()

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from handaxe.ops import codec
 from handaxe.records import (
     Advantages,
     Branch,
@@ -21,7 +22,6 @@ from handaxe.records import (
     Trajectory,
     Turn,
 )
-from handaxe.training.record import codec
 from handaxe.training.record.groups import GroupRecord
 from handaxe.training.record.writing import TURN_REWARD
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from handaxe.ops import codec
 from handaxe.records import Advantages, Scores, TokenSequence, Trajectory
-from handaxe.training.record import codec
 from handaxe.training.record.groups import GroupRecord
 
 __all__ = ["TURN_REWARD", "write_group"]
