@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from handaxe.slots import Credit, Shape
-from handaxe.testing.mdp import StopOrGo, gradient, moments
+from handaxe.testing.mdp import StopOrGo, estimate_moments, gradient
 
 __all__ = ["Case", "Measured", "Verdict", "measure"]
 
@@ -86,7 +86,9 @@ def _in_world(case: Case, world: StopOrGo, size: int) -> Measured:
     """The figures in one world, without a verdict."""
     credit, shape = case.make()
     true = gradient(world)
-    mean, variance = moments(world, credit, size // case.groups, groups=case.groups, shape=shape, forks=case.forks)
+    mean, variance = estimate_moments(
+        world, credit, size // case.groups, groups=case.groups, shape=shape, forks=case.forks
+    )
     length = float(mean @ true / (true @ true))
     along = length * true
     if not along.any():

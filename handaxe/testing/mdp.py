@@ -27,7 +27,7 @@ from handaxe.records import Branch, Group, Rated, Scores, Trajectory
 from handaxe.slots import Credit, Shape
 from handaxe.testing.records import make_group, make_scores, make_trajectory
 
-__all__ = ["Moments", "StopOrGo", "expected", "gradient", "moments"]
+__all__ = ["Moments", "StopOrGo", "estimate_moments", "expected", "gradient"]
 
 
 AT_ONE = 6
@@ -118,10 +118,10 @@ def expected(world: StopOrGo, credit: Credit, size: int, *, turn_rewards: bool =
         credit: under test; its loss is -A * logp summed over tokens, averaged over siblings.
         turn_rewards: False adds the rewards of turns into the outcome.
     """
-    return moments(world, credit, size, turn_rewards=turn_rewards).mean
+    return estimate_moments(world, credit, size, turn_rewards=turn_rewards).mean
 
 
-def moments(
+def estimate_moments(
     world: StopOrGo,
     credit: Credit,
     size: int,

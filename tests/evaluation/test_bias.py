@@ -8,7 +8,7 @@ from handaxe.credit.leave_one_out import leave_one_out
 from handaxe.credit.return_to_go import return_to_go
 from handaxe.credit.turn_norm import turn_norm
 from handaxe.evaluation.bias import Case, measure
-from handaxe.testing.mdp import StopOrGo, gradient, moments
+from handaxe.testing.mdp import StopOrGo, estimate_moments, gradient
 
 
 def case(make, **options):
@@ -38,7 +38,7 @@ def test_the_price_of_going_on_by_index():
     price = np.array([go[0] * (1 - go[0]) * go[1], 0.0])
     slow = []
     for size in (2, 3, 4):
-        slow.append(moments(world, turn_norm(norm="index", std=None), size).mean)
+        slow.append(estimate_moments(world, turn_norm(norm="index", std=None), size).mean)
     exact = gradient(world)
     # with n there, each own reward is in its mean: the estimate of turn k is shrunk by (n_k - 1) / n_k of those there
     distance = [float(np.linalg.norm(one - (exact - price))) for one in slow]
@@ -48,7 +48,7 @@ def test_the_price_of_going_on_by_index():
 
 def test_variance_is_that_of_all_batches_one_by_one():
     world, values = StopOrGo(), []
-    mean, variance = moments(world, leave_one_out(), 2)
+    mean, variance = estimate_moments(world, leave_one_out(), 2)
     for a in range(4):
         for b in range(4):
             group, scores = world.group((a, b))
@@ -69,14 +69,14 @@ def test_forks_have_all_the_probability_and_share_what_they_share():
         seen.append(group)
         return return_to_go()(group, scores)
 
-    ones = moments(StopOrGo(stop=(0,) * 3, go=(0,) * 3, outcome=(1,) * 4), credit, 2, forks=True)
+    ones = estimate_moments(StopOrGo(stop=(0,) * 3, go=(0,) * 3, outcome=(1,) * 4), credit, 2, forks=True)
     assert ones.mean == pytest.approx(np.zeros(3), abs=1e-12)  # E of the score times 1
     forked = [group for group in seen if len(group) == 2]
     assert len(forked) == 9 and all(group[1].branch_of == (group[0].id, 0, 6) for group in forked)
 
 
 def test_batches_of_two_groups_are_two_groups():
-    one = moments(StopOrGo(), leave_one_out(), 2)
-    two = moments(StopOrGo(), leave_one_out(), 2, groups=2)
+    one = estimate_moments(StopOrGo(), leave_one_out(), 2)
+    two = estimate_moments(StopOrGo(), leave_one_out(), 2, groups=2)
     np.testing.assert_allclose(two.mean, one.mean, atol=1e-12)
     assert two.variance == pytest.approx(one.variance / 2, abs=1e-12)
