@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -93,8 +93,20 @@ def instructions(
             f"every is {every}, prune {prune}, trial {trial}, failures {failures}, temperature {temperature} and rate "
             f"{rate}; give 1 or more of the first three, 0 or more failures, a temperature above 0, a rate in (0, 1]"
         )
-    numbers = (every, prune, trial, temperature, rate, failed_below, failures)
+    numbers = _Numbers(every, prune, trial, temperature, rate, failed_below, failures)
     return Instructions(tuple(initial), propose, numbers, tags, order)
+
+
+class _Numbers(NamedTuple):
+    """The knobs of `instructions`."""
+
+    every: int
+    prune: int
+    trial: int
+    temperature: float
+    rate: float
+    failed_below: float
+    failures: int
 
 
 class Instructions:
@@ -104,7 +116,7 @@ class Instructions:
         self,
         initial: tuple[str, ...],
         propose: Propose | None,
-        numbers: tuple[int, int, int, float, float, float, int],
+        numbers: "_Numbers",
         tags: Callable[[Trajectory], tuple[str, ...]],
         order: Order | None,
     ):
@@ -113,7 +125,7 @@ class Instructions:
         self._made = self._most = len(initial)
         self._evolved = 0
         self._propose = propose
-        self._every, self._prune, self._trial, self._temperature, self._rate, self._below, self._kept = numbers
+        self._numbers = numbers
         self._tags = tags
         self._order = order
 
@@ -138,13 +150,15 @@ class Instructions:
 
     def chances(self) -> list[float]:
         """The probability of each of `tried`."""
-        logits = np.array([_weight(one) / self._temperature for one in self.tried])
+        logits = np.array([_weight(one) / self._numbers.temperature for one in self.tried])
         likely = np.exp(logits - logits.max(initial=-np.inf))
         return (likely / likely.sum()).tolist()
 
     def draw(self, count: int, *, step: int, seed: int) -> list[Instruction]:
         """The instruction of each of the `count` tasks of a step: those on trial first, the others by their chances."""
-        waiting = [(k, one) for one in self.population for k in range(one.groups, self._trial) if one.weight is None]
+        waiting = [
+            (k, one) for one in self.population for k in range(one.groups, self._numbers.trial) if one.weight is None
+        ]
         due = [one for _, one in sorted(waiting, key=lambda pair: pair[0])][:count]
         among, chances = (self.tried, self.chances()) if self.tried else (self.population, None)
         for k in range(len(due), count):
@@ -153,11 +167,11 @@ class Instructions:
 
     def evolve(self, step: int, seed: int) -> None:
         """Where it is time: prune, and put proposals on trial. Once a step."""
-        if self._propose is None or step <= self._evolved or step % self._every or not self.tried:
+        if self._propose is None or step <= self._evolved or step % self._numbers.every or not self.tried:
             return
         self._evolved = step
         parent = self.best
-        leaving = sorted((one for one in self.tried if one is not parent), key=_weight)[: self._prune]
+        leaving = sorted((one for one in self.tried if one is not parent), key=_weight)[: self._numbers.prune]
         self.population = [one for one in self.population if one not in leaving]
         own = [one for one in self.failures if one.instruction == parent.name] or self.failures
         for text in self._propose(parent.text, own, derive_seed("instructions", seed, step, "propose")):
@@ -176,11 +190,11 @@ class Instructions:
             one.groups, one.attempts = one.groups + len(mine), one.attempts + len(reward_R)
             one.total += float(reward_R.sum())
             if one.weight is not None:
-                one.weight = (1 - self._rate) * one.weight + self._rate * float(reward_R.mean())
-            elif one.groups >= self._trial:
+                one.weight = (1 - self._numbers.rate) * one.weight + self._numbers.rate * float(reward_R.mean())
+            elif one.groups >= self._numbers.trial:
                 one.weight = one.total / one.attempts
         new = [failure for group in groups for failure in self._failed(group)]
-        self.failures = sorted([*new[::-1], *self.failures], key=lambda one: one.reward)[: self._kept]
+        self.failures = sorted([*new[::-1], *self.failures], key=lambda one: one.reward)[: self._numbers.failures]
 
     def state_dict(self) -> dict[str, Any]:
         population = [asdict(one) for one in self.population]
@@ -199,7 +213,7 @@ class Instructions:
         return [
             Failure(name, one.group.task.id, trajectory.final_text, float(reward), self._tags(trajectory))
             for trajectory, reward in zip(one.group, reward_G, strict=True)
-            if reward < self._below
+            if reward < self._numbers.failed_below
         ]
 
 

@@ -152,7 +152,7 @@ def added_metrics(trained: Sequence[Rated], played: Sequence[Rated]) -> dict[str
     added, added/tokens    attempts, and tokens of them that train;  added/share    of all tokens that train
     """
     fresh = {trajectory.id for one in played for trajectory in one.group}
-    tokens, added, count = 0, 0, 0
+    tokens = added = count = 0
     for one in trained:
         for i in np.flatnonzero(one.trained):
             train = sum(int(mask_T.sum()) for mask_T in one.training_mask(int(i)))

@@ -83,15 +83,15 @@ def put(one: Rated, index: int, stored: Rated, *, id: str) -> tuple[Group, Score
         turn_channels={name: ragged(values, own.turn_channels[name]) for name, values in kept.items()},
         eligible=None if scores.eligible is None or own.eligible is None else array(scores.eligible, own.eligible),
     )
-    trajectory = replace(stored.group[0], id=id, sample=group[index].sample)
-    return replace(group, trajectories=(*group.trajectories[:index], trajectory, *group.trajectories[index + 1 :])), (
-        changed
-    )
+    siblings = list(group.trajectories)
+    siblings[index] = replace(stored.group[0], id=id, sample=group[index].sample)
+    return replace(group, trajectories=tuple(siblings)), changed
 
 
 def dump(stored: Rated) -> dict[str, Any]:
     """A stored attempt as strings, numbers, arrays, lists and dicts of these."""
-    trajectory, scores, advantages = stored.group[0], stored.scores, stored.advantages
+    trajectory = stored.group[0]
+    scores, advantages = stored.scores, stored.advantages
     return {
         "step": stored.group.step,
         "task": dump_record(stored.group.task),

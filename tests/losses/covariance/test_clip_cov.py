@@ -133,7 +133,8 @@ def test_only_at_the_tokens_of_a_feature():
     adjust = clip_cov(low=0.1, high=5.0, fraction=1.0, only="replayed")
     flat = torch.ones_like(batch.adv_BT)
     assert torch.equal(adjust(flat, flat, out, batch), flat)  # nothing is marked
-    mark = torch.tensor([[0.0, 1.0, math.nan, 1.0]], dtype=flat.dtype)
+    mark = torch.full_like(flat, math.nan)
+    mark[batch.mask_BT] = torch.tensor([0.0, 1.0, 1.0], dtype=flat.dtype)
     marked = replace(batch, extras={"replayed": mark})
     assert adjust(flat, flat, out, marked)[batch.mask_BT].tolist() == [1.0, 0.0, 1.0]
     everywhere = clip_cov(low=0.1, high=5.0, fraction=1.0)
