@@ -297,11 +297,13 @@ class Scores:
 class Advantages:
     """Per trajectory, per sequence one [T] float64 array, zero wherever the policy did not write. `returns`, where a
     critic is trained, has the same raggedness and holds the value targets. `trains` [T] bool: which of the policy's
-    tokens enter loss, terms and denominators; None is all of them."""
+    tokens enter loss, terms and denominators; None is all of them. `channels`: further advantages by name, for terms of
+    the loss; run records do not keep them."""
 
     tokens: tuple[tuple[np.ndarray, ...], ...]
     returns: tuple[tuple[np.ndarray, ...], ...] | None = None
     trains: tuple[tuple[np.ndarray, ...], ...] | None = None
+    channels: Mapping[str, tuple[tuple[np.ndarray, ...], ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)

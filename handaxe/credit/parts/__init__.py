@@ -1,0 +1,1 @@
+"""What several credits share. No credit stands here."""
