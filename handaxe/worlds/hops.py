@@ -6,6 +6,7 @@ from handaxe.envs.tool_chat import tool_chat
 from handaxe.records import Task
 from handaxe.rewards.exact_match import exact_match
 from handaxe.worlds import hops_facts
+from handaxe.worlds.call_gauges import wasted_calls
 from handaxe.worlds.experts import calls_then_answer
 from handaxe.worlds.searched import gold_searches, says_something, search_tool
 from handaxe.worlds.sums import kept_calls
@@ -40,7 +41,7 @@ def hops(
         world_seed: of the knowledge base.
 
     Returns:
-        A world broken down by "hops", scored by exact match.
+        A world broken down by "hops", scored by exact match, with the gauge wasted_calls.
 
     Raises:
         InputError: an argument out of range, or a missing package (extra [search]).
@@ -66,4 +67,5 @@ def hops(
         reference=kept_calls,
         expert=calls_then_answer(gold_searches),
         start=START if brief else None,
+        gauges={"wasted_calls": wasted_calls(kept_calls)},
     )
