@@ -28,6 +28,7 @@ __all__ = [
     "Advantages",
     "Author",
     "Branch",
+    "Criterion",
     "Ending",
     "Group",
     "Message",
@@ -115,6 +116,21 @@ class Task:
     answer: Any = None
     tools: tuple[str, ...] | None = None
     metadata: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Criterion:
+    """One thing that can be checked of an attempt. `text` says it in words, for a judge or as a hint. `points` may be
+    negative. `after` names those that must be met before it counts; where a `strict` one fails, what follows is in
+    vain. `kind` is what it belongs to, such as a skill, and `part` which of the user's turns it is about, from 0."""
+
+    name: str
+    text: str
+    points: float = 1.0
+    after: tuple[str, ...] = ()
+    strict: bool = False
+    kind: str = ""
+    part: int = 0
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ from handaxe.credit.apart import apart as apart
 from handaxe.credit.batch_norm import batch_norm as batch_norm
 from handaxe.credit.batch_whiten import batch_whiten as batch_whiten
 from handaxe.credit.bi_level_gae import bi_level_gae as bi_level_gae
+from handaxe.credit.checklist import checklist as checklist
 from handaxe.credit.constant_baseline import constant_baseline as constant_baseline
 from handaxe.credit.gae import gae as gae
 from handaxe.credit.group_norm import group_norm as group_norm

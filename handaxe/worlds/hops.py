@@ -7,6 +7,7 @@ from handaxe.records import Task
 from handaxe.rewards.exact_match import exact_match
 from handaxe.worlds import hops_facts
 from handaxe.worlds.call_gauges import wasted_calls
+from handaxe.worlds.checklists import call_check, call_criteria
 from handaxe.worlds.experts import calls_then_answer
 from handaxe.worlds.searched import gold_searches, says_something, search_tool
 from handaxe.worlds.sums import kept_calls
@@ -67,5 +68,7 @@ def hops(
         reference=kept_calls,
         expert=calls_then_answer(gold_searches),
         start=START if brief else None,
+        criteria=call_criteria(kept_calls),
+        check=call_check(kept_calls, answered=says_something),
         gauges={"wasted_calls": wasted_calls(kept_calls)},
     )

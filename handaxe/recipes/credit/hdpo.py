@@ -33,7 +33,6 @@ RECIPE = Recipe(
             "down",
             baseline=ONE_REWARD,
             same="pass@1",
-            vice=0.6,
         ),
         Claim(
             "Fewer needless calls than without it.",

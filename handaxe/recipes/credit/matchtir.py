@@ -3,7 +3,7 @@
 from handaxe.credit.group_norm import group_norm
 from handaxe.credit.total import total
 from handaxe.credit.turn_norm import turn_norm
-from handaxe.methods.method import Claim, Method, Paper, Recipe, Setting, partial, replace
+from handaxe.methods.method import Claim, Method, Paper, Recipe, Setting, replace
 from handaxe.rewards.assigned_calls import Assign, assigned_calls
 from handaxe.worlds.hops import hops
 
@@ -16,10 +16,10 @@ RECIPE = Recipe(
     claims=(
         Claim(WASTE, "wasted_calls", "down", same="pass@1", vice=0.1),
         Claim("More answers are right.", "pass@1", "up"),
-        Claim("More so where it takes long.", "pass@1", "up", where=("hops", 3)),
+        Claim("More so where it takes long.", "pass@1", "up", where=("hops", 4)),
     ),
-    world=partial(hops, lengths=(1, 2, 3)),
-    setting=Setting(model="start", max_turns=5),
+    world=hops,
+    setting=Setting(model="start", max_turns=6),
 )
 
 
