@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from torch import Tensor
 
-__all__ = ["CHANNEL", "Batch", "Denominators", "LossOut", "PolicyOut", "combine_metrics"]
+__all__ = ["Batch", "CHANNEL", "Denominators", "LossOut", "PolicyOut", "combine_metrics"]
 
 CHANNEL = "advantage/"
 """How the names of further advantages begin among `Batch.extras`."""

@@ -4,9 +4,9 @@ from handaxe.rewards.answer_score import answer_score as answer_score
 from handaxe.rewards.assigned_calls import assigned_calls as assigned_calls
 from handaxe.rewards.call_match import call_match as call_match
 from handaxe.rewards.checklist import checklist as checklist
+from handaxe.rewards.economy import economy as economy
 from handaxe.rewards.exact_match import exact_match as exact_match
 from handaxe.rewards.failure_shaping import failure_shaping as failure_shaping
-from handaxe.rewards.few_calls_if_right import few_calls_if_right as few_calls_if_right
 from handaxe.rewards.fewer_calls import fewer_calls as fewer_calls
 from handaxe.rewards.gate import gate as gate
 from handaxe.rewards.graded_call import graded_call as graded_call

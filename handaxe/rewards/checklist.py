@@ -48,7 +48,9 @@ def checklist(*, criteria: Callable[[Task], Sequence[Criterion]], check: Check) 
         listed = list(criteria(group.task))
         weight_C = _weights(group.task, listed)
         parts = len({one.part for one in listed})
-        earned, items, weights = [], list[np.ndarray](), list[np.ndarray]()
+        earned: list[np.ndarray] = []
+        items: list[np.ndarray] = []
+        weights: list[np.ndarray] = []
         for trajectory in group:
             marks = marks_of(check, trajectory, listed)
             earned.append(weight_C @ marks.earned_CN)

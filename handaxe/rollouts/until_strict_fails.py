@@ -24,8 +24,8 @@ def until_strict_fails(
 ) -> Rollout:
     """Play one attempt turn by turn, and no further than a turn of the user in which something strict was missed.
 
-        when the user speaks again: end as policy_error if a strict criterion about the turn of the user that is over, or
-        about one before, is not met
+        when the user speaks again: end as policy_error if a strict criterion about the turn of the user that is over,
+        or about one before, is not met
 
     What follows a failure that cannot be made good again is neither sampled nor trained. Where the user speaks once,
     this is `linear`.

@@ -5,12 +5,17 @@ from handaxe.credit.among import among
 from handaxe.credit.apart import apart
 from handaxe.credit.gae import gae
 from handaxe.credit.group_norm import group_norm
-from handaxe.credit.parts.choices import above
 from handaxe.credit.total import total
 from handaxe.errors import InputError
+from handaxe.ops.ragged import rewards_of
 from handaxe.slots import Stateful
 from handaxe.testing.ragged import random_group, random_scores
 from handaxe.testing.records import make_group, make_scores
+
+
+def above(channel):
+    return lambda group, scores: rewards_of(group, scores, channel=channel) > 0
+
 
 CONTRACT = [
     {"credit": group_norm(), "channels": {"second": among(group_norm(std=None), above(None))}},
@@ -31,12 +36,15 @@ def test_example():
 
 def test_the_two_advantages_of_hdpo():
     group = make_group(size=4)
-    scores = make_scores([1, 1, 1, 0.1], channels={"efficiency": [1, 0.5, 0.25, 0]})
+    channels = {"efficiency": [1, 0.5, 0.25, 0]}
+    scores = make_scores([1, 1, 1, 0.1], channels=channels, eligible=[True, True, True, False])
     among_right = among(group_norm(channel="efficiency"), above("efficiency"))
     said = apart(group_norm(), {"efficiency": among_right})(group, scores)
     np.testing.assert_allclose(firsts(said.tokens, group), [0.5, 0.5, 0.5, -1.5], atol=1e-5)
     tool = firsts(said.channels["efficiency"], group)
     np.testing.assert_allclose(tool, [1.0911, -0.2182, -0.8729, 0], atol=5e-5)
+    same = group_norm(channel="efficiency", stats_over="eligible")(group, scores)
+    np.testing.assert_equal(said.channels["efficiency"], same.tokens)
     both = total({"accuracy": (1.0, group_norm()), "efficiency": (0.15, among_right)})(group, scores)
     np.testing.assert_allclose(firsts(both.tokens, group), [0.6637, 0.4673, 0.3691, -1.5], atol=5e-5)
 

@@ -5,6 +5,7 @@ from handaxe.rewards.checklist import checklist
 from handaxe.testing.records import make_group, make_task, make_trajectory
 from handaxe.worlds.checklists import call_check, call_criteria
 from handaxe.worlds.demonstrate import demonstrate
+from handaxe.worlds.hops import hops
 from handaxe.worlds.sums import kept_calls, sums
 
 GOLD = (ToolCall("search", {"query": "kemi boss"}), ToolCall("search", {"query": "luta ally"}))
@@ -68,3 +69,13 @@ def test_the_expert_earns_everything():
         assert reward(make_group(trajectories=[one], task=task)).turns[0].tolist() == [0.5, 0.5]
         silent = make_trajectory(texts=["none"], task=task)
         assert not marks_of(call_check(kept_calls, answered=says), silent, call_criteria(kept_calls)(task)).met_CN.any()
+
+
+def test_the_expert_earns_everything_in_hops():
+    world = hops(lengths=(1, 3))
+    reward = checklist(criteria=world.need("criteria"), check=world.need("check"))
+    for task in world.tasks("test", 4, 0):
+        one = demonstrate(world.env(world.tools), task, world.expert, format=Compact())
+        earned = reward(make_group(trajectories=[one], task=task)).turns[0]
+        assert earned.tolist() == [1 / len(one.turns)] * len(one.turns)
+        assert world.gauges["wasted_calls"].top(one, 1.0) == 0

@@ -5,10 +5,10 @@ from handaxe.rewards.gate import gate
 from handaxe.rewards.outcome import outcome
 from handaxe.slots import Reward
 
-__all__ = ["few_calls_if_right"]
+__all__ = ["economy"]
 
 
-def few_calls_if_right(*, base: Reward, correct_above: float = 0.0) -> Reward:
+def economy(*, base: Reward, correct_above: float = 0.0) -> Reward:
     """Give one over one more than the number of calls to an attempt that is right, and nothing to one that is not.
 
         R_i = 1 / (T_i + 1)   if base_i > correct_above, else 0        T_i: well-formed calls of attempt i
@@ -18,7 +18,8 @@ def few_calls_if_right(*, base: Reward, correct_above: float = 0.0) -> Reward:
         correct_above: right is a base reward strictly above this.
 
     Returns:
-        A reward with outcome [G] in [0, 1] and the base outcome as channel "on".
+        A reward with outcome [G] in [0, 1] and the base outcome as channel "on". Those that are right are `eligible`,
+        so that a credit may compare calls among them alone.
 
     Raises:
         InputError: a base reward with per-turn values.
@@ -29,7 +30,7 @@ def few_calls_if_right(*, base: Reward, correct_above: float = 0.0) -> Reward:
     Paper: arXiv:2604.08545 (HDPO), r_tool.
     Differs: nothing.
     """
-    return gate(on=base, then=outcome(_share), above=correct_above)
+    return gate(on=base, then=outcome(_share), above=correct_above, mark_eligible=True)
 
 
 def _share(trajectory: Trajectory) -> float:

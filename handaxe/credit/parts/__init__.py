@@ -1,1 +1,0 @@
-"""What several credits share. No credit stands here."""
