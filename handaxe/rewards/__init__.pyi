@@ -2,7 +2,10 @@
 from handaxe.rewards import parts as parts
 from handaxe.rewards.annealed_calls import annealed_calls as annealed_calls
 from handaxe.rewards.answer_score import answer_score as answer_score
+from handaxe.rewards.assigned_calls import assigned_calls as assigned_calls
 from handaxe.rewards.call_match import call_match as call_match
+from handaxe.rewards.checklist import checklist as checklist
+from handaxe.rewards.economy import economy as economy
 from handaxe.rewards.exact_match import exact_match as exact_match
 from handaxe.rewards.failure_shaping import failure_shaping as failure_shaping
 from handaxe.rewards.fewer_calls import fewer_calls as fewer_calls

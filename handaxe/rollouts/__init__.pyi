@@ -8,3 +8,4 @@ from handaxe.rollouts.linear import linear as linear
 from handaxe.rollouts.opened_with import opened_with as opened_with
 from handaxe.rollouts.surprising_tokens import surprising_tokens as surprising_tokens
 from handaxe.rollouts.turn_starts import turn_starts as turn_starts
+from handaxe.rollouts.until_strict_fails import until_strict_fails as until_strict_fails

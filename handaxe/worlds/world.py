@@ -8,8 +8,8 @@ from typing import Any, Literal, NamedTuple
 
 from handaxe.errors import InputError
 from handaxe.gauges import Gauge, Statistic
-from handaxe.records import Message, Task, ToolCall, Turn
-from handaxe.slots import EnvFactory, Reward
+from handaxe.records import Criterion, Message, Task, ToolCall, Turn
+from handaxe.slots import Check, EnvFactory, Reward
 
 __all__ = ["Expert", "Facts", "Habit", "Split", "Start", "World"]
 
@@ -65,6 +65,7 @@ class World:
     reference   the calls that are right for a task, for rewards that compare calls
     expert      what to say in a state; it scores 1 on every task
     start       how the policy that training begins from is made of the expert's conversations
+    criteria, check  what can be checked of an attempt at a task, and whether each of it is met after each turn
     gauges, statistics  further figures of an evaluation, by name
     """
 
@@ -78,6 +79,8 @@ class World:
     reference: Callable[[Task], tuple[ToolCall, ...]] | None = None
     expert: Expert | None = None
     start: Start | None = None
+    criteria: Callable[[Task], Sequence[Criterion]] | None = None
+    check: Check | None = None
     gauges: Mapping[str, Gauge] = field(default_factory=dict)
     statistics: Mapping[str, Statistic] = field(default_factory=dict)
 
