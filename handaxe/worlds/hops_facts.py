@@ -28,13 +28,16 @@ class KnowledgeBase(NamedTuple):
 
 
 @functools.lru_cache(maxsize=8)
-def build_facts(*, seed: int, size: int, distractors: int) -> KnowledgeBase:
+def build_facts(
+    *, seed: int, size: int, distractors: int, relations: tuple[str, ...] = RELATIONS
+) -> KnowledgeBase:
     """Invent people and whom they call ally, boss, heir and idol.
 
     Args:
         seed: the same arguments give the same facts.
         size: people of whom questions ask, 16 to 900; a quarter of them is the test half.
         distractors: namesakes of each, 0 to 4: a query with one wrong letter finds somebody else's answer.
+        relations: what they are to each other.
 
     Raises:
         InputError: an argument out of range.
@@ -57,7 +60,7 @@ def build_facts(*, seed: int, size: int, distractors: int) -> KnowledgeBase:
             twins = rng.sample(others, distractors)
             namesakes += twins
             for one in (name, *twins):
-                facts |= {(one, relation): rng.choice([x for x in half if x != name]) for relation in RELATIONS}
+                facts |= {(one, relation): rng.choice([x for x in half if x != name]) for relation in relations}
     return KnowledgeBase(facts, halves, tuple(namesakes))
 
 
