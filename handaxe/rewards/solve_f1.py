@@ -54,7 +54,7 @@ def solve_f1(*, measure: Measure = "f1", empty: float = -0.5, broken: float = -0
         solves one -> 2 * 1 / 2 = 1; four calls that solve one -> 2 / 5 = 0.4; no call, nothing said -> -0.5.
         unsolved {add: ["7"]}: no call, the answer said -> 1 / 2 = 0.5
 
-    Paper: FTRL, the per-step reward of its released code (bytedance/FTRL, reward_score/tool.py).
+    Paper: arXiv:2508.08791 (FTRL), the reward of one step as its released code has it (reward_score/tool.py).
     Differs: trained there on single messages, of which the mean over messages is the reward itself; malformed calls
         count as calls, and as broken syntax where there are no others.
     """

@@ -1,4 +1,4 @@
-"""A generated knowledge base of people who know each other, its distractors, and questions of one to four hops in it."""
+"""A generated knowledge base of people who know each other, with distractors, and questions of one to four hops."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from handaxe.ops.seeds import derive_seed
 from handaxe.records import Message, Task
 from handaxe.worlds.world import Split
 
-__all__ = ["RELATIONS", "KnowledgeBase", "build_facts", "documents", "tasks"]
+__all__ = ["RELATIONS", "KnowledgeBase", "build_facts", "fact_documents", "tasks"]
 
 RELATIONS = ("ally", "boss", "heir", "idol")
 CONSONANTS, VOWELS = "bdfgklmnprstvz", "aeiou"
@@ -28,9 +28,7 @@ class KnowledgeBase(NamedTuple):
 
 
 @functools.lru_cache(maxsize=8)
-def build_facts(
-    *, seed: int, size: int, distractors: int, relations: tuple[str, ...] = RELATIONS
-) -> KnowledgeBase:
+def build_facts(*, seed: int, size: int, distractors: int, relations: tuple[str, ...] = RELATIONS) -> KnowledgeBase:
     """Invent people and whom they call ally, boss, heir and idol.
 
     Args:
@@ -64,7 +62,7 @@ def build_facts(
     return KnowledgeBase(facts, halves, tuple(namesakes))
 
 
-def documents(known: KnowledgeBase, *, brief: bool) -> list[dict[str, str]]:
+def fact_documents(known: KnowledgeBase, *, brief: bool) -> list[dict[str, str]]:
     """One document a fact, sorted by id, for `build_index`.
 
     The id says whose fact of which kind it is, and the text says it again: a query in these words finds the fact itself
@@ -85,7 +83,14 @@ def documents(known: KnowledgeBase, *, brief: bool) -> list[dict[str, str]]:
 
 
 def tasks(
-    known: KnowledgeBase, *, key: Sequence[str | int], count: int, seed: int, split: Split, hops: Sequence[int], brief: bool
+    known: KnowledgeBase,
+    *,
+    key: Sequence[str | int],
+    count: int,
+    seed: int,
+    split: Split,
+    hops: Sequence[int],
+    brief: bool,
 ) -> list[Task]:
     """Make questions that follow relations from a named person to the answer, and go in no circle.
 

@@ -60,7 +60,7 @@ class Games:
     def __init__(self, *, kind: Kind, rooms: int, length: int, count: int):
         if kind not in ("easy", "medium", "hard") or not 1 <= length <= rooms <= 30 or count < 8:
             raise InputError(
-                "a game is easy, medium or hard and has 1 to 30 rooms and as many steps or fewer, and there are 8 games "
+                "a game is easy, medium or hard, has 1 to 30 rooms and as many steps or fewer, and there are 8 of them "
                 f"or more: kind {kind!r}, rooms {rooms}, length {length}, games {count}"
             )
         _textworld()

@@ -68,7 +68,7 @@ def toolchains(
         "kemi boss ally, zuda heir?" with the tools ally, boss, heir, nurse, tutor: the calls boss("kemi") and
         heir("zuda"), which say luta and rono, then ally("luta"), and the answer "dozo, rono"
 
-    Idea: FTRL (bytedance/FTRL), its synthesis of environments.
+    Paper: arXiv:2508.08791 (FTRL), its construction of environments.
     Differs: scenarios and documentation come from a template and not from a language model.
     """
     if not scenarios or not set(scenarios) <= set(SCENARIOS):
@@ -192,7 +192,7 @@ def _verify(name: str, tools: Sequence[Tool], rounds: Sequence[Sequence[Mapping[
     """Carry every gold call out, since a task whose gold is wrong would teach the opposite."""
     known = {tool.schema.name: tool for tool in tools}
     for one in (one for calls in rounds for one in calls):
-        said = known[one["name"]](**one["arguments"])
+        said = known[one["name"]].run(ToolCall(one["name"], one["arguments"])).content
         if said != one["result"]:
             raise TaskError(f"task {name!r}: {one['name']}({one['arguments']}) is {said!r} and not {one['result']!r}")
 

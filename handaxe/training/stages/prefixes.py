@@ -48,7 +48,7 @@ def prefixes(
     Raises:
         InputError: the site's tasks are no `task_pool`; `most` is below 1.
 
-    Paper: FTRL (bytedance/FTRL, data_sample.py).
+    Paper: arXiv:2508.08791 (FTRL), as its released code has it (data_sample.py).
     Differs: nothing.
     """
     if most < 1:
