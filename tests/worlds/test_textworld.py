@@ -16,7 +16,6 @@ from handaxe.tools.calculator import calculator
 from handaxe.worlds.demonstrate import demonstrate
 from handaxe.worlds.textworld import textworld
 
-
 SMALL = {"rooms": 5, "length": 3, "games": 24}
 
 
