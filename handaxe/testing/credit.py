@@ -148,12 +148,13 @@ def _take(group: Group, scores: Scores, index: Sequence[int]) -> tuple[Group, Sc
 
 
 def _pick(advantages: Advantages, index: Sequence[int]) -> Advantages:
-    parts = [
+    returns, trains = (
         None if ragged is None else tuple(ragged[i] for i in index)
-        for ragged in (advantages.tokens, advantages.returns, advantages.trains)
-    ]
+        for ragged in (advantages.returns, advantages.trains)
+    )
+    tokens = tuple(advantages.tokens[i] for i in index)
     channels = {name: tuple(ragged[i] for i in index) for name, ragged in advantages.channels.items()}
-    return Advantages(*parts, channels)  # type: ignore[arg-type]
+    return Advantages(tokens, returns, trains, channels)
 
 
 def _check_order(credit: Credit, group: Group, scores: Scores, first: Advantages) -> None:

@@ -7,3 +7,4 @@ from handaxe.worlds.jsonl import jsonl as jsonl
 from handaxe.worlds.library import library as library
 from handaxe.worlds.sums import sums as sums
 from handaxe.worlds.textworld import textworld as textworld
+from handaxe.worlds.toolchains import toolchains as toolchains
