@@ -5,3 +5,4 @@ from handaxe.worlds.gym import gym as gym
 from handaxe.worlds.jsonl import jsonl as jsonl
 from handaxe.worlds.library import library as library
 from handaxe.worlds.sums import sums as sums
+from handaxe.worlds.tau2 import tau2 as tau2
