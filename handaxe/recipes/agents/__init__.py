@@ -1,3 +1,3 @@
-"""Recipes that change what a policy is told, or who it is."""
+"""Recipes for agents that act over many turns, with users, memories and searches."""
 
 __all__: list[str] = []
