@@ -14,6 +14,7 @@ from handaxe.rewards.outcome import outcome as outcome
 from handaxe.rewards.overlong import overlong as overlong
 from handaxe.rewards.per_turn import per_turn as per_turn
 from handaxe.rewards.product import product as product
+from handaxe.rewards.shared_steps import shared_steps as shared_steps
 from handaxe.rewards.shuffled import shuffled as shuffled
 from handaxe.rewards.state_match import state_match as state_match
 from handaxe.rewards.tags_in_order import tags_in_order as tags_in_order
