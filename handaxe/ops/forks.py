@@ -78,7 +78,9 @@ def steps_of(group: Group) -> Steps:
         of 0 1 2 / 0 3, parents -1 0 1 0, through [0, 1] [0] [0] [1]
     """
     known: dict[tuple[int, int], int] = {}
-    of, parents, through = [], [], []
+    of: list[np.ndarray] = []
+    parents: list[int] = []
+    through: list[list[int]] = []
     for i, (trajectory, owner) in enumerate(zip(group, owners(group))):
         path: list[int] = []
         for k, turn in enumerate(trajectory.turns):

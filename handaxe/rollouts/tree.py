@@ -116,7 +116,7 @@ def _attached(trajectories: Sequence[Trajectory], dropped: Sequence[str]) -> lis
     """The kept ones, then those given up, each a fork of the first of all, or of an earlier one, with which it has the
     most turns in common: of one that is scored where it left one that is not."""
     order = [one for one in trajectories if one.id not in dropped] + [one for one in trajectories if one.id in dropped]
-    (root,) = [one for one in order if one.branch_of is None] or [None]
+    root = next((one for one in order if one.branch_of is None), None)
     out: list[Trajectory] = []
     for i, one in enumerate(order):
         if one.branch_of is None or root is None:

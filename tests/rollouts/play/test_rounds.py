@@ -79,7 +79,7 @@ def test_what_is_open_can_be_forked_at_its_beginning_and_a_dropped_one_is_stoppe
     assert [env.closed for env in dice.Counter.made] == [1, 1]
 
 
-@pytest.mark.parametrize("asked", range(0, 14))
+@pytest.mark.parametrize("asked", range(14))
 def test_stopped_anywhere_all_that_began_return_what_they_have(dice, asked):
     """The request of number `asked` raises Stopped; run_plan goes on with the round's others."""
     count = iter(range(1000))
