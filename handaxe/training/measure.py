@@ -112,12 +112,9 @@ def group_metrics(groups: list[GroupRecord], seconds: dict[str, float]) -> dict[
     seconds/PHASE              wall time, of rewards beside sampling only what was waited for at the end;
                                seconds/tools is the sum over calls, which run side by side
     calls/made                 the sum over everything generated
-<<<<<<< HEAD
     asked/NAME/tokens, /turns  what other engines said, summed over everything; only where they said something
-=======
     calls/executed             of these, those that a tool replied to; what forks share counts once
     trajectories/left          how many trajectories have forks that share a turn with them
->>>>>>> 9569e98 (Trajectories of a question play in rounds, branch where they hesitate, or grow as a tree)
     tokens/sampled, /trained   sums over everything generated and over the tokens that train; a rate is a sum over
                                steps by the seconds of all phases, since groups may be played steps before
     stopped, stopped/share     attempts stopped since they were no longer needed, and their share of the generated ones
@@ -143,10 +140,8 @@ def group_metrics(groups: list[GroupRecord], seconds: dict[str, float]) -> dict[
     out["trained_share"] = len(trained) / len(everything) if everything else 0.0
     out["calls/made"] = float(sum(len(t.calls) for t in everything))
     own = [turn for t in everything for turn in t.turns[shared_turns(t) :]]
-    out["calls/executed"] = float(sum(len(turn.replies) for turn in own))
-    out["trajectories/left"] = float(
-        len({t.branch_of.trajectory for t in everything if t.branch_of and shared_turns(t)})
-    )
+    left = {t.branch_of.trajectory for t in everything if t.branch_of and shared_turns(t)}
+    out["calls/executed"], out["trajectories/left"] = float(sum(len(turn.replies) for turn in own)), float(len(left))
     out["tokens/sampled"] = float(sum(t.num_tokens for t in everything))
     out["tokens/trained"] = float(sum(_tokens_trained(one) for one in groups))
     out |= _stopped(everything) | _asked(everything)
