@@ -7,6 +7,8 @@ from handaxe.credit.bi_level_gae import bi_level_gae as bi_level_gae
 from handaxe.credit.checklist import checklist as checklist
 from handaxe.credit.constant_baseline import constant_baseline as constant_baseline
 from handaxe.credit.credited_again import credited_again as credited_again
+from handaxe.credit.entropy_scaled import entropy_scaled as entropy_scaled
+from handaxe.credit.fork_norm import fork_norm as fork_norm
 from handaxe.credit.gae import gae as gae
 from handaxe.credit.group_norm import group_norm as group_norm
 from handaxe.credit.kl_return import kl_return as kl_return
@@ -15,6 +17,7 @@ from handaxe.credit.min_form import min_form as min_form
 from handaxe.credit.optimal_baseline import optimal_baseline as optimal_baseline
 from handaxe.credit.return_to_go import return_to_go as return_to_go
 from handaxe.credit.shaped import shaped as shaped
+from handaxe.credit.shared_prefix_mean import shared_prefix_mean as shared_prefix_mean
 from handaxe.credit.step_leave_one_out import step_leave_one_out as step_leave_one_out
 from handaxe.credit.total import total as total
 from handaxe.credit.turn_gae import turn_gae as turn_gae

@@ -9,6 +9,7 @@ from typing import TypeVar, get_args
 
 import numpy as np
 
+from handaxe.ops.forks import shared_turns
 from handaxe.records import Advantages, Ending, Rated, Trajectory
 from handaxe.training.endings import DEFAULT
 from handaxe.training.group_play import Tried
@@ -113,6 +114,8 @@ def group_metrics(groups: list[GroupRecord], seconds: dict[str, float]) -> dict[
                                seconds/tools is the sum over calls, which run side by side
     calls/made                 the sum over everything generated
     asked/NAME/tokens, /turns  what other engines said, summed over everything; only where they said something
+    calls/executed             of these, those that a tool replied to; what forks share counts once
+    trajectories/left          how many trajectories have forks that share a turn with them
     tokens/sampled, /trained   sums over everything generated and over the tokens that train; a rate is a sum over
                                steps by the seconds of all phases, since groups may be played steps before
     stopped, stopped/share     attempts stopped since they were no longer needed, and their share of the generated ones
@@ -137,6 +140,9 @@ def group_metrics(groups: list[GroupRecord], seconds: dict[str, float]) -> dict[
     out["trajectories"], out["trajectories/trained"] = float(len(everything)), float(len(trained))
     out["trained_share"] = len(trained) / len(everything) if everything else 0.0
     out["calls/made"] = float(sum(len(t.calls) for t in everything))
+    own = [turn for t in everything for turn in t.turns[shared_turns(t) :]]
+    left = {t.branch_of.trajectory for t in everything if t.branch_of and shared_turns(t)}
+    out["calls/executed"], out["trajectories/left"] = float(sum(len(turn.replies) for turn in own)), float(len(left))
     out["tokens/sampled"] = float(sum(t.num_tokens for t in everything))
     out["tokens/trained"] = float(sum(_tokens_trained(one) for one in groups))
     out |= _stopped(everything) | _asked(everything)

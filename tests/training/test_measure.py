@@ -4,10 +4,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from handaxe.records import Advantages, Ending, Group, Rated, Scores
+from handaxe.records import Advantages, Branch, Ending, Group, Rated, Scores
 from handaxe.testing.records import make_trajectory
 from handaxe.training.group_play import Tried
 from handaxe.training.measure import Clock, added_metrics, group_metrics, settle
+from handaxe.training.record.groups import GroupRecord
 
 
 def tried(name, outcomes, *, dead=0, advantage=1.0):
@@ -111,3 +112,19 @@ def test_which_tokens_trained_is_kept_and_counted():
     assert group_metrics([record], {})["tokens/trained"] == 2
     (record,) = settle([a], [other], [other])
     assert record.advantages.trains is None and group_metrics([record], {})["tokens/trained"] == 3
+
+
+def test_what_forks_share_was_carried_out_once():
+    """b left a after its first turn, c within it; d left b, whose second turn it has, too."""
+    turns = {"calls": [["f"], ["f"], []], "replies": [["1"], ["2"], []], "texts": ["", "", "2"]}
+    a, b, c, d = made = [make_trajectory(**turns) for _ in range(4)]
+    starts = [turn.start for turn in a.turns]
+    places = {"b": Branch("a", 0, starts[1]), "c": Branch("a", 0, starts[0] + 1), "d": Branch("b", 0, starts[2])}
+    for name, one in zip("abcd", made):
+        vars(one).update(id=name, branch_of=places.get(name))
+    group = Group(a.task, tuple(made))
+    alive = np.ones(4, bool)
+    record = GroupRecord(group, alive, alive)
+    metrics = group_metrics([record], {})
+    assert metrics["calls/made"] == 8 and metrics["calls/executed"] == 2 + 1 + 2 + 0
+    assert metrics["trajectories/left"] == 2, "a, of which b shares a turn, and b; c shares no whole turn of a"
