@@ -7,7 +7,9 @@ from handaxe.credit.gae import gae as gae
 from handaxe.credit.group_norm import group_norm as group_norm
 from handaxe.credit.kl_return import kl_return as kl_return
 from handaxe.credit.leave_one_out import leave_one_out as leave_one_out
+from handaxe.credit.on_tokens import on_tokens as on_tokens
 from handaxe.credit.optimal_baseline import optimal_baseline as optimal_baseline
 from handaxe.credit.return_to_go import return_to_go as return_to_go
 from handaxe.credit.shaped import shaped as shaped
+from handaxe.credit.total import total as total
 from handaxe.credit.turn_gae import turn_gae as turn_gae

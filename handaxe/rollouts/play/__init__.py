@@ -3,10 +3,12 @@
 play.py              the turns, and how an attempt ends
 fork.py              another play that begins like a given one: the same prefix, the environment as it was
 continued.py         a play that goes on after a trajectory
+history.py           which messages the present sequence holds
 sequence_builder.py  ids, authors and masks of a sequence while it grows
 env_session.py       the environment, from its making to its closing
 """
 
+from handaxe.rollouts.play.history import Following
 from handaxe.rollouts.play.play import Beginning, Mark, Play, Request, Rules
 
-__all__ = ["Beginning", "Mark", "Play", "Request", "Rules"]
+__all__ = ["Beginning", "Following", "Mark", "Play", "Request", "Rules"]

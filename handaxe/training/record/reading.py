@@ -14,6 +14,7 @@ from handaxe.records import (
     ParsedTurn,
     Sampling,
     Scores,
+    Spent,
     Task,
     TokenSequence,
     ToolReply,
@@ -69,6 +70,7 @@ def _trajectory(db: sqlite3.Connection, row: Row, task: Task, sequences: list[Ro
         env=codec.load_json(row["env"]),
         seconds=row["seconds"],
         notes=codec.load_json(row.get("notes") or "{}"),
+        spent=None if row.get("spent") is None else codec.load_record(Spent, row["spent"]),
     )
 
 

@@ -72,6 +72,7 @@ def _write_trajectory(
         "messages": codec.dump_record(one.messages),
         "toolset": toolset,
         "notes": _free(one.notes),
+        "spent": None if one.spent is None else codec.dump_record(one.spent),
     }
     return _insert(db, f"trajectories ({', '.join(row)})", tuple(row.values()))
 

@@ -1,0 +1,103 @@
+"""A weighted sum of credits."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from handaxe.errors import InputError
+from handaxe.records import Advantages, Group, Scores
+from handaxe.slots import Credit, Stateful
+
+__all__ = ["total"]
+
+Weight = float | Callable[[int], float]
+Ragged = tuple[tuple[np.ndarray, ...], ...]
+
+
+def total(parts: Mapping[str, tuple[Weight, Credit]]) -> Credit:
+    """Add what several credits say, with weights, token by token.
+
+        A_i,t = sum_k w_k(step) * A_k,i,t        over the parts k that train token t
+
+    A token trains where any part trains it, and a part adds nothing where it does not. The value targets are those of
+    the one part that has any, without its weight: a critic learns what is earned, whatever that weighs in the policy.
+
+    Args:
+        parts: name -> (weight, credit). A weight may be a function of the training step, `group.step`.
+
+    Returns:
+        A credit: (Group, Scores) -> Advantages, [T] for each sequence. It is Stateful, and its state is that of its
+        stateful parts by their names.
+
+    Raises:
+        InputError: no part, a weight that is not finite, or two parts with value targets: there is one critic.
+
+    Example:
+        rewards 1, 0 and a channel "speed" of 1, 3; std None, weights 1 and 0.5:
+        1 * (0.5, -0.5) + 0.5 * (-1, 1)  ->  0, 0        with weights 1 and 0.25  ->  0.25, -0.25
+
+    Idea: what is normalised apart and added afterwards keeps its own scale; a sum of rewards is divided by one std.
+    Differs: nothing.
+    """
+    if not parts:
+        raise InputError("a total of credits needs at least one part")
+    for name, (weight, _) in parts.items():
+        if not callable(weight):
+            _finite(name, weight)
+    return _Total(dict(parts))
+
+
+class _Total:
+    def __init__(self, parts: dict[str, tuple[Weight, Credit]]):
+        self._parts = parts
+
+    def __call__(self, group: Group, scores: Scores) -> Advantages:
+        tokens = tuple(tuple(np.zeros(len(sequence)) for sequence in one.sequences) for one in group)
+        returns: Ragged | None = None
+        trains: list[Ragged | None] = []
+        critic = ""
+        for name, (weight, credit) in self._parts.items():
+            factor = _finite(name, weight(group.step) if callable(weight) else weight)
+            said = credit(group, scores)
+            for i, own in enumerate(said.tokens):
+                for s, values in enumerate(own):
+                    tokens[i][s][:] += factor * (values if said.trains is None else values * said.trains[i][s])
+            trains.append(said.trains)
+            if said.returns is None:
+                continue
+            if critic:
+                raise InputError(f"credits {critic!r} and {name!r} both have value targets, and there is one critic")
+            critic, returns = name, said.returns
+        return Advantages(tokens, returns, _any(trains))
+
+    def state_dict(self) -> dict[str, Any]:
+        return {name: part.state_dict() for name, part in self._stateful().items()}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        for name, part in self._stateful().items():
+            part.load_state_dict(state[name])
+
+    def _stateful(self) -> dict[str, Stateful]:
+        found: dict[str, Stateful] = {}
+        for name, (_, credit) in self._parts.items():
+            if isinstance(credit, Stateful):
+                found[name] = credit
+        return found
+
+
+def _finite(name: str, weight: float) -> float:
+    if not np.isfinite(weight):
+        raise InputError(f"the weight of credit {name!r} is {weight}; give a finite number")
+    return float(weight)
+
+
+def _any(trains: list[Ragged | None]) -> Ragged | None:
+    """Where at least one part trains; None, which is everywhere, as soon as one says so."""
+    masks = [one for one in trains if one is not None]
+    if len(masks) < len(trains):
+        return None
+    return tuple(
+        tuple(np.logical_or.reduce(arrays) for arrays in zip(*members, strict=True))
+        for members in zip(*masks, strict=True)
+    )
