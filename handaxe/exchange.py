@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from handaxe.records import Ending, Finish, Message, ParsedTurn, Sampling, Task, ToolReply, Trajectory
@@ -11,7 +12,19 @@ from handaxe.records import Ending, Finish, Message, ParsedTurn, Sampling, Task,
 if TYPE_CHECKING:
     from handaxe.slots import ChatFormat, Env, RolloutPlan
 
-__all__ = ["Act", "Attempt", "Completion", "EnvReply", "Partial", "Rendered", "Sample", "Spawn", "Stopped", "Work"]
+__all__ = [
+    "Act",
+    "Attempt",
+    "Completion",
+    "EnvReply",
+    "Measure",
+    "Partial",
+    "Rendered",
+    "Sample",
+    "Spawn",
+    "Stopped",
+    "Work",
+]
 
 
 class EnvReply(NamedTuple):
@@ -71,6 +84,27 @@ class Sample(NamedTuple):
     header: frozenset[int] = frozenset()
     turn: int = 0
     begun: Partial | None = None
+
+
+class Measure(NamedTuple):
+    """A rollout's request: what the model says of ids that are there, under the weights of now, without a draw.
+
+    The answer has a list of floats for each of `names`, one for each of ids[start:], whose first token has at least one
+    before it (start >= 1): "logp" of the token under softmax(logits / temperature), "entropy" in nats and "collision"
+    (sum of squared probabilities) of the distribution before it. `reference` asks the frozen reference model.
+    """
+
+    ids: Sequence[int]
+    start: int
+    names: tuple[str, ...] = ("logp",)
+    temperature: float = 1.0
+    reference: bool = False
+
+    @property
+    def key(self) -> str:
+        """Equal for requests that ask the same, 16 hexadecimal digits: under it `Play.measure` keeps the answer."""
+        said = f"{list(map(int, self.ids))} {self.start} {self.names} {self.temperature!r} {self.reference}"
+        return sha256(said.encode()).hexdigest()[:16]
 
 
 class Act(NamedTuple):

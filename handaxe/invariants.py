@@ -123,5 +123,5 @@ def _turn_problems(trajectory: Trajectory) -> list[str]:
 
 def _spans_fit(turn: Turn) -> bool:
     places = [place for span in turn.parsed.spans for place in span]
-    filled = all(start < stop for start, stop in turn.parsed.spans) and 0 <= places[0]
+    filled = all(start < stop for start, stop in turn.parsed.spans) and places[0] >= 0
     return filled and places[-1] <= turn.stop - turn.start and len(places) == 2 * len(turn.parsed.calls)

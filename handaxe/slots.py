@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
-from handaxe.exchange import Act, Attempt, Completion, EnvReply, Partial, Rendered, Sample, Spawn, Work
+from handaxe.exchange import Act, Attempt, Completion, EnvReply, Measure, Partial, Rendered, Sample, Spawn, Work
 from handaxe.records import (
     Advantages,
     Group,
@@ -48,6 +48,7 @@ __all__ = [
     "Judge",
     "Learner",
     "Loss",
+    "Measures",
     "Pairs",
     "Restarts",
     "Reward",
@@ -281,12 +282,21 @@ class Streams(Protocol):
         ...
 
 
+@runtime_checkable
+class Measures(Protocol):
+    """An engine that can be asked about ids while attempts are played: what a `Measure` needs."""
+
+    def measure(self, requests: Sequence[Measure]) -> list[dict[str, list[float]]]:
+        """One answer a request, in order. Raises InputError for one that cannot be measured."""
+        ...
+
+
 # --- rollouts --------------------------------------------------------------------------------------------------
 
-RolloutPlan = Generator["Sample | Act | Work | Spawn", "Any", list[Trajectory]]
-"""A rollout strategy at work: yields requests, receives a Completion for a Sample, an EnvReply for an Act, what was
-returned for Work and for each plan of a Spawn, and returns its trajectories. It does no I/O itself; `Stopped` may be
-raised at any yield."""
+RolloutPlan = Generator["Sample | Measure | Act | Work | Spawn", "Any", list[Trajectory]]
+"""A rollout strategy at work: yields requests, receives a Completion for a Sample, named numbers for a Measure, an
+EnvReply for an Act, what was returned for Work and for each plan of a Spawn, and returns its trajectories. It does no
+I/O itself; `Stopped` may be raised at any yield."""
 
 
 Rollout = Callable[[Attempt], RolloutPlan]

@@ -17,6 +17,7 @@ from pathlib import Path
 import torch
 from torch import Tensor, nn
 
+from handaxe.engines.asked import measured
 from handaxe.engines.faults import explain_gradient, explain_loss
 from handaxe.engines.measure import check_measures, make_reader
 from handaxe.engines.modules import buffers, evaluating, frozen, moment_shapes, moments, set_moments, value_head
@@ -25,7 +26,7 @@ from handaxe.engines.rounds import RoundStream
 from handaxe.engines.state import check_frozen, check_tensors, read_state, write_state
 from handaxe.engines.stream import SlotStream
 from handaxe.errors import InputError, TrainingError
-from handaxe.exchange import Completion, Sample
+from handaxe.exchange import Completion, Measure, Sample
 from handaxe.networks import AdapterModel, CachedModel, Model
 from handaxe.ops.digests import tensors_digest
 from handaxe.slots import Loss
@@ -180,6 +181,21 @@ class LocalEngine:
                 for name, value_BT in self._measure(part, names, reference).items():
                     out[name][index.cpu(), : value_BT.shape[1]] = value_BT.to("cpu", self._dtype)
         return {name: value_BT.to(batch.ids_BT.device) for name, value_BT in out.items()}
+
+    def measure(self, requests: Sequence[Measure]) -> list[dict[str, list[float]]]:
+        """What the model says of ids that are there, under the weights of now; see `exchange.Measure`.
+
+        Raises:
+            InputError: for ids that do not fit, an unknown name, or a reference that the engine lacks.
+        """
+        if wrong := sorted({name for one in requests for name in one.names if name == "value"}):
+            raise InputError(f"a Measure asks for logp, entropy or collision, not {wrong[0]}")
+        return measured(
+            requests,
+            lambda batch, reference, names: self.forward(batch, reference=reference, names=names),
+            pad_id=self.pad_id,
+            max_length=self.max_length,
+        )
 
     def _measure(self, batch: Batch, names: Sequence[str], reference: bool) -> dict[str, Tensor]:
         switched = self._adapter.without_adapter() if reference and self._adapter is not None else nullcontext()

@@ -38,7 +38,7 @@ def action_score(
         TaskError: by `gold`, for a task without a list of calls.
 
     Example:
-        references f(1) and g(); calls f(1), f(1), g(), completed without folding  ->  1 + 0 + 1 = 2; with a fold  ->  2.5
+        references f(1) and g(); calls f(1), f(1), g(), completed  ->  1 + 0 + 1 = 2; with a fold besides  ->  2.5
 
     Paper: arXiv:2510.21618 (DeepAgent), R_action of ToolPO. Unconfirmed: both weights, and what S_pref compares.
     Differs: S_pref looks at one attempt, where the paper compares attempts that fold with attempts that do not.

@@ -7,7 +7,7 @@ from operator import itemgetter
 from typing import NamedTuple
 
 from handaxe.errors import InputError
-from handaxe.exchange import Attempt, Completion, Work
+from handaxe.exchange import Attempt, Completion, Measure, Work
 from handaxe.records import Trajectory
 from handaxe.rollouts.driver.batch_stream import BatchStream
 from handaxe.rollouts.driver.executor import Answer, Executor
@@ -15,7 +15,7 @@ from handaxe.rollouts.driver.garbage_collection import fewer_collections
 from handaxe.rollouts.driver.live_plans import LiveAttempt, LivePlan, Segment
 from handaxe.rollouts.driver.scheduler import Scheduler
 from handaxe.rollouts.driver.workers import Workers
-from handaxe.slots import Engine, Rollout, Stream, Streams
+from handaxe.slots import Engine, Measures, Rollout, Stream, Streams
 
 __all__ = ["Driver", "Finished", "run"]
 
@@ -208,6 +208,15 @@ class Driver:
                 warnings.warn(f"closing the rollouts failed: {error!r}", stacklevel=3)
             raise
 
+    def _measure(self, requests: Sequence[Measure]) -> list[dict[str, list[float]]]:
+        if not isinstance(self._engine, Measures):
+            who, names = (
+                type(self._engine).__name__,
+                ", ".join(sorted({name for one in requests for name in one.names})),
+            )
+            raise InputError(f"this rollout measures {names}, which {who} cannot: use an engine that has measure()")
+        return self._engine.measure(requests)
+
     def _new_stream(self) -> Stream:
         return self._engine.stream() if isinstance(self._engine, Streams) else BatchStream(self._engine)
 
@@ -223,6 +232,9 @@ class Driver:
         new, scheduler.new = scheduler.new, []
         for plan in new:
             scheduler.resume(plan)
+        if scheduler.measuring:
+            scheduler.measured(self._measure)
+            return
         if self._lockstep:
             self._lockstep_round()
             return

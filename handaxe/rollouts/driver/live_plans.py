@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from handaxe.exchange import Act, Attempt, Completion, Partial, Sample, Spawn, Work
+from handaxe.exchange import Act, Attempt, Completion, Measure, Partial, Sample, Spawn, Work
 from handaxe.records import Trajectory
 from handaxe.slots import RolloutPlan
 
@@ -77,7 +77,7 @@ class LivePlan:
     def __init__(self, live: LiveAttempt, generator: RolloutPlan, key: tuple[int, ...], parent: LivePlan | None = None):
         self.live, self.generator = live, generator
         self.key, self.parent = key, parent
-        self.request: Sample | Act | Work | Spawn | None = None
+        self.request: Sample | Measure | Act | Work | Spawn | None = None
         self.ticket = -1
         self.begun: Partial | None = None
         self.allowed = 0

@@ -10,66 +10,27 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
 from copy import deepcopy
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 from handaxe.errors import InfrastructureError, InputError
-from handaxe.exchange import Act, Attempt, Completion, EnvReply, Partial, Sample, Spawn, Stopped, Work
+from handaxe.exchange import Act, Attempt, Completion, EnvReply, Measure, Partial, Sample, Spawn, Stopped, Work
 from handaxe.ops.seeds import derive_seed
-from handaxe.records import Branch, Ending, Message, ParsedTurn, Spent, ToolCall, ToolSchema, Trajectory, Turn
-from handaxe.rollouts.budget import SPEAKER, Budget, Left, Tell, left_of, say_left
-from handaxe.rollouts.play.env_session import EnvSession, State, infra_error
-from handaxe.rollouts.play.history import GO_ON, Following, history, note_anew
+from handaxe.records import Ending, Message, ParsedTurn, Spent, ToolCall, ToolSchema, Trajectory, Turn
+from handaxe.rollouts.budget import SPEAKER, Left, left_of, say_left
+from handaxe.rollouts.play.env_session import EnvSession, infra_error
+from handaxe.rollouts.play.history import GO_ON, history, note_anew
+from handaxe.rollouts.play.rules import UNBOUNDED, Beginning, Mark, Rules
 from handaxe.rollouts.play.sequence_builder import SequenceBuilder
 from handaxe.slots import EnvFactory, RolloutPlan
 
-__all__ = ["Beginning", "Mark", "Play", "Request", "Rules"]
+__all__ = ["MEASURED", "Play", "Request"]
 
-Request = Sample | Act | Work | Spawn
+Request = Sample | Measure | Act | Work | Spawn
 STOPPED = Ending("truncated", "stopped")
-UNBOUNDED = Budget()
-
-
-@dataclass(frozen=True)
-class Rules:
-    """How long an attempt may go on; `linear` says what each means. `snapshots` keeps the environment's state from
-    before every turn, so that the play can be forked or rewound. `following` is asked after every answer that another
-    turn can follow, and before that is written to the sequence."""
-
-    max_turns: int = 4
-    budget: Budget = UNBOUNDED
-    tell_budget: bool | Tell = False
-    snapshots: bool = False
-    following: Callable[[Play], Following] | None = None
-
-    def __post_init__(self) -> None:
-        if self.max_turns < 1:
-            raise InputError(f"max_turns is {self.max_turns}; give 1 or more")
-
-
-class Mark(NamedTuple):
-    """What there was before a turn: so many messages, the environment in this state (None: not asked for), and these
-    notes of the strategy."""
-
-    messages: int
-    state: State | None
-    notes: dict[str, Any]
-
-
-class Beginning(NamedTuple):
-    """What a fork shares with the play it leaves; see `rollouts.play.fork`. `begun` is the first part of the next turn,
-    or all of it where `whole` says how that turn ended. `branch` is None for a play that goes on, see
-    `rollouts.play.continued`."""
-
-    branch: Branch | None
-    messages: list[Message]
-    tools: tuple[ToolSchema, ...]
-    turns: list[Turn]
-    sequences: list[SequenceBuilder]
-    marks: list[Mark]
-    begun: Partial | None = None
-    whole: Turn | None = None
+MEASURED = "measured"
+"""The note in which a play keeps what it measured."""
 
 
 class Play:
@@ -223,6 +184,12 @@ class Play:
     def history(self) -> list[Message]:
         """The messages that stand in the present sequence, in order: all of them until `anew`."""
         return history(self.messages, self.notes)
+
+    def measure(self, request: Measure) -> Generator[Request, Any, dict[str, list[float]]]:
+        """What the model says of ids, such as those of the last turn. A replay finds it in `notes`."""
+        found: dict[str, list[float]] = yield request
+        self.notes.setdefault(MEASURED, {})[request.key] = found
+        return found
 
     # --- inside ------------------------------------------------------------------------------------------------
 

@@ -9,8 +9,9 @@ from typing import Any, NoReturn
 import numpy as np
 
 from handaxe.errors import InfrastructureError
-from handaxe.exchange import Act, Completion, EnvReply, Sample, Stopped, Work
+from handaxe.exchange import Act, Completion, EnvReply, Measure, Sample, Stopped, Work
 from handaxe.records import Ending, Sampling, Task, Trajectory
+from handaxe.rollouts.play.play import MEASURED
 from handaxe.slots import ChatFormat, Env, EnvFactory, Rollout
 from handaxe.training.replay.discrepancies import Discrepancy, What, differing, reply_difference
 from handaxe.training.replay.recorded import StandIn, recorded_answer, recorded_speech, was_answered
@@ -109,6 +110,17 @@ class FromRecord:
             pair = [replies[i] if i < len(replies) else None for replies in (recorded.replies, timed)]
             self.differences += [d for d in [reply_difference(one.id, k, *pair)] if d]
         return reply._replace(replies=timed)
+
+    def measure(self, name: str, request: Measure) -> dict[str, list[float]]:
+        """What was measured then."""
+        found = [one.notes[MEASURED] for one in self.recorded if request.key in one.notes.get(MEASURED, {})]
+        if not found:
+            one = self.of.get(name, self.recorded[0])
+            if one.ending == STOPPED or one.ending.kind == "infra_error":
+                self.cut.add(one.id)
+                raise Stopped
+            self.depart(one, "requests", "no such measurement", f"{', '.join(request.names)} of {len(request.ids)} ids")
+        return found[0][request.key]
 
     def work(self, name: str, request: Work) -> Any:
         """Done anew; but an attempt that was stopped before its environment was there is stopped again."""
