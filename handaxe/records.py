@@ -192,7 +192,8 @@ class Spent(NamedTuple):
 
     def together(self, other: Spent) -> Spent:
         """With what another one used up."""
-        return Spent(*(a + b for a, b in zip(self, other)))
+        tokens, calls = self.tokens + other.tokens, self.calls + other.calls
+        return Spent(tokens, calls, self.seconds + other.seconds, self.cost + other.cost)
 
 
 @dataclass(frozen=True, eq=False)

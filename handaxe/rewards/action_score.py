@@ -7,7 +7,7 @@ from handaxe.rewards.outcome import outcome
 from handaxe.rewards.parts.reference import gold_calls
 from handaxe.slots import Reward
 
-__all__ = ["action_score"]
+__all__ = ["action_score", "right_calls"]
 
 
 def action_score(
@@ -45,14 +45,20 @@ def action_score(
     """
 
     def score(trajectory: Trajectory) -> float:
-        wanted = [(call.name, dict(call.arguments)) for call in gold(trajectory.task)]
-        right = 0
-        for call in trajectory.calls:
-            made = (call.name, dict(call.arguments))
-            if made in wanted:
-                wanted.remove(made)
-                right += 1
         folded = any(reply.name == fold_tool and reply.status == "ok" for reply in trajectory.replies)
+        right = right_calls(trajectory, gold(trajectory.task))
         return per_call * right + fold * (folded and trajectory.ending.kind == "completed")
 
     return outcome(score)
+
+
+def right_calls(trajectory: Trajectory, wanted: Sequence[ToolCall]) -> int:
+    """How many of an attempt's calls equal a wanted one in name and arguments, each of these counted once."""
+    left = [(call.name, dict(call.arguments)) for call in wanted]
+    right = 0
+    for call in trajectory.calls:
+        made = (call.name, dict(call.arguments))
+        if made in left:
+            left.remove(made)
+            right += 1
+    return right

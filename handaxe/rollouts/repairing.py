@@ -120,8 +120,14 @@ def _replace(play: Play, t: int, tries: int, similar: float) -> Generator[Reques
         return ending
     said = {"turn": t, "retries": tries, "similarity": alike, "shallow": place is not None}
     play.notes["repaired"] = [*play.notes.get("repaired", []), said]
-    joined = [[*a, *b] for a, b in zip(thought, rest)]
-    return (yield from play.put(Completion(*joined, "stop"), own=own))
+    spoken = Completion(
+        ids=[*thought.ids, *rest.ids],
+        logp=[*thought.logp, *rest.logp],
+        behaviour_logp=[*thought.behaviour_logp, *rest.behaviour_logp],
+        version=[*thought.version, *rest.version],
+        finish="stop",
+    )
+    return (yield from play.put(spoken, own=own))
 
 
 def _calls_begin(failed: Turn, repaired: Turn) -> tuple[int, int] | None:

@@ -4,4 +4,5 @@ from handaxe.worlds.demonstrate import demonstrate as demonstrate
 from handaxe.worlds.gym import gym as gym
 from handaxe.worlds.jsonl import jsonl as jsonl
 from handaxe.worlds.library import library as library
+from handaxe.worlds.slips import slips as slips
 from handaxe.worlds.sums import sums as sums

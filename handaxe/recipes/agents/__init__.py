@@ -1,0 +1,3 @@
+"""Recipes of whole agents."""
+
+__all__: list[str] = []
