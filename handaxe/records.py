@@ -249,8 +249,10 @@ class Branch(NamedTuple):
 class Trajectory:
     """One attempt at a task. `messages` is the whole conversation; `env` is what the environment reports at the
     end (JSON), for rewards on state; `seed` is derived from (run, step, task, sample); `notes` is what the rollout
-    strategy says of the attempt (JSON). `spent` is all that the attempt used up, where that is not what its turns say:
-    turns that were played and taken back are in it. Figures of cost read `used`."""
+    strategy says of the attempt (JSON). `asked` is what other engines said in it: they are recorded and counted, never
+    scored or trained; `by` names the engine that spoke, "" for the policy. `spent` is all that the attempt used up,
+    where that is not what its turns say: turns that were played and taken back are in it. Figures of cost read
+    `used`."""
 
     id: str
     task: Task
@@ -265,6 +267,8 @@ class Trajectory:
     env: Mapping[str, Any] = field(default_factory=dict)
     seconds: float = 0.0
     notes: Mapping[str, Any] = field(default_factory=dict)
+    by: str = ""
+    asked: tuple[Trajectory, ...] = ()
     spent: Spent | None = None
 
     @property
@@ -294,8 +298,9 @@ class Trajectory:
 
     @property
     def cost(self) -> float:
-        """Cost of sampling and of tools, in the unit the tools declare."""
-        return sum(turn.cost for turn in self.turns) + sum(reply.cost for reply in self.replies)
+        """Cost of sampling and of tools, in the unit the tools declare, that of other engines included."""
+        own = sum(turn.cost for turn in self.turns) + sum(reply.cost for reply in self.replies)
+        return own + sum(one.cost for one in self.asked)
 
 
 @dataclass(frozen=True, eq=False)

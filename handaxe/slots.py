@@ -45,10 +45,16 @@ __all__ = [
     "Engine",
     "Env",
     "EnvFactory",
+    "Fittable",
+    "FromPolicy",
+    "Hears",
     "Judge",
+    "KeptEngine",
+    "Labelled",
     "Learner",
     "Loss",
     "Measures",
+    "PairJudge",
     "Pairs",
     "Restarts",
     "Reward",
@@ -59,10 +65,13 @@ __all__ = [
     "Shaper",
     "Site",
     "Source",
+    "Speaker",
     "Stage",
     "Stateful",
+    "StepJudge",
     "Stream",
     "Streams",
+    "Twins",
 ]
 
 
@@ -135,6 +144,15 @@ class AsyncEnv(Protocol):
 
     async def astep(self, turn: ParsedTurn, *, seed: int, threads: Threads) -> EnvReply:
         """As `Env.step`, never blocking; what blocks is done by `await threads.run(work)`. May be cancelled."""
+        ...
+
+
+@runtime_checkable
+class Hears(Protocol):
+    """An Env that asks others than the policy (`EnvReply.asks`), such as a simulated user."""
+
+    def heard(self, turn: ParsedTurn, *, seed: int) -> EnvReply:
+        """Go on after what the other said to the question asked last; it may ask again."""
         ...
 
 
@@ -243,6 +261,23 @@ class Restarts(Protocol):
         ...
 
 
+class KeptEngine(Engine, Protocol):
+    """An engine that is kept like any other part: a second one of a run, beside the policy's."""
+
+    def state_dict(self) -> dict[str, Any]: ...
+
+    def load_state_dict(self, state: dict[str, Any]) -> None: ...
+
+
+@runtime_checkable
+class Twins(Protocol):
+    """What an engine offers besides for parts that begin as a copy of the policy."""
+
+    def twin(self, *, reference: bool = False, clip_norm: float = 1.0) -> KeptEngine:
+        """A new engine whose policy begins as this one's is now; they share nothing that either could change."""
+        ...
+
+
 class Stream(Protocol):
     """Sampling at work, with requests joining and leaving between two tokens (continuous batching).
 
@@ -289,6 +324,14 @@ class Measures(Protocol):
     def measure(self, requests: Sequence[Measure]) -> list[dict[str, list[float]]]:
         """One answer a request, in order. Raises InputError for one that cannot be measured."""
         ...
+
+
+class Speaker(NamedTuple):
+    """Another engine that environments and rollouts may ask, and how it is spoken to. It does not learn by that."""
+
+    engine: Engine
+    format: ChatFormat
+    sampling: Sampling
 
 
 # --- rollouts --------------------------------------------------------------------------------------------------
@@ -353,21 +396,53 @@ class Learner(Protocol):
     def load_state_dict(self, state: dict[str, Any]) -> None: ...
 
 
+@runtime_checkable
+class FromPolicy(Protocol):
+    """A learner that begins as a copy of the policy. `train` calls `begin` before anything else, also on resume, where
+    `load_state_dict` comes after it."""
+
+    def begin(self, engine: Engine) -> None:
+        """Take what it needs of the policy as it is now; the second call and later ones do nothing."""
+        ...
+
+
+# --- judges ------------------------------------------------------------------------------------------------------
+
+Labelled = tuple[Group, Scores]
+"""Attempts at one task and what somebody says of them, as a reward would say it; NaN: nothing is known. A preference is
+a group of two with outcomes (strength, 0), a tie has equal ones, labels of steps stand in `turns`."""
+
+
 class Judge(Protocol):
-    """A scorer with parameters of its own."""
+    """Scores attempts by parameters of its own; says the same of the same attempts until it learns."""
 
     def score(self, group: Group) -> np.ndarray:
-        """[G] scores."""
+        """[G] scores; neither the order of the siblings nor who else is there matters, up to rounding."""
         ...
 
-    def score_steps(self, trajectory: Trajectory) -> np.ndarray:
-        """[N] scores, one a turn."""
+
+@runtime_checkable
+class StepJudge(Protocol):
+    """Scores every turn of an attempt."""
+
+    def score_steps(self, group: Group) -> tuple[np.ndarray, ...]:
+        """[N_i] scores a sibling, one a turn."""
         ...
 
-    def compare(self, a: Trajectory, b: Trajectory) -> float:
-        """Probability that `a` is better."""
+
+@runtime_checkable
+class PairJudge(Protocol):
+    """Says which of two attempts at one task is better."""
+
+    def compare(self, pairs: Sequence[tuple[Trajectory, Trajectory]]) -> np.ndarray:
+        """[P] chance that the first is better."""
         ...
 
-    def update(self, pairs: Sequence[tuple[Trajectory, Trajectory]]) -> dict[str, float]:
-        """Learn from (better, worse) pairs; metrics."""
+
+@runtime_checkable
+class Fittable(Protocol):
+    """A judge that learns from labels."""
+
+    def fit(self, labelled: Sequence[Labelled]) -> dict[str, float]:
+        """Learn from them; metrics."""
         ...

@@ -2,10 +2,12 @@
 from handaxe.rollouts import driver as driver
 from handaxe.rollouts import play as play
 from handaxe.rollouts import stopping as stopping
+from handaxe.rollouts.answer_likelihood import answer_likelihood as answer_likelihood
 from handaxe.rollouts.folding import folding as folding
 from handaxe.rollouts.forking import forking as forking
 from handaxe.rollouts.horizon import horizon as horizon
 from handaxe.rollouts.linear import linear as linear
+from handaxe.rollouts.opened_with import opened_with as opened_with
 from handaxe.rollouts.repairing import repairing as repairing
 from handaxe.rollouts.surprising_tokens import surprising_tokens as surprising_tokens
 from handaxe.rollouts.turn_starts import turn_starts as turn_starts

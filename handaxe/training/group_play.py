@@ -9,6 +9,7 @@ import numpy as np
 from handaxe.exchange import Attempt
 from handaxe.records import EndingKind, Group, Rated, Task, Trajectory
 from handaxe.rewards.parts.scoring import NEVER_SCORED
+from handaxe.rollouts.driver.others import check_own
 from handaxe.rollouts.stopping.rule import StopRule
 from handaxe.training.endings import Treatment
 from handaxe.training.record.groups import Fate
@@ -91,6 +92,7 @@ class GroupPlay:
 
     def ended(self, attempt: Attempt, trajectories: Sequence[Trajectory]) -> Next:
         """Take what came of an attempt of this group."""
+        check_own(trajectories)
         del self.under_way[attempt.id]
         if self._decided:
             self._aside += trajectories

@@ -1,5 +1,6 @@
 """Every credit and every shape keeps its contract. A file in handaxe/credit is found here without being named anywhere;
-its own test may say with which arguments (see tests/contract.py)."""
+its own test may say with which arguments (see tests/contract.py), and OVER_TURNS = True where statistics are over
+turns."""
 
 import importlib.util
 from pathlib import Path
@@ -21,8 +22,9 @@ SHAPES = {name for name in NAMES if contract.makes("credit", name) == "Shape"}
 @pytest.mark.parametrize("name, arguments", contract.cases("credit", sorted(NAMES - SHAPES)), ids=contract.told)
 def test_credit(name, arguments):
     make = contract.factory("credit", name)
-    check_credit(make(**arguments))
-    check_credit(make(**arguments), turns=False, seeds=2)
+    over_turns = contract.own("credit", name, "OVER_TURNS", False)
+    check_credit(make(**arguments), over_turns=over_turns)
+    check_credit(make(**arguments), turns=False, over_turns=over_turns, seeds=2)
 
 
 @pytest.mark.parametrize("name, arguments", contract.cases("credit", sorted(SHAPES)), ids=contract.told)

@@ -49,7 +49,9 @@ def test_every_mechanism_keeps_the_contract(name, arguments):
     group = contract.own("rewards", name, "SIBLINGS", None) or siblings(contract.own("rewards", name, "REFERENCE", "4"))
     reward = factory(**arguments)
     check_reward(reward, group)
-    assert len(set(reward(group).outcome.tolist())) > 1, f"{name} tells no two siblings of this group apart"
+    assert len(set(rewards.total(reward)(group).outcome.tolist())) > 1, (
+        f"{name} tells no two siblings of this group apart"
+    )
 
 
 def test_combinators_keep_the_contract():

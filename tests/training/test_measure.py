@@ -7,7 +7,7 @@ import pytest
 from handaxe.records import Advantages, Ending, Group, Rated, Scores
 from handaxe.testing.records import make_trajectory
 from handaxe.training.group_play import Tried
-from handaxe.training.measure import Clock, group_metrics, settle
+from handaxe.training.measure import Clock, added_metrics, group_metrics, settle
 
 
 def tried(name, outcomes, *, dead=0, advantage=1.0):
@@ -62,6 +62,21 @@ def test_failures_are_counted_and_enter_no_mean():
 def test_of_nothing_there_is_no_reward_rather_than_none_of_it():
     metrics = group_metrics([], {})
     assert math.isnan(metrics["reward"]) and math.isnan(metrics["calls"]) and metrics["trained_share"] == 0
+
+
+def test_groups_without_a_lesson_that_did_badly():
+    some = [tried("a", [1, 0]), tried("b", [1, 1], advantage=0.0), tried("c", [0, 0], advantage=0.0)]
+    metrics = group_metrics(settle(some, [], []), {})
+    assert metrics["groups/zero_advantage"] == 2 and metrics["groups/zero_low"] == 1
+    metrics = group_metrics(settle(some[1:2], [], []), {})
+    assert metrics["groups/zero_advantage"] == 1 and metrics["groups/zero_low"] == 0
+
+
+def test_what_was_added_to_what_was_played():
+    fresh, old = tried("a", [1, 0, 1]).rated, tried("old", [1, 1]).rated
+    assert added_metrics([fresh], [fresh]) == {}
+    masked = replace(old, trained=np.array([True, False]))
+    assert added_metrics([fresh, masked], [fresh]) == {"added": 1.0, "added/tokens": 3.0, "added/share": 0.25}
 
 
 def test_a_clock_adds_up_phases():

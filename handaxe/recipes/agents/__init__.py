@@ -1,3 +1,3 @@
-"""Recipes of whole agents."""
+"""Recipes that change what a policy is told, or who it is."""
 
 __all__: list[str] = []

@@ -6,6 +6,7 @@ fork.py              another play that begins like a given one: the same prefix,
 continued.py         a play that goes on after a trajectory
 history.py           which messages the present sequence holds
 sequence_builder.py  ids, authors and masks of a sequence while it grows
+asking.py            what other engines say in an attempt, such as a simulated user
 env_session.py       the environment, from its making to its closing
 """
 

@@ -19,6 +19,7 @@ from handaxe.exchange import Act, Attempt, Completion, EnvReply, Measure, Partia
 from handaxe.ops.seeds import derive_seed
 from handaxe.records import Ending, Message, ParsedTurn, Spent, ToolCall, ToolSchema, Trajectory, Turn
 from handaxe.rollouts.budget import SPEAKER, Left, left_of, say_left
+from handaxe.rollouts.play.asking import OtherTurn, hear, of_others
 from handaxe.rollouts.play.env_session import EnvSession, infra_error
 from handaxe.rollouts.play.history import GO_ON, history, note_anew
 from handaxe.rollouts.play.rules import UNBOUNDED, Beginning, Mark, Rules
@@ -60,6 +61,7 @@ class Play:
         self.sequences: list[SequenceBuilder] = []
         self.marks: list[Mark] = []
         self.notes: dict[str, Any] = {}
+        self.said: list[OtherTurn] = []
         self._spent, self._bounded = Spent(), rules.budget != UNBOUNDED
         self._taken_back = Spent()
         self._beginning, self._shared = beginning, 0
@@ -70,7 +72,7 @@ class Play:
             self.sequences, self.marks = beginning.sequences, beginning.marks
             self.turns, self._shared = beginning.turns, len(beginning.turns)
             self._spent, state = Spent.of(beginning.turns), beginning.marks[-1].state
-            self.notes = deepcopy(beginning.marks[-1].notes)
+            self.notes, self.said = deepcopy(beginning.marks[-1].notes), list(beginning.said or ())
         snapshots = rules.snapshots and beginning is None
         self._session = EnvSession(attempt.env, attempt.task, name=attempt.id, state=state, snapshots=snapshots)
 
@@ -160,7 +162,9 @@ class Play:
         _, ending = yield from self._work(partial(self._session.restore, mark.state))
         if ending is not None:
             return ending
-        self._taken_back = self._taken_back.together(Spent.of(self.turns[k:]))
+        others = Spent.of(one.turn for one in self.said[mark.said :])._replace(tokens=0, calls=0)
+        self._taken_back = self._taken_back.together(Spent.of(self.turns[k:])).together(others)
+        self.said = self.said[: mark.said]
         self.messages, self.notes = self.messages[: mark.messages], deepcopy(mark.notes)
         self.turns, self.marks, self._shared = self.turns[:k], self.marks[: k + 1], -1
         self.sequences = [*self.sequences[: first.sequence], self.sequences[first.sequence].prefix(first.start)]
@@ -220,7 +224,9 @@ class Play:
             sampling = replace(sampling, max_tokens=limit)
         ids = self.sequences[-1].ids[:]  # a copy, since the builder grows and an engine may keep what it is asked
         self._sampling = True
-        completion: Completion = yield Sample(ids, sampling, seed, format.stop_ids, format.header_ids, k, begun)
+        completion: Completion = yield Sample(
+            ids, sampling, seed, format.stop_ids, format.header_ids, k, begun, self.attempt.by
+        )
         self._sampling = False
         return completion, seed
 
@@ -251,6 +257,8 @@ class Play:
                 return Ending("truncated", "budget")
         self._acting = True
         reply: EnvReply = yield Act(self._session.env, carried_out, turn.seed)
+        if reply.asks is not None:
+            reply = yield from hear(self.attempt, self._session.env, reply, seed=turn.seed, said=self.said)
         self._acting = False
         came = {"replies": reply.replies, "facts": reply.facts}
         turn = self.turns[-1] = Turn(**vars(turn) | came)  # as `replace`, in a third of its time
@@ -274,7 +282,7 @@ class Play:
         self.messages += new
         if ending is None and self.rules.snapshots:
             state, ending = yield from self._work(self._session.snapshot)
-            self.marks += [] if ending else [Mark(len(self.messages), state, deepcopy(self.notes))]
+            self.marks += [] if ending else [Mark(len(self.messages), state, deepcopy(self.notes), len(self.said))]
         return ending
 
     def _budget_message(self, k: int) -> list[Message]:
@@ -337,7 +345,7 @@ class Play:
     def _trajectory(self, ending: Ending, facts: dict[str, Any]) -> Trajectory:
         attempt = self.attempt
         sequences = self.sequences or [SequenceBuilder(attempt.format.start(self.messages, self.tools))]
-        return Trajectory(
+        made = Trajectory(
             id=attempt.id,
             task=attempt.task,
             sample=attempt.sample,
@@ -349,7 +357,10 @@ class Play:
             seed=attempt.seed,
             branch_of=None if self._beginning is None else self._beginning.branch,
             env=facts,
-            seconds=sum([turn.seconds + sum([r.seconds for r in turn.replies]) for turn in self.turns]),
+            seconds=sum([turn.seconds + sum([r.seconds for r in turn.replies]) for turn in self.turns])
+            + sum([one.turn.seconds for one in self.said]),
             notes=self.notes,
-            spent=None if self._taken_back == Spent() else Spent.of(self.turns).together(self._taken_back),
+            by=attempt.by,
+            asked=of_others(attempt, self.said),
         )
+        return made if self._taken_back == Spent() else replace(made, spent=made.used.together(self._taken_back))

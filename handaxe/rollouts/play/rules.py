@@ -10,6 +10,7 @@ from handaxe.errors import InputError
 from handaxe.exchange import Partial
 from handaxe.records import Branch, Message, ToolSchema, Turn
 from handaxe.rollouts.budget import Budget, Tell
+from handaxe.rollouts.play.asking import OtherTurn
 from handaxe.rollouts.play.env_session import State
 from handaxe.rollouts.play.history import Following
 from handaxe.rollouts.play.sequence_builder import SequenceBuilder
@@ -40,12 +41,13 @@ class Rules:
 
 
 class Mark(NamedTuple):
-    """What there was before a turn: so many messages, the environment in this state (None: not asked for), and these
-    notes of the strategy."""
+    """What there was before a turn: so many messages, the environment in this state (None: not asked for), these notes
+    of the strategy, and so much said by others."""
 
     messages: int
     state: State | None
     notes: dict[str, Any]
+    said: int = 0
 
 
 class Beginning(NamedTuple):
@@ -61,3 +63,4 @@ class Beginning(NamedTuple):
     marks: list[Mark]
     begun: Partial | None = None
     whole: Turn | None = None
+    said: list[OtherTurn] | None = None

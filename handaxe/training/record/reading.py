@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from handaxe.ops import codec
 from handaxe.records import (
     Advantages,
     Branch,
@@ -22,7 +23,6 @@ from handaxe.records import (
     Trajectory,
     Turn,
 )
-from handaxe.training.record import codec
 from handaxe.training.record.groups import GroupRecord
 from handaxe.training.record.writing import TURN_REWARD
 
@@ -70,6 +70,7 @@ def _trajectory(db: sqlite3.Connection, row: Row, task: Task, sequences: list[Ro
         env=codec.load_json(row["env"]),
         seconds=row["seconds"],
         notes=codec.load_json(row.get("notes") or "{}"),
+        asked=codec.load_record(tuple[Trajectory, ...], row.get("asked") or "[]"),
         spent=None if row.get("spent") is None else codec.load_record(Spent, row["spent"]),
     )
 

@@ -171,7 +171,9 @@ def test_what_is_no_record(tmp_path):
     db.close()
     (tmp_path / "later").mkdir()
     shutil.move(tmp_path / "new.sqlite", tmp_path / "later" / "record.sqlite")
-    with pytest.raises(InputError, match=f"a record of format 99; this handaxe reads formats up to {FORMAT}. Update"):
+    with pytest.raises(
+        InputError, match=f"a record of format 99; this handaxe reads formats up to {FORMAT}. Update handaxe"
+    ):
         RunRecord.open(tmp_path / "later")
 
 

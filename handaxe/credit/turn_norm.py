@@ -1,0 +1,126 @@
+"""Turn-normalised credit: each turn is judged against the turns of the group."""
+
+from typing import Literal
+
+import numpy as np
+
+from handaxe.errors import InputError
+from handaxe.ops.ragged import counted, rewards_of, scatter, token_rewards, turn_of_token
+from handaxe.ops.returns import Lone, Std, discounted, standardise
+from handaxe.records import Advantages, Group, Scores
+from handaxe.slots import Credit
+
+__all__ = ["turn_norm"]
+
+Norm = Literal["joint", "index"]
+Order = Literal["normalise_first", "sum_first"]
+
+
+def turn_norm(
+    *,
+    norm: Norm | None = "joint",
+    gamma: float = 1.0,
+    order: Order = "normalise_first",
+    std: Std | None = "sample",
+    eps: float = 1e-6,
+    lone: Lone = "zero",
+    channel: str | None = None,
+    stats_over: Literal["all", "eligible"] = "all",
+) -> Credit:
+    """Give every token of a turn what its turn and the later ones earned, against the other turns of the group.
+
+        normalise_first   z_ik = (r_ik - mean) / (std + eps)            A_ik = sum_{l >= k} gamma^(l - k) z_il
+        sum_first         D_ik = sum_{l >= k} gamma^(l - k) r_il        A_ik = (D_ik - mean) / (std + eps)
+        A_i,t = A_ik for sampled tokens t of turn k of sibling i; 0 for all others
+
+    Mean and std go over turns, whatever tokens they hold: over all turns of all siblings ("joint"), or over the turns
+    of one index k of all siblings that got so far ("index"). r_ik is the reward of turn k; the outcome is added to the
+    last turn.
+
+    Normalising first is biased where the policy decides when to stop: how many means are taken from an attempt depends
+    on its own later actions, which works as a hidden price of going on (verl issue 7244, by index; joint alike). By
+    index after the sum a turn is compared with others at the same place, and the gradient of index k is only too small,
+    by E[(n_k - 1) / n_k] for n_k siblings that got there (std None).
+
+    Args:
+        norm: "joint", "index", or None: neither mean nor std, only the sum.
+        gamma: discount, in [0, 1], per turn.
+        order: whether turns are normalised before or after they are summed to go.
+        std: "sample" divides squares by n - 1, "population" by n, None does not scale.
+        eps: added to the std.
+        lone: what a turn gets that is the only one counted: "zero", or its own "reward" (mean 0, std 1).
+        channel: take this one of `Scores.turn_channels` for r instead of turns and outcome.
+        stats_over: "all" siblings that were scored, or those that `Scores.eligible` names; the others then get 0.
+
+    Returns:
+        A credit: (Group, Scores) -> Advantages, [T] for each sequence. Values equal up to rounding give exactly 0; an
+        unscored sibling (outcome NaN) gets 0 and its turns count nowhere. Under "joint" a sibling alone is still judged
+        turn against turn; under "index" it is lone in each.
+
+    Raises:
+        InputError: a gamma outside [0, 1], a word for norm or order that is not one of those, an unknown channel, and
+            for scores that do not fit the group or are infinite.
+
+    Example:
+        joint, turns (0.2, 0.1, 1) and (0.05, -0.05, 0): mean 0.21667, std 0.39328
+        z of the first -0.0424, -0.2967, 1.9918  ->  1.6528, 1.6952, 1.9918 and -1.6528, -1.2290, -0.5509
+        index, sum_first, gamma 0.9, turns (0.75, 1, 0.5) and (0, 0, 1): D = 2.055, 1.45, 0.5 and 0.81, 0.9, 1
+        ->  0.7071, 0.7071, -0.7071 and -0.7071, -0.7071, 0.7071
+
+    Paper: arXiv:2510.14967 (IGPO), joint; arXiv:2601.10712 (MatchTIR), index, sum_first, gamma 0.9, lone "reward".
+    Differs: nothing.
+    """
+    if not 0 <= gamma <= 1 or norm not in ("joint", "index", None) or order not in ("normalise_first", "sum_first"):
+        raise InputError(
+            f"turn_norm takes a gamma in [0, 1], the norm joint, index or None and the order normalise_first or "
+            f"sum_first, not {gamma}, {norm!r}, {order!r}"
+        )
+
+    def credit(group: Group, scores: Scores) -> Advantages:
+        values = _values(group, scores, channel)
+        counted_G = counted(group, scores, rewards_of(group, scores), stats_over)
+        if order == "sum_first":
+            values = [discounted(own, gamma) for own in values]
+        values = _normalised(values, counted_G, norm, std=std, eps=eps, lone=lone)
+        if order == "normalise_first":
+            values = [discounted(own, gamma) for own in values]
+        return Advantages(tuple(scatter(one, own[turn_of_token(one)]) for one, own in zip(group, values, strict=True)))
+
+    return credit
+
+
+def _values(group: Group, scores: Scores, channel: str | None) -> list[np.ndarray]:
+    """[N_i] a sibling: r of the docstring; 0 for the unscored."""
+    if channel is None:
+        return token_rewards(group, scores, turns=True)
+    if channel not in scores.turn_channels:
+        there = ", ".join(sorted(scores.turn_channels)) or "none"
+        raise InputError(f"the scores have no per-turn channel {channel!r}; there are {there}")
+    values = [np.array(own, np.float64) for own in scores.turn_channels[channel]]
+    for one, own, outcome in zip(group, values, scores.outcome, strict=True):
+        if own.shape != (len(one.turns),) or not (np.isnan(outcome) or np.all(np.isfinite(own))):
+            raise InputError(f"channel {channel!r} of trajectory {one.id!r} is no finite number a turn: {own}")
+        if np.isnan(outcome):
+            own[:] = 0.0
+    return values
+
+
+def _normalised(
+    values: list[np.ndarray], counted_G: np.ndarray, norm: Norm | None, *, std: Std | None, eps: float, lone: Lone
+) -> list[np.ndarray]:
+    """The turns of those counted, against each other; 0 for the rest."""
+    sizes = [len(own) for own in values]
+    flat = np.concatenate([np.zeros(0), *values])
+    there = np.repeat(counted_G, sizes)
+    if norm is None:
+        flat = np.where(there, flat, 0.0)
+    elif norm == "joint":
+        flat = standardise(flat, there, std=std, eps=eps, lone=lone)
+    else:
+        index = np.concatenate([np.zeros(0, int), *[np.arange(size) for size in sizes]])
+        out = np.zeros(len(flat))
+        for k in range(max(sizes, default=0)):
+            here = there & (index == k)
+            out += standardise(flat, here, std=std, eps=eps, lone=lone)
+        flat = out
+    return np.split(flat, np.cumsum(sizes)[:-1]) if sizes else []

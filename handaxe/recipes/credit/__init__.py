@@ -1,0 +1,3 @@
+"""Recipes that change who gets the credit."""
+
+__all__: list[str] = []

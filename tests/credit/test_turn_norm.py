@@ -1,0 +1,146 @@
+import statistics
+
+import numpy as np
+import pytest
+
+from handaxe.credit.turn_norm import turn_norm
+from handaxe.errors import InputError
+from handaxe.records import Scores
+from handaxe.testing.mdp import StopOrGo, expected, gradient
+from handaxe.testing.ragged import random_group, random_scores
+from handaxe.testing.records import make_group, make_scores
+
+CONTRACT = [
+    {},
+    {"norm": "index", "gamma": 0.9, "order": "sum_first", "lone": "reward"},
+    {"norm": None, "gamma": 0.5},
+    {"norm": "index", "std": "population", "stats_over": "eligible"},
+]
+OVER_TURNS = True
+
+
+def turned(credit, turns, outcome=None, **more):
+    """The advantage of each turn, by sibling; every turn is two tokens."""
+    layouts = ["Ut" + "tTt".join(["pp"] * len(own)) for own in turns]
+    group = make_group(layouts=layouts)
+    said = credit(group, make_scores(outcome or [0.0] * len(turns), turns=turns, **more))
+    out = []
+    for one, (row,) in zip(group, said.tokens):
+        own = row[one.sequences[0].mask].reshape(-1, 2)
+        assert np.array_equal(own[:, 0], own[:, 1]) and not row[~one.sequences[0].mask].any()
+        out.append(own[:, 0].tolist())
+    return out
+
+
+def test_joint_example():
+    first, second = turned(turn_norm(), [[0.2, 0.1, 1], [0.05, -0.05, 0]])
+    np.testing.assert_allclose(first, [1.6528, 1.6952, 1.9918], atol=5e-5)
+    np.testing.assert_allclose(second, [-1.6528, -1.2290, -0.5509], atol=5e-5)
+
+
+def test_index_example():
+    credit = turn_norm(norm="index", gamma=0.9, order="sum_first", lone="reward")
+    first, second = turned(credit, [[0.75, 1, 0.5], [0, 0, 1]])
+    np.testing.assert_allclose(first, [0.70711, 0.70711, -0.70711], atol=1e-5)
+    np.testing.assert_allclose(second, [-0.70711, -0.70711, 0.70711], atol=1e-5)
+    assert turned(turn_norm(norm=None, gamma=0.9), [[0.75, 1, 0.5]]) == [pytest.approx([2.055, 1.45, 0.5])]
+
+
+def test_lone_turns_and_lone_siblings():
+    turns = [[1, 5], [3]]
+    assert turned(turn_norm(norm="index", std=None, order="sum_first"), turns) == [[1.5, 0], [-1.5]]
+    assert turned(turn_norm(norm="index", std=None, order="sum_first", lone="reward"), turns) == [[1.5, 5], [-1.5]]
+    assert turned(turn_norm(norm="index"), [[1, 2]]) == [[0, 0]]
+    assert turned(turn_norm(), [[7]]) == [[0]]
+    assert turned(turn_norm(lone="reward"), [[7]]) == [[7]]
+    assert turned(turn_norm(std=None), [[1, 2]]) == [[0, 0.5]]
+
+
+def test_equal_turns_give_exactly_nothing():
+    assert turned(turn_norm(eps=0.0), [[0.1 + 0.2 - 0.2, 0.1], [0.3 - 0.2]]) == [[0, 0], [0]]
+
+
+def test_the_outcome_falls_on_the_last_turn_unless_a_channel_is_named():
+    assert turned(turn_norm(norm=None), [[1, 2], [3]], [10, 20]) == [[13, 12], [23]]
+    group = make_group(layouts=["Utp tTt p", "Utp"])
+    steps = (np.array([1.0, 2.0]), np.array([3.0]))
+    scores = Scores(np.array([10.0, np.nan]), turn_channels={"steps": steps})
+    said = turn_norm(norm=None, channel="steps")(group, scores)
+    assert said.tokens[0][0].tolist() == [0, 0, 3, 0, 0, 0, 2] and not said.tokens[1][0].any()
+    assert steps[1][0] == 3.0
+
+
+def test_the_unscored_count_nowhere():
+    turns = [[1.0], [np.nan], [3.0]]
+    for norm in ("joint", "index"):
+        assert turned(turn_norm(norm=norm, std=None), turns, [0, np.nan, 0]) == [[-1], [0], [1]]
+    with_choice = turned(turn_norm(std=None, stats_over="eligible"), [[1], [9], [3]], eligible=[True, False, True])
+    assert with_choice == [[-1], [0], [1]]
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("norm", ["joint", "index", None])
+@pytest.mark.parametrize("order", ["normalise_first", "sum_first"])
+def test_against_a_slow_loop(seed, norm, order):
+    group = random_group(seed, size=2 + seed % 4)
+    scores = random_scores(group, seed)
+    gamma = 0.8
+    own = {(i, k): float(scores.turns[i][k]) for i, one in enumerate(group) for k in range(len(one.turns))}
+    for i, one in enumerate(group):
+        own[i, len(one.turns) - 1] += float(scores.outcome[i])
+
+    def summed(values):
+        return {(i, k): sum(gamma ** (n - k) * values[i, n] for j, n in values if j == i and n >= k) for i, k in values}
+
+    def normalised(values):
+        out = {}
+        for i, k in values:
+            others = [v for (_, n), v in values.items() if norm == "joint" or n == k]
+            out[i, k] = 0.0
+            if len(others) > 1:
+                out[i, k] = (values[i, k] - statistics.mean(others)) / (statistics.stdev(others) + 1e-6)
+        return out if norm else values
+
+    wanted = summed(normalised(own)) if order == "normalise_first" else normalised(summed(own))
+    said = turn_norm(norm=norm, order=order, gamma=gamma)(group, scores)
+    for i, one in enumerate(group):
+        for k, turn in enumerate(one.turns):
+            np.testing.assert_allclose(said.tokens[i][turn.sequence][turn.start : turn.stop], wanted[i, k], atol=1e-9)
+
+
+def test_what_is_refused():
+    for wrong in ({"gamma": 1.5}, {"norm": "turn"}, {"order": "both"}):
+        with pytest.raises(InputError, match="turn_norm takes"):
+            turn_norm(**wrong)
+    group = make_group(size=1)
+    with pytest.raises(InputError, match="no per-turn channel 'steps'"):
+        turn_norm(channel="steps")(group, make_scores([1]))
+    for turns in ([np.zeros(1)], [np.array([1.0, np.nan])]):
+        with pytest.raises(InputError, match="no finite number a turn"):
+            turn_norm(channel="steps")(group, Scores(np.ones(1), turn_channels={"steps": tuple(turns)}))
+
+
+def test_the_sum_alone_is_exact_on_average():
+    world = StopOrGo()
+    for order in ("normalise_first", "sum_first"):
+        got = expected(world, turn_norm(norm=None, order=order), 2)
+        np.testing.assert_allclose(got, gradient(world), atol=1e-12)
+
+
+def test_by_index_after_the_sum_the_gradient_of_each_turn_is_only_too_small():
+    world, size = StopOrGo(), 3
+    got = expected(world, turn_norm(norm="index", order="sum_first", std=None), size)
+    reach = np.cumprod([1.0, *1 / (1 + np.exp(-np.array(world.logits)))])[:-1]
+    for k, p in enumerate(reach):
+        others = [(1 - p) ** 2, 2 * p * (1 - p), p**2]
+        short = sum(chance * n / (n + 1) for n, chance in enumerate(others))
+        assert got[k] == pytest.approx(short * gradient(world)[k], abs=1e-12)
+
+
+@pytest.mark.parametrize("norm", ["joint", "index"])
+def test_normalising_first_takes_what_each_turn_earns_from_going_on(norm):
+    """Every turn earns 1 and nothing else does, so going on is worth something; yet no turn differs from another."""
+    world = StopOrGo(stop=(1.0, 1.0, 1.0), go=(1.0, 1.0, 1.0), outcome=(0.0, 0.0, 0.0, 0.0))
+    assert gradient(world)[0] > 0.1
+    np.testing.assert_allclose(expected(world, turn_norm(norm=norm, std=None), 3), 0, atol=1e-12)
+    assert expected(world, turn_norm(norm=norm, std=None, order="sum_first"), 3)[0] > 0.05
