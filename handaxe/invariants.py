@@ -9,7 +9,7 @@ import numpy as np
 from handaxe.errors import RecordError
 
 if TYPE_CHECKING:
-    from handaxe.records import Group, TokenSequence, Trajectory
+    from handaxe.records import Group, TokenSequence, Trajectory, Turn
 
 __all__ = ["check", "check_group"]
 
@@ -107,6 +107,8 @@ def _turn_problems(trajectory: Trajectory) -> list[str]:
         made = {call.id for call in turn.parsed.calls}
         if len(made) != len(turn.parsed.calls):
             problems.append(f"turn {k}: two calls share an id")
+        if turn.parsed.spans and not _spans_fit(turn):
+            problems.append(f"turn {k}: the spans of its calls are not one a call, in order, within its ids")
         if turn.finish == "length" and turn.replies:
             problems.append(f"turn {k}: it was cut by the length limit, yet a tool replied")
         if any(reply.call_id and reply.call_id not in made for reply in turn.replies):
@@ -117,3 +119,9 @@ def _turn_problems(trajectory: Trajectory) -> list[str]:
     if trajectory.ending.kind == "truncated" and trajectory.ending.reason not in REASONS:
         problems.append(f"truncated for {trajectory.ending.reason!r}; give {', '.join(REASONS)}")
     return problems
+
+
+def _spans_fit(turn: Turn) -> bool:
+    places = [place for span in turn.parsed.spans for place in span]
+    filled = all(start < stop for start, stop in turn.parsed.spans) and places[0] >= 0
+    return filled and places[-1] <= turn.stop - turn.start and len(places) == 2 * len(turn.parsed.calls)

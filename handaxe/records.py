@@ -15,7 +15,7 @@ A two-turn trajectory as its one sequence stores it (P prompt, A sampled, E tool
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Any, Literal, NamedTuple
@@ -37,6 +37,7 @@ __all__ = [
     "Rated",
     "Sampling",
     "Scores",
+    "Spent",
     "Task",
     "TokenSequence",
     "ToolCall",
@@ -147,12 +148,15 @@ class Sampling:
 @dataclass(frozen=True)
 class ParsedTurn:
     """What a turn's sampled ids mean. `raw` is all of it decoded; `text` the part outside calls; `errors` one message
-    for each malformed call."""
+    for each malformed call. `spans`: where each of `calls` stands among the turn's ids, [start, stop) of every id that
+    holds a character of it, its marks included; () where the format cannot tell. Two readings are the same that differ
+    in nothing else."""
 
     text: str
     calls: tuple[ToolCall, ...] = ()
     errors: tuple[str, ...] = ()
     raw: str = ""
+    spans: tuple[tuple[int, int], ...] = field(default=(), compare=False, repr=False)
 
 
 @dataclass(frozen=True)
@@ -175,6 +179,37 @@ class Turn:
     seconds: float = 0.0
     cost: float = 0.0
     facts: Mapping[str, Any] = field(default_factory=dict)
+
+
+class Spent(NamedTuple):
+    """What an attempt has used up: tokens that the policy sampled, calls, seconds and cost of sampling and tools."""
+
+    tokens: int = 0
+    calls: int = 0
+    seconds: float = 0.0
+    cost: float = 0.0
+
+    @classmethod
+    def of(cls, turns: Iterable[Turn]) -> Spent:
+        """By these turns and their replies."""
+        spent = cls()
+        for turn in turns:
+            spent = spent.plus(turn)
+        return spent
+
+    def plus(self, turn: Turn) -> Spent:
+        """With one more turn and its replies."""
+        return Spent(
+            self.tokens + turn.stop - turn.start,
+            self.calls + len(turn.parsed.calls),
+            self.seconds + turn.seconds + sum(reply.seconds for reply in turn.replies),
+            self.cost + turn.cost + sum(reply.cost for reply in turn.replies),
+        )
+
+    def together(self, other: Spent) -> Spent:
+        """With what another one used up."""
+        tokens, calls = self.tokens + other.tokens, self.calls + other.calls
+        return Spent(tokens, calls, self.seconds + other.seconds, self.cost + other.cost)
 
 
 @dataclass(frozen=True, eq=False)
@@ -231,7 +266,9 @@ class Trajectory:
     """One attempt at a task. `messages` is the whole conversation; `env` is what the environment reports at the
     end (JSON), for rewards on state; `seed` is derived from (run, step, task, sample); `notes` is what the rollout
     strategy says of the attempt (JSON). `asked` is what other engines said in it: they are recorded and counted, never
-    scored or trained; `by` names the engine that spoke, "" for the policy."""
+    scored or trained; `by` names the engine that spoke, "" for the policy. `spent` is all that the attempt used up,
+    where that is not what its turns say: turns that were played and taken back are in it. Figures of cost read
+    `used`."""
 
     id: str
     task: Task
@@ -248,6 +285,12 @@ class Trajectory:
     notes: Mapping[str, Any] = field(default_factory=dict)
     by: str = ""
     asked: tuple[Trajectory, ...] = ()
+    spent: Spent | None = None
+
+    @property
+    def used(self) -> Spent:
+        """All that the attempt used up, what was taken back included."""
+        return self.spent or Spent(self.num_tokens, len(self.calls), self.seconds, self.cost)
 
     @property
     def calls(self) -> list[ToolCall]:

@@ -14,6 +14,7 @@ from handaxe.credit.group_norm import group_norm as group_norm
 from handaxe.credit.kl_return import kl_return as kl_return
 from handaxe.credit.leave_one_out import leave_one_out as leave_one_out
 from handaxe.credit.min_form import min_form as min_form
+from handaxe.credit.on_tokens import on_tokens as on_tokens
 from handaxe.credit.optimal_baseline import optimal_baseline as optimal_baseline
 from handaxe.credit.return_to_go import return_to_go as return_to_go
 from handaxe.credit.shaped import shaped as shaped

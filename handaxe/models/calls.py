@@ -38,7 +38,7 @@ class CallSyntax(Protocol):
         ...
 
     def read(self, text: str) -> ParsedTurn:
-        """What a turn's text means. Never raises."""
+        """What a turn's text means. `spans` are of characters, () where they are not told. Never raises."""
         ...
 
 
@@ -86,6 +86,7 @@ class TaggedCalls:
         outside = list[str]()
         calls = list[ToolCall]()
         errors = list[str]()
+        spans = list[tuple[int, int]]()
         begin = at = 0
         while match := self._next.search(text, at):
             if match[0] == "<think>":
@@ -98,14 +99,16 @@ class TaggedCalls:
                 continue
             # A call begins on a line of its own, and that line break belongs to the call.
             outside[-1] = outside[-1].removesuffix("\n")
+            start = begin + len(outside[-1])
             made, begin = self._call(text, match.end(), f"c{len(calls)}")
             at = begin
             if isinstance(made, ToolCall):
                 calls.append(made)
+                spans.append((start, begin))
             else:
                 errors.append(made)
         outside.append(text[begin:])
-        return ParsedTurn("".join(outside), tuple(calls), tuple(errors), text)
+        return ParsedTurn("".join(outside), tuple(calls), tuple(errors), text, tuple(spans))
 
     def _call(self, text: str, start: int, call_id: str) -> tuple[ToolCall | str, int]:
         """The call whose opening tag ends at `start`, or what is wrong with it, and where reading goes on."""

@@ -66,13 +66,16 @@ class Compact:
         text, call = bytearray(), None
         calls: list[ToolCall] = []
         errors: list[str] = []
-        for token in ids:
+        spans: list[tuple[int, int]] = []
+        begun = 0
+        for place, token in enumerate(ids):
             if token == CALL and call is None:
-                call = bytearray()
+                call, begun = bytearray(), place
             elif token == CALL_END and call is not None:
                 made = _read_call(call.decode(errors="replace"), tools, f"c{len(calls)}")
                 if isinstance(made, ToolCall):
                     calls.append(made)
+                    spans.append((begun, place + 1))
                 else:
                     errors.append(made)
                 call = None
@@ -82,7 +85,8 @@ class Compact:
                 (text if call is None else call).append(token)
         if call is not None:
             errors.append("the call is not closed")
-        return ParsedTurn(text.decode(errors="replace"), tuple(calls), tuple(errors), self.decode(ids))
+        said = text.decode(errors="replace")
+        return ParsedTurn(said, tuple(calls), tuple(errors), self.decode(ids), tuple(spans))
 
     def encode_turn(self, message: Message, tools: Sequence[ToolSchema]) -> list[int]:
         """The ids a policy would sample to say this."""

@@ -21,6 +21,7 @@ The parts of this format that need no ChatML also serve `models.chat_template` f
 from __future__ import annotations
 
 import json
+from bisect import bisect_left
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
@@ -197,5 +198,20 @@ def read_turn(
     had written of the turn, and `dropped` a beginning that then means nothing."""
     inner = ids[:-1] if ids and ids[-1] in ends else ids
     text = encoder.decode(inner)
-    parsed = calls.read(f"{begun}{text}".removeprefix(dropped) if begun else text)
-    return ParsedTurn(parsed.text, parsed.calls, parsed.errors, encoder.decode(ids))
+    read = f"{begun}{text}".removeprefix(dropped) if begun else text
+    parsed = calls.read(read)
+    before = len(text) - len(read)
+    spans = tuple(_ids_of(encoder, inner, text, start + before, stop + before) for start, stop in parsed.spans)
+    return ParsedTurn(parsed.text, parsed.calls, parsed.errors, encoder.decode(ids), spans)
+
+
+def _ids_of(encoder: SafeEncoder, ids: Sequence[int], text: str, start: int, stop: int) -> tuple[int, int]:
+    """The ids [first, last) that hold a character of text[start:stop], which they decode to."""
+
+    def reaches(count: int, character: int) -> bool:
+        """Whether the first `count` ids hold that character and all before it, with no half of one at their end."""
+        return encoder.decode(ids[:count]).startswith(text[: character + 1])
+
+    places = range(len(ids) + 1)
+    first = bisect_left(places, True, key=lambda count: reaches(count, start)) - 1
+    return max(first, 0), bisect_left(places, True, key=lambda count: reaches(count, stop - 1))

@@ -1,13 +1,13 @@
 """What an attempt may use up, how much of it is left, and the words that tell a policy so."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from handaxe.errors import InputError
-from handaxe.records import Turn
+from handaxe.records import Spent
 
-__all__ = ["Budget", "Left", "SPEAKER", "Spent", "Tell", "left_of", "say_left"]
+__all__ = ["Budget", "Left", "SPEAKER", "Tell", "left_of", "say_left"]
 
 SPEAKER = "budget"
 """The name on the user messages that tell what is left: they are the library's words, not the environment's."""
@@ -40,32 +40,6 @@ class Budget:
         fits = (self.tokens is None or self.tokens >= 1) and (self.calls is None or self.calls >= 0)
         if not fits or any(x is not None and not x > 0 for x in (self.seconds, self.cost)):
             raise InputError(f"{self}: give tokens 1 or more, calls 0 or more, seconds and cost above 0, or None")
-
-
-class Spent(NamedTuple):
-    """What an attempt has used up."""
-
-    tokens: int = 0
-    calls: int = 0
-    seconds: float = 0.0
-    cost: float = 0.0
-
-    @classmethod
-    def of(cls, turns: Iterable[Turn]) -> "Spent":
-        """By these turns and their replies."""
-        spent = cls()
-        for turn in turns:
-            spent = spent.plus(turn)
-        return spent
-
-    def plus(self, turn: Turn) -> "Spent":
-        """With one more turn and its replies."""
-        return Spent(
-            self.tokens + turn.stop - turn.start,
-            self.calls + len(turn.parsed.calls),
-            self.seconds + turn.seconds + sum(reply.seconds for reply in turn.replies),
-            self.cost + turn.cost + sum(reply.cost for reply in turn.replies),
-        )
 
 
 class Left(NamedTuple):

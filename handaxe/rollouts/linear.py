@@ -1,5 +1,8 @@
 """The plain rollout: the policy speaks, the environment answers, until one of them is done."""
 
+from collections.abc import Callable
+from dataclasses import replace
+
 from handaxe.exchange import Attempt
 from handaxe.rollouts.budget import Budget, Tell
 from handaxe.rollouts.play import Play, Rules
@@ -8,7 +11,9 @@ from handaxe.slots import Rollout, RolloutPlan
 __all__ = ["linear"]
 
 
-def linear(*, max_turns: int = 4, budget: Budget | None = None, tell_budget: bool | Tell = False) -> Rollout:
+def linear(
+    *, max_turns: int | Callable[[int], int] = 4, budget: Budget | None = None, tell_budget: bool | Tell = False
+) -> Rollout:
     """Play one attempt turn by turn on one growing sequence.
 
         ids = opening + sampled_0 + reply_0 + sampled_1 + ...        only sampled ids train
@@ -25,7 +30,8 @@ def linear(*, max_turns: int = 4, budget: Budget | None = None, tell_budget: boo
 
     Args:
         max_turns: turns of the policy, >= 1; the last may not be answered. Reaching it with the environment not done
-            ends the attempt truncated for "turns".
+            ends the attempt truncated for "turns". Or a function of the training step, such as `horizon`; attempts of
+            an evaluation are of step 0, so give evaluations a number.
         budget: what the attempt may use up over all turns (see `rollouts.budget`); spent means truncated for "budget".
         tell_budget: after each reply that another turn follows, append a user message that says what is left, in the
             words of `rollouts.budget.say_left`, or of a function Left -> str given here. The policy reads it and does
@@ -44,9 +50,11 @@ def linear(*, max_turns: int = 4, budget: Budget | None = None, tell_budget: boo
 
     Idea: the plain loop of every tool-using agent, token in and token out.
     """
-    rules = Rules(max_turns=max_turns, budget=budget or Budget(), tell_budget=tell_budget)
+    first = max_turns(0) if callable(max_turns) else max_turns
+    rules = Rules(max_turns=first, budget=budget or Budget(), tell_budget=tell_budget)
 
     def rollout(attempt: Attempt) -> RolloutPlan:
-        return [(yield from Play(attempt, rules).whole())]
+        own = replace(rules, max_turns=max_turns(attempt.step)) if callable(max_turns) else rules
+        return [(yield from Play(attempt, own).whole())]
 
     return rollout

@@ -10,6 +10,7 @@ from handaxe.tools.declared import declared as declared
 from handaxe.tools.decorator import Tool as Tool
 from handaxe.tools.decorator import tool as tool
 from handaxe.tools.files import files as files
+from handaxe.tools.fold_memory import fold_memory as fold_memory
 from handaxe.tools.http import http as http
 from handaxe.tools.mcp import mcp as mcp
 from handaxe.tools.python import python as python

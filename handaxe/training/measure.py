@@ -105,7 +105,7 @@ def group_metrics(groups: list[GroupRecord], seconds: dict[str, float]) -> dict[
 
     reward, channel/NAME       mean outcome and channels over the scored trajectories
     reward_spread              mean over groups of the (population) standard deviation of outcomes
-    calls, turns, tokens       a trajectory, over the scored ones
+    calls, turns, tokens       a trajectory, over the scored ones; calls and tokens with those that were taken back
     ending/KIND, reply/STATUS  counts over everything generated
     groups, groups/FATE        how many groups, and what became of them; groups/zero_advantage, groups/lone
     groups/zero_low            of those without advantage the ones whose mean outcome is below the mean of all
@@ -128,9 +128,9 @@ def group_metrics(groups: list[GroupRecord], seconds: dict[str, float]) -> dict[
     trained = [t for one in groups for t, seen in zip(one.group, one.trained) if seen]
     out = _scores(groups)
     for name, values in {
-        "calls": [len(t.calls) for t in scored],
+        "calls": [t.used.calls for t in scored],
         "turns": [len(t.turns) for t in scored],
-        "tokens": [t.num_tokens for t in scored],
+        "tokens": [t.used.tokens for t in scored],
     }.items():
         out[name] = _mean(values)
     out |= dict.fromkeys((f"ending/{kind}" for kind in DEFAULT), 0.0)
@@ -139,11 +139,11 @@ def group_metrics(groups: list[GroupRecord], seconds: dict[str, float]) -> dict[
     out |= _counts(groups)
     out["trajectories"], out["trajectories/trained"] = float(len(everything)), float(len(trained))
     out["trained_share"] = len(trained) / len(everything) if everything else 0.0
-    out["calls/made"] = float(sum(len(t.calls) for t in everything))
+    out["calls/made"] = float(sum(t.used.calls for t in everything))
     own = [turn for t in everything for turn in t.turns[shared_turns(t) :]]
     left = {t.branch_of.trajectory for t in everything if t.branch_of and shared_turns(t)}
     out["calls/executed"], out["trajectories/left"] = float(sum(len(turn.replies) for turn in own)), float(len(left))
-    out["tokens/sampled"] = float(sum(t.num_tokens for t in everything))
+    out["tokens/sampled"] = float(sum(t.used.tokens for t in everything))
     out["tokens/trained"] = float(sum(_tokens_trained(one) for one in groups))
     out |= _stopped(everything) | _asked(everything)
     out |= {f"seconds/{phase}": value for phase, value in seconds.items()}

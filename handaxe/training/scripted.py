@@ -64,7 +64,8 @@ def trajectory_from_messages(
         ids = format.encode_turn(message, tools)
         zeros = [0.0] * len(ids)
         start, stop = sequences[-1].append_sampled(Completion(ids, zeros, zeros, [0] * len(ids), "stop"), turn=k)
-        parsed = ParsedTurn(message.content, message.calls, (), format.decode(ids))
+        spans = format.parse(ids, tools).spans
+        parsed = ParsedTurn(message.content, message.calls, (), format.decode(ids), spans)
         replies = tuple(ToolReply(one.call_id, one.name, one.content) for one in answer if one.role == "tool")
         turns.append(Turn(len(sequences) - 1, start, stop, parsed, "stop", sampling, 0, replies))
         said.append(message)

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from handaxe.envs.tool_chat import tool_chat
+from handaxe.gauges import Gauge
 from handaxe.records import Task, ToolCall, Turn
+from handaxe.rewards.action_score import right_calls
 from handaxe.rewards.answer_score import answer_score
 from handaxe.rewards.parts import extract
 from handaxe.tools.calculator import calculator
@@ -26,6 +28,10 @@ TABLES = tuple(
 )
 """Everything that two one-digit numbers make, which is known by heart before anything is asked."""
 START = Start(Habit(needed=0.6, needless=0.9, clumsy=0.1), skill=600, steps=100, lessons=TABLES, drill=1000)
+
+
+PRECISION = Gauge(lambda one, outcome: right_calls(one, kept_calls(one.task)), lambda one, outcome: len(one.calls))
+"""The share of calls that are the reference call."""
 
 
 def sums(*, easy: float = 0.5, last_number: bool = False) -> World:
@@ -61,6 +67,7 @@ def sums(*, easy: float = 0.5, last_number: bool = False) -> World:
         reference=kept_calls,
         expert=calls_then_answer(_calls),
         start=START,
+        gauges={"call_precision": PRECISION},
     )
 
 

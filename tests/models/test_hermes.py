@@ -55,3 +55,43 @@ def test_a_turn_that_ended_in_a_header_is_closed(hermes, smollm2_tokenizer):
 def test_a_tokenizer_without_chatml_is_refused(mistral_tokenizer):
     with pytest.raises(InputError, match="<|im_start|> and no <|im_end|>"):
         Hermes(mistral_tokenizer)
+
+
+SAID = ["", "Let me see.", "f\u00fcnf \u4e94 \U0001f600", "<think>\nhm\n</think>\n\n", "a\n\nb\n"]
+ARGUMENTS = [{"a": 1}, {"a": "\u4e94<tool_call>"}, {}]
+
+
+@pytest.mark.parametrize("text", SAID)
+@pytest.mark.parametrize("cut", range(6))
+def test_spans_hold_every_token_with_a_character_of_a_call(tokenizer_format, text, cut):
+    """Against a slow scan, on ids that cut words and marks anywhere: encoded in pieces of `cut` characters."""
+    format, encoder = tokenizer_format
+    calls = tuple(ToolCall("add", arguments, f"c{k}") for k, arguments in enumerate(ARGUMENTS))
+    written = "".join(piece.text for piece in format.origin.calls.write(text, calls)) + ("" if cut % 2 else "\nwell")
+    step = cut or len(written)
+    ids = [i for k in range(0, len(written), step) for i in encoder.encode(written[k : k + step])]
+    parsed = format.parse(ids, [])
+    said = encoder.decode(ids)
+    assert len(parsed.spans) == len(parsed.calls) == 3
+    for (first, stop), place in zip(parsed.spans, format.origin.calls.read(said).spans):
+        held = [
+            k
+            for k in range(len(ids))
+            if reach(encoder, said, ids, k) > place[0] and start(encoder, said, ids, k) < place[1]
+        ]
+        assert (first, stop) == (held[0], held[-1] + 1)
+
+
+def reach(encoder, said, ids, k):
+    """How many characters of the text stand when token k is there."""
+    made = encoder.decode(ids[: k + 1])
+    return next((n for n, (a, b) in enumerate(zip(made, said)) if a != b), min(len(made), len(said)))
+
+
+def start(encoder, said, ids, k):
+    return reach(encoder, said, ids, k - 1) if k else 0
+
+
+@pytest.fixture(scope="module")
+def tokenizer_format(hermes):
+    return hermes, hermes._encoder

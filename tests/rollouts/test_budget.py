@@ -1,8 +1,8 @@
 import pytest
 
 from handaxe.errors import InputError
-from handaxe.records import ToolReply
-from handaxe.rollouts.budget import Budget, Left, Spent, left_of, say_left
+from handaxe.records import Spent, ToolReply
+from handaxe.rollouts.budget import Budget, Left, left_of, say_left
 from handaxe.testing.records import make_trajectory
 
 

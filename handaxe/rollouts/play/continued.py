@@ -6,6 +6,7 @@ from handaxe.errors import InputError
 from handaxe.exchange import Attempt
 from handaxe.records import Message, Trajectory
 from handaxe.rollouts.play import Beginning, Mark, Play, Rules
+from handaxe.rollouts.play.history import begun_after, history
 from handaxe.rollouts.play.sequence_builder import SequenceBuilder
 
 __all__ = ["continued"]
@@ -15,6 +16,8 @@ def continued(trajectory: Trajectory, said: Sequence[Message], attempt: Attempt,
     """Make a play that begins with all of a trajectory, and goes on with further messages.
 
         ids = all of the trajectory's, as they were sampled + what the format makes of `said`, and the next header
+
+    A trajectory that was begun anew goes on in its last sequence, and reads what stands there.
 
     What stood in the trajectory's messages behind its last turn and in no sequence, since nothing followed it there, is
     rendered with them. Turn k draws from derive_seed(attempt.seed, k), counted from the trajectory's first.
@@ -44,12 +47,23 @@ def continued(trajectory: Trajectory, said: Sequence[Message], attempt: Attempt,
     messages, last = list(trajectory.messages), trajectory.turns[-1]
     spoken = max(k for k, message in enumerate(messages) if message.role == "assistant") + 1
     ids = builders[last.sequence].ids[last.start : last.stop]
-    part = attempt.format.extend(messages[:spoken], [*messages[spoken:], *said], ids, trajectory.tools)
+    if begun_after(trajectory.notes, spoken):  # it was over before a turn was taken in its last sequence
+        part = attempt.format.start([*history(messages, trajectory.notes), *said], trajectory.tools)
+        builders[-1] = SequenceBuilder(part)
+        return _play(trajectory, said, attempt, rules, builders)
+    before = history(messages[:spoken], trajectory.notes)
+    part = attempt.format.extend(before, [*messages[spoken:], *said], ids, trajectory.tools)
     if part.fresh:
         builders.append(SequenceBuilder(part))
     else:
         builders[-1].append_rendered(part, turn=len(trajectory.turns) - 1)
-    messages += said
+    return _play(trajectory, said, attempt, rules, builders)
+
+
+def _play(
+    trajectory: Trajectory, said: Sequence[Message], attempt: Attempt, rules: Rules, builders: list[SequenceBuilder]
+) -> Play:
+    messages = [*trajectory.messages, *said]
     beginning = Beginning(
         branch=None,
         messages=messages,

@@ -90,6 +90,10 @@ class EnvSession:
         """The state now. Raises InputError when the environment cannot be forked."""
         return _snapshot(self.env)
 
+    def restore(self, state: State) -> None:
+        """Go back to a state. Raises InputError when the environment cannot be forked."""
+        _restore(self.env, state)
+
     def report_and_close(self) -> Mapping[str, Any]:
         """The environment's report; it is closed then. Called again, it gives the same report, once there is one."""
         with self._finishing:  # a second caller waits for the report of the first

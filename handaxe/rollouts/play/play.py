@@ -8,69 +8,30 @@ A strategy that does something between turns hands `whole` its own generator, wh
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from copy import deepcopy
-from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from dataclasses import replace
+from functools import partial
+from typing import Any
 
 from handaxe.errors import InfrastructureError, InputError
 from handaxe.exchange import Act, Attempt, Completion, EnvReply, Measure, Partial, Sample, Spawn, Stopped, Work
 from handaxe.ops.seeds import derive_seed
-from handaxe.records import Branch, Ending, Message, ParsedTurn, ToolCall, ToolSchema, Trajectory, Turn
-from handaxe.rollouts.budget import SPEAKER, Budget, Left, Spent, Tell, left_of, say_left
+from handaxe.records import Ending, Message, ParsedTurn, Spent, ToolCall, ToolSchema, Trajectory, Turn
+from handaxe.rollouts.budget import SPEAKER, Left, left_of, say_left
 from handaxe.rollouts.play.asking import OtherTurn, hear, of_others
-from handaxe.rollouts.play.env_session import EnvSession, State, infra_error
+from handaxe.rollouts.play.env_session import EnvSession, infra_error
+from handaxe.rollouts.play.history import GO_ON, history, note_anew
+from handaxe.rollouts.play.rules import UNBOUNDED, Beginning, Mark, Rules
 from handaxe.rollouts.play.sequence_builder import SequenceBuilder
 from handaxe.slots import EnvFactory, RolloutPlan
 
-__all__ = ["Beginning", "MEASURED", "Mark", "Play", "Request", "Rules"]
+__all__ = ["MEASURED", "Play", "Request"]
 
 Request = Sample | Measure | Act | Work | Spawn
 STOPPED = Ending("truncated", "stopped")
-UNBOUNDED = Budget()
 MEASURED = "measured"
 """The note in which a play keeps what it measured."""
-
-
-@dataclass(frozen=True)
-class Rules:
-    """How long an attempt may go on; `linear` says what each means. `snapshots` keeps the environment's state from
-    before every turn, so that the play can be forked."""
-
-    max_turns: int = 4
-    budget: Budget = UNBOUNDED
-    tell_budget: bool | Tell = False
-    snapshots: bool = False
-
-    def __post_init__(self) -> None:
-        if self.max_turns < 1:
-            raise InputError(f"max_turns is {self.max_turns}; give 1 or more")
-
-
-class Mark(NamedTuple):
-    """What there was before a turn: so many messages, the environment in this state (None: not asked for), these notes
-    of the strategy, and so much said by others."""
-
-    messages: int
-    state: State | None
-    notes: dict[str, Any]
-    said: int = 0
-
-
-class Beginning(NamedTuple):
-    """What a fork shares with the play it leaves; see `rollouts.play.fork`. `begun` is the first part of the next turn,
-    or all of it where `whole` says how that turn ended. `branch` is None for a play that goes on, see
-    `rollouts.play.continued`."""
-
-    branch: Branch | None
-    messages: list[Message]
-    tools: tuple[ToolSchema, ...]
-    turns: list[Turn]
-    sequences: list[SequenceBuilder]
-    marks: list[Mark]
-    begun: Partial | None = None
-    whole: Turn | None = None
-    said: list[OtherTurn] | None = None
 
 
 class Play:
@@ -102,6 +63,7 @@ class Play:
         self.notes: dict[str, Any] = {}
         self.said: list[OtherTurn] = []
         self._spent, self._bounded = Spent(), rules.budget != UNBOUNDED
+        self._taken_back = Spent()
         self._beginning, self._shared = beginning, 0
         self.over = self._opened = self._sampling = self._acting = False
         state = None
@@ -139,8 +101,12 @@ class Play:
         self.over = True
         return self._trajectory(ending, facts)
 
-    def turn(self) -> Generator[Request, Any, Ending | None]:
-        """Play one turn and its answer; how the attempt ended thereby, or None when it can go on."""
+    def turn(self, *, seed: int | None = None) -> Generator[Request, Any, Ending | None]:
+        """Play one turn and its answer; how the attempt ended thereby, or None when it can go on.
+
+        Args:
+            seed: of the turn; its own by its number unless told otherwise.
+        """
         k = len(self.turns)
         if k >= self.rules.max_turns:
             return Ending("truncated", "turns")
@@ -150,7 +116,7 @@ class Play:
         if left.nothing or limit <= 0:
             return Ending("truncated", "budget" if left.nothing else "length")
         try:
-            completion, seed = yield from self._sample(k, limit)
+            completion, seed = yield from self._sample(k, limit, seed)
         except InfrastructureError as error:  # sampled elsewhere, which failed
             self._sampling = False
             return infra_error(error)
@@ -160,6 +126,68 @@ class Play:
         if completion.finish == "header":
             return Ending("policy_error", "it began another speaker's turn")
         return (yield from self._act(k, turn, completion))
+
+    def anew(self, messages: Sequence[Message]) -> Ending | None:
+        """Begin a new sequence: the next turn reads these messages in the place of the conversation so far.
+
+        Both sequences belong to the one trajectory. Those of the messages that are not in the conversation yet join it
+        and carry a `name`. What the new sequence began with stands in notes["anew"] (see `rollouts.play.history`).
+
+        Returns:
+            How the attempt ended, where the messages alone are longer than the context; None otherwise.
+        """
+        self.messages = [*self.messages, *(message for message in messages if message not in self.messages)]
+        part = self.attempt.format.start(messages, self.tools)
+        if len(part.ids) > self.attempt.context:
+            return Ending("truncated", "length")
+        note_anew(self.messages, self.notes, messages)
+        self.sequences.append(SequenceBuilder(part))
+        return None
+
+    def rewind(self, k: int) -> Generator[Request, Any, Ending | None]:
+        """Take back turn k and all after it: tokens, messages, notes, and the environment's state.
+
+        What they used up stays used up: budgets count it, and `Trajectory.spent` tells it.
+
+        Returns:
+            How the attempt ended, where the environment could not be put back; None otherwise.
+
+        Raises:
+            InputError: the rules do not say snapshots=True, or there is no such turn to take back here.
+        """
+        if k >= min(len(self.turns), len(self.marks)):
+            raise InputError(f"{self.attempt.id!r} cannot go back to before turn {k}: there is no snapshot, or no turn")
+        mark, first = self.marks[k], self.turns[k]
+        assert mark.state is not None
+        _, ending = yield from self._work(partial(self._session.restore, mark.state))
+        if ending is not None:
+            return ending
+        others = Spent.of(one.turn for one in self.said[mark.said :])._replace(tokens=0, calls=0)
+        self._taken_back = self._taken_back.together(Spent.of(self.turns[k:])).together(others)
+        self.said = self.said[: mark.said]
+        self.messages, self.notes = self.messages[: mark.messages], deepcopy(mark.notes)
+        self.turns, self.marks, self._shared = self.turns[:k], self.marks[: k + 1], -1
+        self.sequences = [*self.sequences[: first.sequence], self.sequences[first.sequence].prefix(first.start)]
+        return None
+
+    def put(self, spoken: Completion, *, own: int) -> Generator[Request, Any, Ending | None]:
+        """Play a turn of tokens that were drawn in turns taken back, and its answer; as `turn` otherwise.
+
+        Args:
+            spoken: the turn, which ended by itself.
+            own: how many of its first tokens the policy drew in this very place. The others are FORCED: they train,
+                and their `behaviour_logp` is that of where they were drawn.
+        """
+        k, seed = len(self.turns), derive_seed(self.attempt.seed, len(self.turns))
+        turn = self._record(k, spoken, seed, own)
+        again = Spent(tokens=-len(spoken.ids))  # they were counted where they were drawn
+        self._taken_back, self._spent = self._taken_back.together(again), self._spent.together(again)
+        return (yield from self._act(k, turn, spoken))
+
+    @property
+    def history(self) -> list[Message]:
+        """The messages that stand in the present sequence, in order: all of them until `anew`."""
+        return history(self.messages, self.notes)
 
     def measure(self, request: Measure) -> Generator[Request, Any, dict[str, list[float]]]:
         """What the model says of ids, such as those of the last turn. A replay finds it in `notes`."""
@@ -185,9 +213,9 @@ class Play:
             pass
         return ending
 
-    def _sample(self, k: int, limit: int) -> Generator[Request, Any, tuple[Completion, int]]:
+    def _sample(self, k: int, limit: int, seed: int | None) -> Generator[Request, Any, tuple[Completion, int]]:
         """What the policy says in turn k, and the turn's seed."""
-        seed = derive_seed(self.attempt.seed, k)
+        seed = derive_seed(self.attempt.seed, k) if seed is None else seed
         begun, whole = self._shared_turn(k)
         if begun is not None and whole is not None:
             return Completion(*begun, whole.finish, whole.seconds, whole.cost), seed
@@ -207,11 +235,11 @@ class Play:
         one = self._beginning
         return (one.begun, one.whole) if one is not None and k == self._shared else (None, None)
 
-    def _record(self, k: int, completion: Completion, seed: int) -> Turn:
-        start, stop = self.sequences[-1].append_sampled(completion, turn=k)
+    def _record(self, k: int, completion: Completion, seed: int, own: int | None = None) -> Turn:
+        start, stop = self.sequences[-1].append_sampled(completion, turn=k, own=own)
         read = self.attempt.format.parse(completion.ids, self.tools)
         calls = tuple([ToolCall(call.name, call.arguments, f"t{k}{call.id}") for call in read.calls])
-        parsed = ParsedTurn(read.text, calls, read.errors, read.raw)
+        parsed = ParsedTurn(read.text, calls, read.errors, read.raw, read.spans)
         sequence = len(self.sequences) - 1
         sampling, finish = self.attempt.sampling, completion.finish
         seconds, cost = completion.seconds, completion.cost
@@ -243,9 +271,14 @@ class Play:
         elif k + 1 >= self.rules.max_turns:
             ending = Ending("truncated", "turns")
         else:
-            new += self._budget_message(k)
-            if not self._extend(k, completion, new):
-                ending = Ending("truncated", "length")
+            following = self.rules.following(self) if self.rules.following else GO_ON
+            told = self._budget_message(k)
+            if following.anew is not None:
+                self.messages, new = [*self.messages, *new, *following.said], []
+                ending = self.anew([*following.anew, *told])
+            else:
+                new += [*following.said, *told]
+                ending = None if self._extend(k, completion.ids, new) else Ending("truncated", "length")
         self.messages += new
         if ending is None and self.rules.snapshots:
             state, ending = yield from self._work(self._session.snapshot)
@@ -264,9 +297,9 @@ class Play:
         turns = self.rules.max_turns - k
         return left_of(self.rules.budget, self._spent, turns=turns) if self._bounded else Left(turns)
 
-    def _extend(self, k: int, completion: Completion, new: list[Message]) -> bool:
+    def _extend(self, k: int, ids: list[int], new: list[Message]) -> bool:
         """Write a reply to the sequence; False, with nothing written, where a model could not read it all."""
-        part = self.attempt.format.extend(self.messages, new, completion.ids, self.tools)
+        part = self.attempt.format.extend(self.history, new, ids, self.tools)
         before = 0 if part.fresh else len(self.sequences[-1].ids)
         if before + len(part.ids) > self.attempt.context:
             return False
@@ -312,7 +345,7 @@ class Play:
     def _trajectory(self, ending: Ending, facts: dict[str, Any]) -> Trajectory:
         attempt = self.attempt
         sequences = self.sequences or [SequenceBuilder(attempt.format.start(self.messages, self.tools))]
-        return Trajectory(
+        made = Trajectory(
             id=attempt.id,
             task=attempt.task,
             sample=attempt.sample,
@@ -330,3 +363,4 @@ class Play:
             by=attempt.by,
             asked=of_others(attempt, self.said),
         )
+        return made if self._taken_back == Spent() else replace(made, spent=made.used.together(self._taken_back))

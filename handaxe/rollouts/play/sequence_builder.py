@@ -9,7 +9,7 @@ from handaxe.records import Author, TokenSequence
 
 __all__ = ["SequenceBuilder"]
 
-POLICY = int(Author.POLICY)
+POLICY, FORCED = int(Author.POLICY), int(Author.FORCED)
 TRAINED = frozenset((Author.POLICY, Author.FORCED))
 
 
@@ -46,12 +46,19 @@ class SequenceBuilder:
         zeros = [0.0] * len(part.ids)
         self._append(part.ids, part.authors, [turn] * len(part.ids), zeros, zeros, [-1] * len(part.ids))
 
-    def append_sampled(self, completion: Completion, *, turn: int) -> tuple[int, int]:
-        """Append what the policy sampled; returns its span [start, stop)."""
+    def append_sampled(self, completion: Completion, *, turn: int, own: int | None = None) -> tuple[int, int]:
+        """Append what the policy sampled; returns its span [start, stop).
+
+        Args:
+            own: how many of the first ids it sampled here; the others were drawn elsewhere, and are FORCED. None: all.
+        """
         start, count = len(self.ids), len(completion.ids)
-        authors = [POLICY] * count
-        turns = [turn] * count
-        self._append(completion.ids, authors, turns, completion.logp, completion.behaviour_logp, completion.version)
+        own = count if own is None else own
+        authors = [POLICY] * own + [FORCED] * (count - own)
+        logp, version = completion.logp, completion.version
+        if own < count:
+            logp, version = [*logp[:own], *[0.0] * (count - own)], [*version[:own], *[-1] * (count - own)]
+        self._append(completion.ids, authors, [turn] * count, logp, completion.behaviour_logp, version)
         return start, start + count
 
     def prefix(self, stop: int) -> "SequenceBuilder":

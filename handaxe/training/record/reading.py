@@ -15,6 +15,7 @@ from handaxe.records import (
     ParsedTurn,
     Sampling,
     Scores,
+    Spent,
     Task,
     TokenSequence,
     ToolReply,
@@ -70,6 +71,7 @@ def _trajectory(db: sqlite3.Connection, row: Row, task: Task, sequences: list[Ro
         seconds=row["seconds"],
         notes=codec.load_json(row.get("notes") or "{}"),
         asked=codec.load_record(tuple[Trajectory, ...], row.get("asked") or "[]"),
+        spent=None if row.get("spent") is None else codec.load_record(Spent, row["spent"]),
     )
 
 

@@ -73,6 +73,7 @@ def _write_trajectory(
         "toolset": toolset,
         "notes": _free(one.notes),
         "asked": codec.dump_record(one.asked) if one.asked else None,
+        "spent": None if one.spent is None else codec.dump_record(one.spent),
     }
     return _insert(db, f"trajectories ({', '.join(row)})", tuple(row.values()))
 

@@ -1,0 +1,36 @@
+"""DeepAgent: an answer is credited to every token, right calls to the tokens of calls alone."""
+
+from handaxe.credit.group_norm import group_norm
+from handaxe.credit.on_tokens import on_tokens
+from handaxe.credit.total import total
+from handaxe.methods.method import Claim, Method, Paper, Recipe, Setting, replace
+from handaxe.rewards.action_score import action_score
+from handaxe.rewards.weighted import weighted
+from handaxe.worlds.sums import sums
+
+__all__ = ["deepagent"]
+
+NOTE = "A call is right where it is the reference call. Questions are too short to fold a memory over."
+RECIPE = Recipe(
+    paper=Paper("DeepAgent: A General Reasoning Agent with Scalable Toolsets", "DeepAgent", "2510.21618", 19),
+    claims=(Claim("Calls become right sooner.", "call_precision", "up", over="area", vice=0.95, note=NOTE),),
+    world=sums,
+    setting=Setting(model="start", eval_every=5),
+)
+
+
+def deepagent(base: Method, *, action: float = 1.0, per_call: float = 1.0, fold: float = 0.5) -> Method:
+    """Train with ToolPO: outcome and actions normalised apart, actions credited where a call is written.
+
+    Args:
+        action: weight of the actions' advantage.
+        per_call: lambda_1, for each right call; unconfirmed.
+        fold: lambda_2, for a folded memory; unconfirmed.
+    """
+    acts = action_score(per_call=per_call, fold=fold, gold=base.world.need("reference"))
+    called = on_tokens(group_norm(channel="action"))
+    return replace(
+        base,
+        reward=weighted({"success": (1.0, base.reward), "action": (0.0, acts)}),
+        credit=total({"success": (1.0, group_norm(channel="success")), "action": (action, called)}),
+    )

@@ -1,0 +1,66 @@
+"""How long an attempt may go on, and what a play begins from where it does not begin at the start."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from handaxe.errors import InputError
+from handaxe.exchange import Partial
+from handaxe.records import Branch, Message, ToolSchema, Turn
+from handaxe.rollouts.budget import Budget, Tell
+from handaxe.rollouts.play.asking import OtherTurn
+from handaxe.rollouts.play.env_session import State
+from handaxe.rollouts.play.history import Following
+from handaxe.rollouts.play.sequence_builder import SequenceBuilder
+
+if TYPE_CHECKING:
+    from handaxe.rollouts.play.play import Play
+
+__all__ = ["Beginning", "Mark", "Rules", "UNBOUNDED"]
+
+UNBOUNDED = Budget()
+
+
+@dataclass(frozen=True)
+class Rules:
+    """How long an attempt may go on; `linear` says what each means. `snapshots` keeps the environment's state from
+    before every turn, so that the play can be forked or rewound. `following` is asked after every answer that another
+    turn can follow, and before that is written to the sequence."""
+
+    max_turns: int = 4
+    budget: Budget = UNBOUNDED
+    tell_budget: bool | Tell = False
+    snapshots: bool = False
+    following: Callable[[Play], Following] | None = None
+
+    def __post_init__(self) -> None:
+        if self.max_turns < 1:
+            raise InputError(f"max_turns is {self.max_turns}; give 1 or more")
+
+
+class Mark(NamedTuple):
+    """What there was before a turn: so many messages, the environment in this state (None: not asked for), these notes
+    of the strategy, and so much said by others."""
+
+    messages: int
+    state: State | None
+    notes: dict[str, Any]
+    said: int = 0
+
+
+class Beginning(NamedTuple):
+    """What a fork shares with the play it leaves; see `rollouts.play.fork`. `begun` is the first part of the next turn,
+    or all of it where `whole` says how that turn ended. `branch` is None for a play that goes on, see
+    `rollouts.play.continued`."""
+
+    branch: Branch | None
+    messages: list[Message]
+    tools: tuple[ToolSchema, ...]
+    turns: list[Turn]
+    sequences: list[SequenceBuilder]
+    marks: list[Mark]
+    begun: Partial | None = None
+    whole: Turn | None = None
+    said: list[OtherTurn] | None = None

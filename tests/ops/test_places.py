@@ -1,0 +1,37 @@
+"""Where calls stand among tokens: told by every format that can, whatever its tokens are."""
+
+import pytest
+
+from handaxe.models.compact import CALL, CALL_END, Compact
+from handaxe.ops.places import in_calls
+from handaxe.records import Message, Task, ToolCall, ToolSchema
+from handaxe.training.scripted import trajectory_from_messages
+
+ADD = ToolSchema("add", "Add.", {"type": "object", "properties": {"x": {"type": "string"}}})
+
+
+def test_example():
+    one = trajectory_from_messages(
+        Compact(),
+        [Message("user", "?"), Message("assistant", "So ", (ToolCall("add", {"x": "1"}),))],
+        [ADD],
+        task=Task("t", ()),
+    )
+    ids = one.sequences[0].ids[one.turns[0].start :]
+    chosen = in_calls()(one)
+    assert ids[chosen].tolist() == [CALL, *b"add 1", CALL_END] and chosen.tolist() == [False] * 3 + [True] * 7 + [False]
+
+
+@pytest.mark.parametrize(
+    "ids, spans",
+    [
+        ([*b"a", CALL, *b"add 1", CALL_END, *b"b", CALL, *b"add 2", CALL_END], ((1, 8), (9, 16))),
+        ([CALL, *b"sub {", CALL_END, CALL, *b"add 2", CALL_END], ((7, 14),)),
+        ([CALL, *b"add 1"], ()),
+        ([CALL_END, CALL, CALL, *b"add 1", CALL_END], ((1, 9),)),
+        ([], ()),
+    ],
+)
+def test_compact_tells_it_of_well_formed_calls(ids, spans):
+    parsed = Compact().parse(ids, [ADD])
+    assert parsed.spans == spans and len(parsed.calls) == len(spans)
