@@ -26,6 +26,8 @@ __all__ = ["check_world"]
 
 CORRECT = 0.5
 """An attempt whose outcome is above this is right."""
+LONGEST = 32
+"""Turns that an expert may need."""
 
 
 def check_world(
@@ -52,7 +54,7 @@ def check_world(
         tools: offered; None: the world's own.
         count: tasks of each split.
         start: what `handaxe.training.cold_start.start_policy` makes, which takes minutes; None leaves its check out.
-        max_turns: turns of the start's attempts; where it is above 8, of the expert's too.
+        max_turns: turns of the start's attempts.
         max_tokens: tokens of each turn.
 
     Raises:
@@ -68,7 +70,7 @@ def check_world(
     _check_isolation(world, train[0])
     for task in (*train, *test):
         if world.expert is not None:
-            one = demonstrate(world.env(offered), task, world.expert, format=Compact(), max_turns=max(8, max_turns))
+            one = demonstrate(world.env(offered), task, world.expert, format=Compact(), max_turns=LONGEST)
             _expect(_right(world, one), f"the expert is wrong on task {task.id!r}, and said {one.final_text[:80]!r}")
     for name, says in (("an empty", _empty), ("a random", _noise)):
         tried = [demonstrate(world.env(offered), task, says, format=Compact(), max_turns=1) for task in test]

@@ -16,10 +16,11 @@ from handaxe.worlds.tau2_tasks import Mode, TaskChoice, tasks
 from handaxe.worlds.tau2_user import TRANSFER
 from handaxe.worlds.world import Expert, Facts, Habit, Split, Start, World
 
-__all__ = ["HANDED_OVER", "solved", "tau2"]
+__all__ = ["BRIEFLY_OVER", "HANDED_OVER", "solved", "tau2"]
 
 HANDED_OVER = "YOU ARE BEING TRANSFERRED TO A HUMAN AGENT. PLEASE HOLD ON."
 """What the package's policies have an agent say when it hands a user over."""
+BRIEFLY_OVER = "transferring you"
 DONE = "done"
 JUDGED = ("DB", "ENV_ASSERTION", "COMMUNICATE", "ACTION")
 """What can be judged without a model; NL_ASSERTION, which no task of the package counts, cannot."""
@@ -29,6 +30,7 @@ def tau2(
     *,
     domain: Domain = "telecom",
     mode: Mode = "user",
+    user: Literal["scripted", "engine"] = "scripted",
     brief: bool = False,
     policy: Literal["full", "none"] = "full",
     atoms: tuple[int, ...] = (),
@@ -43,6 +45,9 @@ def tau2(
     Args:
         domain: telecom (the user has a phone with tools of its own), retail or airline.
         mode: "user" talks to a simulated user; "solo" gives the agent a ticket and both sides' tools (telecom only).
+        user: who speaks for the user: "scripted" a rule that draws by persona, "engine" another model, which sees the
+            package's guidelines, the scenario and the phone's tools, and is named by --others user=MODEL (or
+            others={"user": Speaker(...)}). An engine has no expert and no start: begin with the scripted user's.
         brief: telecom in few words, for a policy with 512 tokens of context: faults that the phone alone can mend, no
             policy, one look at the phone that tells all of it in a line.
         policy: whether the agent is told the package's policy (7 to 25 thousand characters); brief worlds never are.
@@ -61,6 +66,7 @@ def tau2(
     """
     if domain != "telecom" and (mode == "solo" or brief or atoms):
         raise InputError(f"solo, brief and atoms are for telecom; {domain} has tasks with a user, in full")
+    engine = mode == "user" and user == "engine"
     choice = TaskChoice(domain, mode, brief, policy == "full", atoms, personas, test_personas)
 
     def made(split: Split, count: int, seed: int) -> list[Task]:
@@ -69,20 +75,20 @@ def tau2(
     return World(
         name="tau2",
         tasks=made,
-        env=talk(domain, alone=mode == "solo", brief=brief),
+        env=talk(domain, alone=mode == "solo", brief=brief, by="user" if engine else ""),
         correct=outcome(solved),
         by=("atoms", "persona") if domain == "telecom" else (),
         hidden=("scenario",),
         reference=None if mode == "user" else _reference,
-        expert=_expert(brief, alone=mode == "solo"),
-        start=START[mode] if brief else None,
+        expert=None if engine else _expert(brief, alone=mode == "solo"),
+        start=START[mode] if brief and not engine else None,
         gauges={"transfers": Gauge(lambda one, right: float(one.env["ended"] == TRANSFER))},
     )
 
 
 START = {
-    "solo": Start(Habit(needed=0.7, clumsy=0.1), skill=300, steps=60, batch_size=16),
-    "user": Start(Habit(needless=0.5), skill=300, steps=60, batch_size=16),
+    "solo": Start(Habit(needed=0.8, clumsy=0.1), skill=500, steps=60, batch_size=16),
+    "user": Start(Habit(needless=0.4), skill=500, steps=60, batch_size=16),
 }
 
 
@@ -109,7 +115,7 @@ def _expert(brief: bool, *, alone: bool) -> Expert:
         domain, scenario = task.metadata["domain"], task.metadata["scenario"]
         gold = right_calls(domain, scenario)
         if not alone and facts["turn"] == 0 and not facts.get("sure", True):
-            return Message("assistant", HANDED_OVER)
+            return Message("assistant", BRIEFLY_OVER if brief else HANDED_OVER)
         if brief and not facts.get("looked", False):
             return _asked(CHECK, alone)
         if brief:

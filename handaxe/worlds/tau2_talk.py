@@ -8,7 +8,7 @@ from typing import Any
 
 from handaxe.envs.tool_chat import tool_chat
 from handaxe.errors import Failed
-from handaxe.exchange import EnvReply
+from handaxe.exchange import Asked, EnvReply
 from handaxe.ops.seeds import derive_seed
 from handaxe.records import Message, ParsedTurn, Task, ToolCall, ToolSchema
 from handaxe.slots import Env, EnvFactory
@@ -17,12 +17,12 @@ from handaxe.tools.decorator import Tool, tool
 from handaxe.worlds.tau2_package import Domain, package
 from handaxe.worlds.tau2_phone import ACTIONS, CHECK, STATUS, asked_for, short
 from handaxe.worlds.tau2_state import ServiceState, Side, kit_tools, raw_task, right_calls, same_call
-from handaxe.worlds.tau2_user import User, ended, manner, rule
+from handaxe.worlds.tau2_user import OUT_OF_SCOPE, User, ended, manner, rule
 
 __all__ = ["talk"]
 
 
-def talk(domain: Domain, *, alone: bool, brief: bool) -> Callable[[Sequence[Any]], EnvFactory]:
+def talk(domain: Domain, *, alone: bool, brief: bool, by: str = "") -> Callable[[Sequence[Any]], EnvFactory]:
     """Make what makes environments of a domain.
 
     One turn of the agent is answered so:
@@ -36,6 +36,7 @@ def talk(domain: Domain, *, alone: bool, brief: bool) -> Callable[[Sequence[Any]
         alone: whether there is no user, and the agent has the phone in its hands.
         brief: one look at the phone that tells all of it in a line, replies of one sentence, and none of the carrier's
             tools: what a policy with 512 tokens of context can read.
+        by: the name of the engine that speaks for the user; "" is the rule.
 
     Returns:
         (further tools) -> EnvFactory. Its report is tool_chat's, with what `ServiceState.judge` says, the word with
@@ -43,7 +44,7 @@ def talk(domain: Domain, *, alone: bool, brief: bool) -> Callable[[Sequence[Any]
     """
 
     def env(tools: Sequence[Any]) -> EnvFactory:
-        return lambda task: _Talk(task, domain, tuple(tools), alone=alone, brief=brief)
+        return lambda task: _Talk(task, domain, tuple(tools), alone=alone, brief=brief, by=by)
 
     return env
 
@@ -71,12 +72,13 @@ def _act(self, action: str) -> str:
 
 
 class _Talk:
-    """Implements `slots.Env` and `slots.AsyncEnv`."""
+    """Implements `slots.Env`, `slots.AsyncEnv` and `slots.Hears`."""
 
-    def __init__(self, task: Task, domain: Domain, tools: tuple[Any, ...], *, alone: bool, brief: bool):
+    def __init__(self, task: Task, domain: Domain, tools: tuple[Any, ...], *, alone: bool, brief: bool, by: str):
         scenario = str(task.metadata.get("scenario"))
         self.raw, self.gold = raw_task(domain, scenario), right_calls(domain, scenario)
         self.state, self.brief = ServiceState(domain, scenario), brief
+        self.by = by
         self.said: list[str] = []
         self.over, self.looked = "", False
         desk = _Desk(self._carry)
@@ -105,6 +107,15 @@ class _Talk:
             return self._with_facts(await self.inner.astep(turn, seed=seed, threads=threads))  # type: ignore[attr-defined]
         return self._heard(turn.text, seed)
 
+    def heard(self, turn: ParsedTurn, *, seed: int) -> EnvReply:
+        """Go on after what the user's engine said or did."""
+        del seed
+        assert self.user is not None
+        if turn.calls and self.user.acts >= MOST_ACTS:
+            return self._answered(OUT_OF_SCOPE)
+        answer = self.user.act(turn)
+        return self._asks(self.user) if answer is None else self._answered(answer)
+
     def report(self) -> Mapping[str, Any]:
         return {**self.inner.report(), **self.state.judge(self.said), "ended": self.over, "persona": self.persona}
 
@@ -129,11 +140,16 @@ class _Talk:
         if self.user is None:
             return EnvReply(done=True)
         self.user.hear(text)
+        if self.by:
+            return self._asks(self.user)
         rng = random.Random(derive_seed(seed, "user"))
         answer: str | None = None
         while answer is None:
             answer = self.user.act(rule(self.user.view, self.raw, self.manner, rng))
         return self._answered(answer)
+
+    def _asks(self, user: User) -> EnvReply:
+        return self._with_facts(EnvReply(asks=Asked(self.by, tuple(user.view), user.tools)))
 
     def _answered(self, text: str) -> EnvReply:
         """The user spoke."""
@@ -164,6 +180,8 @@ class _Talk:
         return reply._replace(facts={**reply.facts, "done": done, "looked": self.looked})
 
 
+MOST_ACTS = 8
+"""Turns in a row in which an engine may call the phone's tools before the user gives up."""
 LOOKS = ("check_status_bar", "run_speed_test", "can_send_mms")
 """What the user looks at unseen; the agent never reads these replies in a brief world."""
 

@@ -24,8 +24,8 @@ __all__ = ["MANNERS", "Manner", "OUT_OF_SCOPE", "STOP", "TRANSFER", "User", "end
 STOP = "###STOP###"
 TRANSFER = "###TRANSFER###"
 OUT_OF_SCOPE = "###OUT-OF-SCOPE###"
-WORRIES = ("What do you mean? Say it again, please.", "I am not sure about that. Will it be safe?", "Sorry, what?")
-OPENINGS = ("", "Okay. ", "I did that. ", "Here it is: ")
+WORRIES = ("What? Say it again.", "Will that be safe?", "Sorry, what?")
+OPENINGS = ("Okay. ", "I did. ", "Here: ")
 PATIENCE = 4
 """Messages in a row that ask nothing the user could do or know, after which they give up."""
 
