@@ -20,6 +20,7 @@ from handaxe.rewards.overlong import overlong as overlong
 from handaxe.rewards.per_turn import per_turn as per_turn
 from handaxe.rewards.product import product as product
 from handaxe.rewards.shuffled import shuffled as shuffled
+from handaxe.rewards.state_and_outputs import state_and_outputs as state_and_outputs
 from handaxe.rewards.state_match import state_match as state_match
 from handaxe.rewards.tags_in_order import tags_in_order as tags_in_order
 from handaxe.rewards.thought_length import thought_length as thought_length

@@ -3,6 +3,7 @@ from handaxe.rollouts import driver as driver
 from handaxe.rollouts import play as play
 from handaxe.rollouts import stopping as stopping
 from handaxe.rollouts.answer_likelihood import answer_likelihood as answer_likelihood
+from handaxe.rollouts.drawn_metadata import drawn_metadata as drawn_metadata
 from handaxe.rollouts.forking import forking as forking
 from handaxe.rollouts.linear import linear as linear
 from handaxe.rollouts.opened_with import opened_with as opened_with
