@@ -62,7 +62,12 @@ def test_every_answer_is_accepted_but_for_four_that_nothing_could_satisfy():
             if not matches([first_accepted(one, functions) for one in accepted], accepted, functions):
                 wrong.append(question["id"])
     assert count == 2351
-    assert wrong == ["live_simple_106-63-0", "live_simple_112-68-0", "live_multiple_862-181-3", "live_multiple_964-207-0"]
+    assert wrong == [
+        "live_simple_106-63-0",
+        "live_simple_112-68-0",
+        "live_multiple_862-181-3",
+        "live_multiple_964-207-0",
+    ]
 
 
 class Models(dict):
