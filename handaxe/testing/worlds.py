@@ -26,8 +26,8 @@ __all__ = ["check_world"]
 
 CORRECT = 0.5
 """An attempt whose outcome is above this is right."""
-LONGEST = 32
-"""Turns that an expert may need."""
+LONGEST = 64
+"""Turns that an expert may take."""
 
 
 def check_world(

@@ -16,7 +16,7 @@ PAGE = (Path(__file__).parents[2] / "docs" / "worlds.md").read_text()
 (OWN,) = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
 COMMANDS = [part.replace("\\\n", " ") for part in re.findall(r"```\n(handaxe .*?)```", PAGE, re.DOTALL)]
 
-WORLDS = ["gym", "sums", "calls", "library", "hops", "textworld", "toolchains", "jsonl"]
+WORLDS = ["gym", "sums", "calls", "library", "hops", "textworld", "toolchains", "tau2", "bfcl", "jsonl"]
 
 
 def test_the_table_holds_every_world():
@@ -44,7 +44,19 @@ def mine(tmp_path, monkeypatch):
 
 def test_the_command_runs(mine):
     """As it stands, but for how long and for the model."""
-    (train,) = COMMANDS
+    train = COMMANDS[0]
     short = "--steps 1 --groups 1 --group-size 2 --held-out 2 --max-tokens 8 --quiet --out run"
     words = [word if word != "smollm2" else "tiny" for word in shlex.split(train)[1:]]
     assert main([*words, *shlex.split(short)]) == 0
+
+
+def test_a_start_on_short_tasks_of_bfcl_and_training_from_it(mine):
+    """As it stands, but for how long."""
+    pytest.importorskip("bfcl_eval")
+    look, both = COMMANDS[1:]
+    start, train = (shlex.split(line)[1:] for line in both.strip().split("\n"))
+    assert main([*start, *shlex.split("--skill 1 --steps 1 --batch-size 2 --held-out 2 --quiet")]) == 0
+    short = "--steps 1 --groups 1 --group-size 2 --held-out 2 --max-tokens 8 --quiet --out run"
+    assert main([*train, *shlex.split(short)]) == 0
+    look = [word if word != "smollm2" else "tiny" for word in shlex.split(look)[1:]]
+    assert main([*look, "--tasks", "2", "--max-tokens", "4"]) == 0
