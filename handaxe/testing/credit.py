@@ -148,12 +148,17 @@ def _take(group: Group, scores: Scores, index: Sequence[int]) -> tuple[Group, Sc
 
 
 def _pick(advantages: Advantages, index: Sequence[int]) -> Advantages:
-    parts = [
-        None if ragged is None else tuple(ragged[i] for i in index)
-        for ragged in (advantages.tokens, advantages.returns, advantages.trains)
-    ]
-    channels = {name: tuple(ragged[i] for i in index) for name, ragged in advantages.channels.items()}
-    return Advantages(*parts, channels)  # type: ignore[arg-type]
+    channels = {name: _those(ragged, index) for name, ragged in advantages.channels.items()}
+    return Advantages(
+        _those(advantages.tokens, index),
+        None if advantages.returns is None else _those(advantages.returns, index),
+        None if advantages.trains is None else _those(advantages.trains, index),
+        channels,
+    )
+
+
+def _those(ragged: tuple[tuple[np.ndarray, ...], ...], index: Sequence[int]) -> tuple[tuple[np.ndarray, ...], ...]:
+    return tuple(ragged[i] for i in index)
 
 
 def _check_order(credit: Credit, group: Group, scores: Scores, first: Advantages) -> None:
