@@ -230,7 +230,8 @@ class Branch(NamedTuple):
 class Trajectory:
     """One attempt at a task. `messages` is the whole conversation; `env` is what the environment reports at the
     end (JSON), for rewards on state; `seed` is derived from (run, step, task, sample); `notes` is what the rollout
-    strategy says of the attempt (JSON)."""
+    strategy says of the attempt (JSON). `asked` is what other engines said in it: they are recorded and counted, never
+    scored or trained; `by` names the engine that spoke, "" for the policy."""
 
     id: str
     task: Task
@@ -245,6 +246,8 @@ class Trajectory:
     env: Mapping[str, Any] = field(default_factory=dict)
     seconds: float = 0.0
     notes: Mapping[str, Any] = field(default_factory=dict)
+    by: str = ""
+    asked: tuple[Trajectory, ...] = ()
 
     @property
     def calls(self) -> list[ToolCall]:
@@ -268,8 +271,9 @@ class Trajectory:
 
     @property
     def cost(self) -> float:
-        """Cost of sampling and of tools, in the unit the tools declare."""
-        return sum(turn.cost for turn in self.turns) + sum(reply.cost for reply in self.replies)
+        """Cost of sampling and of tools, in the unit the tools declare, that of other engines included."""
+        own = sum(turn.cost for turn in self.turns) + sum(reply.cost for reply in self.replies)
+        return own + sum(one.cost for one in self.asked)
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
-from handaxe.exchange import Act, Attempt, Completion, EnvReply, Partial, Rendered, Sample, Spawn, Work
+from handaxe.exchange import Act, Attempt, Completion, EnvReply, Measure, Partial, Rendered, Sample, Spawn, Work
 from handaxe.records import (
     Advantages,
     Criterion,
@@ -47,9 +47,16 @@ __all__ = [
     "Engine",
     "Env",
     "EnvFactory",
+    "Fittable",
+    "FromPolicy",
+    "Hears",
     "Judge",
+    "KeptEngine",
+    "Labelled",
     "Learner",
     "Loss",
+    "Measures",
+    "PairJudge",
     "Pairs",
     "Restarts",
     "Reward",
@@ -60,10 +67,13 @@ __all__ = [
     "Shaper",
     "Site",
     "Source",
+    "Speaker",
     "Stage",
     "Stateful",
+    "StepJudge",
     "Stream",
     "Streams",
+    "Twins",
 ]
 
 
@@ -136,6 +146,15 @@ class AsyncEnv(Protocol):
 
     async def astep(self, turn: ParsedTurn, *, seed: int, threads: Threads) -> EnvReply:
         """As `Env.step`, never blocking; what blocks is done by `await threads.run(work)`. May be cancelled."""
+        ...
+
+
+@runtime_checkable
+class Hears(Protocol):
+    """An Env that asks others than the policy (`EnvReply.asks`), such as a simulated user."""
+
+    def heard(self, turn: ParsedTurn, *, seed: int) -> EnvReply:
+        """Go on after what the other said to the question asked last; it may ask again."""
         ...
 
 
@@ -244,6 +263,23 @@ class Restarts(Protocol):
         ...
 
 
+class KeptEngine(Engine, Protocol):
+    """An engine that is kept like any other part: a second one of a run, beside the policy's."""
+
+    def state_dict(self) -> dict[str, Any]: ...
+
+    def load_state_dict(self, state: dict[str, Any]) -> None: ...
+
+
+@runtime_checkable
+class Twins(Protocol):
+    """What an engine offers besides for parts that begin as a copy of the policy."""
+
+    def twin(self, *, reference: bool = False, clip_norm: float = 1.0) -> KeptEngine:
+        """A new engine whose policy begins as this one's is now; they share nothing that either could change."""
+        ...
+
+
 class Stream(Protocol):
     """Sampling at work, with requests joining and leaving between two tokens (continuous batching).
 
@@ -283,12 +319,29 @@ class Streams(Protocol):
         ...
 
 
+@runtime_checkable
+class Measures(Protocol):
+    """An engine that can be asked about ids while attempts are played: what a `Measure` needs."""
+
+    def measure(self, requests: Sequence[Measure]) -> list[dict[str, list[float]]]:
+        """One answer a request, in order. Raises InputError for one that cannot be measured."""
+        ...
+
+
+class Speaker(NamedTuple):
+    """Another engine that environments and rollouts may ask, and how it is spoken to. It does not learn by that."""
+
+    engine: Engine
+    format: ChatFormat
+    sampling: Sampling
+
+
 # --- rollouts --------------------------------------------------------------------------------------------------
 
-RolloutPlan = Generator["Sample | Act | Work | Spawn", "Any", list[Trajectory]]
-"""A rollout strategy at work: yields requests, receives a Completion for a Sample, an EnvReply for an Act, what was
-returned for Work and for each plan of a Spawn, and returns its trajectories. It does no I/O itself; `Stopped` may be
-raised at any yield."""
+RolloutPlan = Generator["Sample | Measure | Act | Work | Spawn", "Any", list[Trajectory]]
+"""A rollout strategy at work: yields requests, receives a Completion for a Sample, named numbers for a Measure, an
+EnvReply for an Act, what was returned for Work and for each plan of a Spawn, and returns its trajectories. It does no
+I/O itself; `Stopped` may be raised at any yield."""
 
 
 Rollout = Callable[[Attempt], RolloutPlan]
@@ -347,21 +400,53 @@ class Learner(Protocol):
     def load_state_dict(self, state: dict[str, Any]) -> None: ...
 
 
+@runtime_checkable
+class FromPolicy(Protocol):
+    """A learner that begins as a copy of the policy. `train` calls `begin` before anything else, also on resume, where
+    `load_state_dict` comes after it."""
+
+    def begin(self, engine: Engine) -> None:
+        """Take what it needs of the policy as it is now; the second call and later ones do nothing."""
+        ...
+
+
+# --- judges ------------------------------------------------------------------------------------------------------
+
+Labelled = tuple[Group, Scores]
+"""Attempts at one task and what somebody says of them, as a reward would say it; NaN: nothing is known. A preference is
+a group of two with outcomes (strength, 0), a tie has equal ones, labels of steps stand in `turns`."""
+
+
 class Judge(Protocol):
-    """A scorer with parameters of its own."""
+    """Scores attempts by parameters of its own; says the same of the same attempts until it learns."""
 
     def score(self, group: Group) -> np.ndarray:
-        """[G] scores."""
+        """[G] scores; neither the order of the siblings nor who else is there matters, up to rounding."""
         ...
 
-    def score_steps(self, trajectory: Trajectory) -> np.ndarray:
-        """[N] scores, one a turn."""
+
+@runtime_checkable
+class StepJudge(Protocol):
+    """Scores every turn of an attempt."""
+
+    def score_steps(self, group: Group) -> tuple[np.ndarray, ...]:
+        """[N_i] scores a sibling, one a turn."""
         ...
 
-    def compare(self, a: Trajectory, b: Trajectory) -> float:
-        """Probability that `a` is better."""
+
+@runtime_checkable
+class PairJudge(Protocol):
+    """Says which of two attempts at one task is better."""
+
+    def compare(self, pairs: Sequence[tuple[Trajectory, Trajectory]]) -> np.ndarray:
+        """[P] chance that the first is better."""
         ...
 
-    def update(self, pairs: Sequence[tuple[Trajectory, Trajectory]]) -> dict[str, float]:
-        """Learn from (better, worse) pairs; metrics."""
+
+@runtime_checkable
+class Fittable(Protocol):
+    """A judge that learns from labels."""
+
+    def fit(self, labelled: Sequence[Labelled]) -> dict[str, float]:
+        """Learn from them; metrics."""
         ...

@@ -12,7 +12,9 @@ from handaxe.slots import Credit
 __all__ = ["leave_one_out"]
 
 
-def leave_one_out(*, stats_over: Literal["all", "eligible"] = "all", lone: Lone = "zero") -> Credit:
+def leave_one_out(
+    *, channel: str | None = None, stats_over: Literal["all", "eligible"] = "all", lone: Lone = "zero"
+) -> Credit:
     """Give every sampled token its trajectory's reward minus the mean reward of the other siblings.
 
         A_i,t = R_i - 1/(G-1) sum_{j != i} R_j = G/(G-1) (R_i - mean(R))        for sampled tokens t
@@ -22,6 +24,7 @@ def leave_one_out(*, stats_over: Literal["all", "eligible"] = "all", lone: Lone 
     gradient is exact.
 
     Args:
+        channel: judge this channel of the scores instead of the whole reward.
         stats_over: "all" siblings that were scored, or those that `Scores.eligible` names; the others then get 0.
         lone: what a sibling counted alone gets: "zero", or its own "reward" (the formula with an empty sum).
 
@@ -30,7 +33,7 @@ def leave_one_out(*, stats_over: Literal["all", "eligible"] = "all", lone: Lone 
         an unscored sibling (outcome NaN) gets 0 and counts nowhere.
 
     Raises:
-        InputError: for an unknown `stats_over`, and for scores that do not fit the group or are infinite.
+        InputError: for an unknown channel or `stats_over`, and for scores that do not fit the group or are infinite.
 
     Example:
         rewards 1, 0, 0, 0  ->  1, -1/3, -1/3, -1/3
@@ -39,7 +42,7 @@ def leave_one_out(*, stats_over: Literal["all", "eligible"] = "all", lone: Lone 
     """
 
     def credit(group: Group, scores: Scores) -> Advantages:
-        reward_G = rewards_of(group, scores)
+        reward_G = rewards_of(group, scores, channel=channel)
         counted_G = counted(group, scores, reward_G, stats_over)
         size = int(np.sum(counted_G))
         centred_G = standardise(reward_G, counted_G, std=None, lone=lone)

@@ -8,38 +8,40 @@ two is 1 before the first step; the modules' own train or eval modes are put bac
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Sequence
 from contextlib import nullcontext
-from functools import cached_property
-from pathlib import Path
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
+from handaxe.engines.asked import measured
 from handaxe.engines.faults import explain_gradient, explain_loss
+from handaxe.engines.keeping import Keeping
 from handaxe.engines.measure import check_measures, make_reader
-from handaxe.engines.modules import buffers, evaluating, frozen, moment_shapes, moments, set_moments, value_head
+from handaxe.engines.modules import adamw, evaluating, frozen, value_head
 from handaxe.engines.packing import Packing
 from handaxe.engines.rounds import RoundStream
-from handaxe.engines.state import check_frozen, check_tensors, read_state, write_state
 from handaxe.engines.stream import SlotStream
 from handaxe.errors import InputError, TrainingError
-from handaxe.exchange import Completion, Sample
+from handaxe.exchange import Completion, Measure, Sample
 from handaxe.networks import AdapterModel, CachedModel, Model
-from handaxe.ops.digests import tensors_digest
 from handaxe.slots import Loss
 from handaxe.tensors import Batch, LossOut, PolicyOut
 
 __all__ = ["LocalEngine"]
 
+_OPTIONS: tuple[str, ...] = ("device", "weight_decay", "betas", "max_rows", "kept_tokens", "draft_tokens")
+_OPTIONS += ("micro_batch_rows", "packing", "pack_tokens", "checkpointing")
 _UNTOUCHED = (
     ". The weights are untouched and the gradient is dropped; leave these rollouts out, or load an earlier checkpoint "
     "and lower the learning rate"
 )
 
 
-class LocalEngine:
+class LocalEngine(Keeping):
     """Sample from and train one model on one device; implements `slots.Engine`.
 
     Trained are the model's parameters that require a gradient when the engine is made, by AdamW, with weight decay on
@@ -89,6 +91,8 @@ class LocalEngine:
         pack_tokens: int = 1024,
         checkpointing: bool = False,
     ):
+        given: dict[str, Any] = locals()
+        self._options = {name: given[name] for name in _OPTIONS}
         if not clip_norm > 0 or max_rows < 1 or micro_batch_rows < 1 or kept_tokens < 0 or draft_tokens < 0:
             raise InputError("give clip_norm above 0, max_rows, micro_batch_rows from 1, kept_, draft_tokens from 0")
         self._reader = make_reader(model, packing=packing, pack_tokens=pack_tokens, checkpointing=checkpointing)
@@ -112,10 +116,7 @@ class LocalEngine:
             self._trained |= {f"critic.{k}": p for k, p in self._critic.named_parameters()}
         if not self._trained:
             raise InputError("no parameter of the model requires a gradient, so there is nothing to train")
-        matrices = [p for p in self._trained.values() if p.ndim >= 2]
-        others = [p for p in self._trained.values() if p.ndim < 2]
-        groups = [{"params": matrices, "weight_decay": weight_decay}, {"params": others, "weight_decay": 0.0}]
-        self._optimizer = torch.optim.AdamW([g for g in groups if g["params"]], betas=betas)
+        self._optimizer = adamw(self._trained.values(), weight_decay=weight_decay, betas=betas)
 
     # --- sampling --------------------------------------------------------------------------------------------------
 
@@ -180,6 +181,21 @@ class LocalEngine:
                 for name, value_BT in self._measure(part, names, reference).items():
                     out[name][index.cpu(), : value_BT.shape[1]] = value_BT.to("cpu", self._dtype)
         return {name: value_BT.to(batch.ids_BT.device) for name, value_BT in out.items()}
+
+    def measure(self, requests: Sequence[Measure]) -> list[dict[str, list[float]]]:
+        """What the model says of ids that are there, under the weights of now; see `exchange.Measure`.
+
+        Raises:
+            InputError: for ids that do not fit, an unknown name, or a reference that the engine lacks.
+        """
+        if wrong := sorted({name for one in requests for name in one.names if name == "value"}):
+            raise InputError(f"a Measure asks for logp, entropy or collision, not {wrong[0]}")
+        return measured(
+            requests,
+            lambda batch, reference, names: self.forward(batch, reference=reference, names=names),
+            pad_id=self.pad_id,
+            max_length=self.max_length,
+        )
 
     def _measure(self, batch: Batch, names: Sequence[str], reference: bool) -> dict[str, Tensor]:
         switched = self._adapter.without_adapter() if reference and self._adapter is not None else nullcontext()
@@ -252,116 +268,12 @@ class LocalEngine:
         self.version += 1
         return {"grad_norm": norm, "grad_clipped": float(norm > self.clip_norm), "learning_rate": learning_rate}
 
-    def _has_gradient(self) -> bool:
-        return any(p.grad is not None for p in self._trained.values())
-
-    def _drop_gradient(self) -> None:
-        self._optimizer.zero_grad(set_to_none=True)
-
-    # --- keeping ---------------------------------------------------------------------------------------------------
-
-    def save(self, folder: Path) -> None:
-        """Write everything stateful, and the model for use without an engine (see `engines.state`), at once or not
-        at all. The folder is the engine's own; an earlier checkpoint in it is replaced.
+    def twin(self, *, reference: bool = False, clip_norm: float = 1.0) -> LocalEngine:
+        """A new engine without a critic, made as this one was, whose model and reference begin as this policy is now.
 
         Raises:
-            InputError: between `forward_backward` and `optim_step`, whose gradient would be lost.
-            CheckpointError: when the folder holds something else or cannot be written.
+            InputError: for a reference where that is the model without its adapter, and steps were taken.
         """
-        if self._has_gradient():
-            raise InputError("save after optim_step: the gradient gathered since the last step would be lost")
-        tensors = self._weights() | moments(self._optimizer, self._trained)
-        tensors["rng.torch"] = torch.get_rng_state()
-        if self.device.type == "cuda":
-            tensors["rng.cuda"] = torch.cuda.get_rng_state(self.device)
-        write_state(folder, tensors, self.version, self.model.save, frozen=self._frozen)
-
-    def load(self, folder: Path) -> None:
-        """Take back what `save` wrote, also torch's random state; from here on as if never interrupted.
-
-        Raises:
-            CheckpointError: when it is damaged or of another engine; this engine is then as it was.
-        """
-        found, version = read_state(folder)
-        random = {name: found.pop(name) for name in ("rng.torch", "rng.cuda") if name in found}
-        weights = self._weights()
-        check_tensors(folder, found, weights | moment_shapes(self._trained), optional="optimizer.")
-        check_frozen(folder, self._frozen)
-        self._drop_gradient()
-        with torch.no_grad():
-            for name, tensor in weights.items():
-                tensor.copy_(found[name])
-        set_moments(self._optimizer, self._trained, found)
-        self.version = version
-        if "rng.torch" in random:
-            torch.set_rng_state(random["rng.torch"])
-        if "rng.cuda" in random and self.device.type == "cuda":
-            torch.cuda.set_rng_state(random["rng.cuda"], self.device)
-
-    # --- beginning anew --------------------------------------------------------------------------------------------
-
-    def restart(self) -> None:
-        """Forget the optimiser's moments; the reference, where there is one, becomes the policy as it is now.
-
-        Raises:
-            InputError: between `forward_backward` and `optim_step`; or when the reference is the model with its adapter
-                switched off, which cannot become anything else, and steps were taken.
-        """
-        if self._has_gradient():
-            raise InputError("restart after optim_step: the gradient gathered since the last step would be lost")
-        if self._adapter is not None and self.version:
-            raise InputError(
-                "the reference of a model with an adapter is the model without it, and stays what it is: merge the "
-                "adapter, and make a new engine for what comes next"
-            )
-        self._optimizer.state.clear()
-        if self._reference is not None:
-            self._reference.module.load_state_dict(self.model.module.state_dict())
-
-    def start_digest(self) -> str:
-        """A digest of every weight and buffer of the model, of which are trained, and of the optimiser's settings."""
-        settings = {k: v for k, v in self._optimizer.defaults.items() if isinstance(v, (int, float, tuple))}
-        decays = [group["weight_decay"] for group in self._optimizer.param_groups]
-        trained = [name for name in self._trained if name.startswith("weights.")]
-        about = repr((sorted(settings.items()), decays, trained, self.clip_norm, self.device.type))
-        return tensors_digest(self.model.module.state_dict(), about)
-
-    def load_weights(self, folder: Path) -> None:
-        """Take the trained weights and the version of an engine of the same model, and restart. A critic begins at 0.
-
-        Args:
-            folder: what `save` wrote, whether or not that engine had a critic and a reference.
-
-        Raises:
-            CheckpointError: when it is damaged or of another model; this engine is then as it was.
-        """
-        found, version = read_state(folder)
-        found = {name: tensor for name, tensor in found.items() if name.startswith("weights.")}
-        wanted = {name: tensor for name, tensor in self._weights().items() if name.startswith("weights.")}
-        check_tensors(folder, found, wanted, optional="optimizer.")
-        check_frozen(folder, self._frozen)
-        self._drop_gradient()
-        with torch.no_grad():
-            for name, tensor in wanted.items():
-                tensor.copy_(found[name])
-            for parameter in () if self._critic is None else self._critic.parameters():
-                parameter.zero_()
-        self.version = 0  # of an adapter at its start, too
-        self.restart()
-        self.version = version
-
-    @cached_property
-    def _frozen(self) -> str:
-        """A digest of the parameters that do not train; "" when all do. They never change, so it is taken once."""
-        named = self.model.module.named_parameters()
-        found = {name: p for name, p in named if f"weights.{name}" not in self._trained}
-        return tensors_digest(found) if found else ""
-
-    def _weights(self) -> dict[str, Tensor]:
-        """Trained parameters, buffers and the reference copy: the engine's own tensors, not copies of them."""
-        kept: dict[str, Tensor] = {**self._trained, **buffers("weights.", self.model.module)}
-        if self._reference is not None:
-            module = self._reference.module
-            kept |= {f"reference.{k}": p for k, p in module.named_parameters() if f"weights.{k}" in self._trained}
-            kept |= buffers("reference.", module)
-        return kept
+        if reference and self.version and isinstance(self.model, AdapterModel):
+            raise InputError("the reference of a model with an adapter is the model without it: twin it before steps")
+        return LocalEngine(copy.deepcopy(self.model), reference=reference, clip_norm=clip_norm, **self._options)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 
 import torch
@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from handaxe.networks import Model
 
-__all__ = ["buffers", "evaluating", "frozen", "moment_shapes", "moments", "set_moments", "value_head"]
+__all__ = ["adamw", "buffers", "evaluating", "frozen", "moment_shapes", "moments", "set_moments", "value_head"]
 
 MOMENTS = ("step", "exp_avg", "exp_avg_sq")
 
@@ -42,6 +42,14 @@ def value_head(width: int, dtype: torch.dtype, device: torch.device) -> nn.Linea
     nn.init.zeros_(head.weight)
     nn.init.zeros_(head.bias)
     return head
+
+
+def adamw(trained: Iterable[Tensor], *, weight_decay: float, betas: tuple[float, float]) -> torch.optim.AdamW:
+    """The optimiser of these parameters, with weight decay on matrices only (not on gains and biases)."""
+    parameters = list(trained)
+    matrices, others = ([p for p in parameters if (p.ndim >= 2) == matrix] for matrix in (True, False))
+    groups = [{"params": matrices, "weight_decay": weight_decay}, {"params": others, "weight_decay": 0.0}]
+    return torch.optim.AdamW([group for group in groups if group["params"]], betas=betas)
 
 
 def buffers(prefix: str, module: nn.Module) -> dict[str, Tensor]:

@@ -126,7 +126,7 @@ def check_frozen(folder: Path, frozen: str) -> None:
         )
 
 
-def check_tensors(folder: Path, found: Mapping[str, Tensor], wanted: Mapping[str, Tensor], optional: str) -> None:
+def check_tensors(folder: Path | str, found: Mapping[str, Tensor], wanted: Mapping[str, Tensor], optional: str) -> None:
     """Check that a checkpoint is of the engine that reads it.
 
     Args:

@@ -16,7 +16,7 @@ from handaxe.ops.stats import ratio
 __all__ = ["Axis", "RunFigures", "Series", "TRAINING"]
 
 Axis = Literal["steps", "tokens", "calls", "seconds"]
-PHASES = ("sampling", "reward", "credit", "update")
+PHASES = ("sampling", "reward", "credit", "learning", "update")
 TRAINING = "training/"
 SPENT: dict[str, str] = {"tokens": "tokens/sampled", "calls": "calls/made"}
 """The training metric that an axis sums up over the steps."""

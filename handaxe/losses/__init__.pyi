@@ -8,4 +8,5 @@ from handaxe.losses import surrogates as surrogates
 from handaxe.losses import terms as terms
 from handaxe.losses.cross_entropy import cross_entropy as cross_entropy
 from handaxe.losses.dpo import dpo as dpo
+from handaxe.losses.outcome_cross_entropy import outcome_cross_entropy as outcome_cross_entropy
 from handaxe.losses.policy import policy as policy

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import torch
 from torch.nn.functional import logsigmoid
 
@@ -15,7 +17,7 @@ from handaxe.tensors import Batch, LossOut, PolicyOut
 __all__ = ["dpo"]
 
 
-def dpo(*, beta: float = 0.1) -> Loss:
+def dpo(*, beta: float = 0.1, steps: Literal["sum", "mean"] = "sum") -> Loss:
     """Prefer the chosen rollout of each pair by more than the reference does.
 
         L = mean over pairs of -log sigmoid(beta ((logp_w - ref_w) - (logp_l - ref_l)))
@@ -29,6 +31,7 @@ def dpo(*, beta: float = 0.1) -> Loss:
 
     Args:
         beta: > 0, per nat; 0.1 (0.1 to 0.5 in the paper). Small beta lets the policy move further from the reference.
+        steps: "mean" divides the sums of a rollout by the number of its turns, as iStar's released code does.
 
     Returns:
         A loss: (PolicyOut, Batch) -> LossOut with metrics loss, accuracy (share of pairs with a positive margin),
@@ -36,19 +39,25 @@ def dpo(*, beta: float = 0.1) -> Loss:
         A pair without a trained token on either side is left out.
 
     Raises:
-        InputError: the batch has no ref_logp, or one side of a pair or a row of a rollout is not here.
+        InputError: `steps` is another word; the batch has no ref_logp; one side of a pair or a row of a rollout is not
+            here.
 
     Example:
         logp_w -10, ref_w -12, logp_l -20, ref_l -18, beta 0.1  ->  margin 0.4, L 0.51302,
         d L / d logp_w = -0.1 sigmoid(-0.4) = -0.0401312
+        turns with logp - ref of 2, 4 against -2, 0; steps mean, beta 0.05  ->  rewards 0.15 and -0.05, L 0.5981
 
-    Paper: arXiv:2305.18290, Eq. (7).
+    Paper: arXiv:2305.18290, Eq. (7); with beta 0.05 of whole attempts arXiv:2509.19199 (iStar).
     Differs: nothing.
     """
+    if steps not in ("sum", "mean"):
+        raise InputError(f"dpo takes steps sum or mean, not {steps!r}")
 
     def loss(out: PolicyOut, batch: Batch) -> LossOut:
         mask_BT = batch.mask_BT
         reward_B = beta * sum_over_rollout(masked(out.logp_BT, mask_BT) - extra(batch, "ref_logp"), batch)
+        if steps == "mean":
+            reward_B = reward_B / batch.rollout_turns_B.clamp(min=1)
         live_B = mask_BT.any(1)
         chosen_B = batch.rollout_B % 2 == 0
         pair_B = batch.rollout_B // 2

@@ -12,6 +12,7 @@ from handaxe.methods.held_out import HeldOut
 from handaxe.methods.method import Method, Setting
 from handaxe.methods.names import find, tools_named
 from handaxe.methods.options import options_of
+from handaxe.methods.others import speakers
 from handaxe.methods.ranges import flag
 from handaxe.models.load import Policy, load
 from handaxe.records import Sampling
@@ -34,12 +35,15 @@ SELDOM = 1_000_000
 """Steps between evaluations where only the first and the last are wanted."""
 
 
-def build(chosen: Chosen, *, policy: Policy | None = None, progress: bool = False) -> dict[str, Any]:
+def build(
+    chosen: Chosen, *, policy: Policy | None = None, method: Method | None = None, progress: bool = False
+) -> dict[str, Any]:
     """The keyword arguments of `train`; its `keep` is missing.
 
     Args:
         chosen: recipe, base, world, engine, setting and their options.
         policy: takes the place of what `Setting.model` names.
+        method: takes the place of one that is made anew, where something else holds parts of it, such as its stages.
         progress: whether a bar is shown while the world's start is made, which is done once.
 
     Raises:
@@ -47,10 +51,11 @@ def build(chosen: Chosen, *, policy: Policy | None = None, progress: bool = Fals
     """
     setting, world = chosen.setting, make_world(chosen)
     tools = offered_tools(setting, world)
-    env, method = world.env(tools), make_method(chosen, world)
+    env, method = world.env(tools), method or make_method(chosen, world)
     if method.epochs:
         check_siblings(setting.group_size, credit=method.credit, shape=method.shape, rollout=method.rollout)
     held_out, train = world.tasks("test", setting.held_out, 0), world.tasks("train", TRAIN, setting.seed)
+    others = speakers(setting.others, max_tokens=setting.max_tokens)
     loaded = policy or _loaded(setting, world, tools, progress)
     plain = Sampling(max_tokens=setting.max_tokens)
     loss = policy_loss(
@@ -90,10 +95,12 @@ def build(chosen: Chosen, *, policy: Policy | None = None, progress: bool = Fals
             rollout=method.evaluate_rollout or linear(max_turns=setting.max_turns),
             sampling=plain,
             samples=setting.samples,
+            others=others,
         ),
         "eval_every": setting.eval_every or SELDOM,
         "seed": setting.seed,
         "pace": method.pace,
+        "others": others,
     }
 
 

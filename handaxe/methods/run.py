@@ -30,7 +30,8 @@ def run(chosen: Chosen, keep: Keep) -> TrainResult:
     Raises:
         InputError: something named is not there, or does not fit; the folder is in use.
     """
-    made, method = build(chosen, progress=keep.progress), make_method(chosen, make_world(chosen))
+    method = make_method(chosen, make_world(chosen))
+    made = build(chosen, method=method, progress=keep.progress)  # a judge may be in a stage and beside the policy
     if not (method.stages or method.shared):
         return train(**made, keep=keep)
     if keep.out is not None:

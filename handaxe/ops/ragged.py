@@ -27,6 +27,7 @@ __all__ = [
     "scatter",
     "scatter_group",
     "token_rewards",
+    "turn_channel",
     "turn_of_token",
     "turn_rewards",
 ]
@@ -147,6 +148,25 @@ def turn_rewards(group: Group, scores: Scores) -> list[np.ndarray]:
         wanted = [len(trajectory.turns) for trajectory in group]
         raise InputError(f"scores.turns has {[len(own) for own in made]} entries a sibling; turns are {wanted}")
     return made
+
+
+def turn_channel(group: Group, scores: Scores, name: str | None) -> list[np.ndarray]:
+    """[N_i] a sibling: the named one of `scores.turn_channels`, or the reward attached to each turn where there is no
+    name; 0 for a sibling that was never scored (outcome NaN).
+
+    Raises:
+        InputError: there is none of that name, or it is no finite number a turn of a sibling that was scored.
+    """
+    if name is not None and name not in scores.turn_channels:
+        there = ", ".join(sorted(scores.turn_channels)) or "none"
+        raise InputError(f"the scores have no per-turn channel {name!r}; there are {there}")
+    values = turn_rewards(group, scores if name is None else Scores(scores.outcome, scores.turn_channels[name]))
+    for one, own, outcome in zip(group, values, scores.outcome, strict=True):
+        if np.isnan(outcome):
+            own[:] = 0.0
+        elif not np.isfinite(own).all():
+            raise InputError(f"trajectory {one.id!r} was given turn rewards that are not finite: {own}")
+    return values
 
 
 def token_rewards(group: Group, scores: Scores, *, turns: bool = False) -> list[np.ndarray]:

@@ -10,6 +10,7 @@ from handaxe.testing.credit import check_credit
 from handaxe.testing.engine import check_engine
 from handaxe.testing.faults import FaultLog, faulty, faulty_env
 from handaxe.testing.formats import check_format
+from handaxe.testing.judges import check_judge
 from handaxe.testing.losses import check_loss
 from handaxe.testing.pairs import check_pairs
 from handaxe.testing.ragged import random_group, random_scores
@@ -28,6 +29,7 @@ __all__ = [
     "check_engine",
     "check_env",
     "check_format",
+    "check_judge",
     "check_loss",
     "check_mcp",
     "check_no_leak",

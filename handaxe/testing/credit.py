@@ -148,17 +148,13 @@ def _take(group: Group, scores: Scores, index: Sequence[int]) -> tuple[Group, Sc
 
 
 def _pick(advantages: Advantages, index: Sequence[int]) -> Advantages:
-    channels = {name: _those(ragged, index) for name, ragged in advantages.channels.items()}
-    return Advantages(
-        _those(advantages.tokens, index),
-        None if advantages.returns is None else _those(advantages.returns, index),
-        None if advantages.trains is None else _those(advantages.trains, index),
-        channels,
+    returns, trains = (
+        None if ragged is None else tuple(ragged[i] for i in index)
+        for ragged in (advantages.returns, advantages.trains)
     )
-
-
-def _those(ragged: tuple[tuple[np.ndarray, ...], ...], index: Sequence[int]) -> tuple[tuple[np.ndarray, ...], ...]:
-    return tuple(ragged[i] for i in index)
+    tokens = tuple(advantages.tokens[i] for i in index)
+    channels = {name: tuple(ragged[i] for i in index) for name, ragged in advantages.channels.items()}
+    return Advantages(tokens, returns, trains, channels)
 
 
 def _check_order(credit: Credit, group: Group, scores: Scores, first: Advantages) -> None:

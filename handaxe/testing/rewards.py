@@ -14,7 +14,7 @@ from handaxe.slots import Reward, Stateful
 __all__ = ["check_reward", "without_turns"]
 
 
-def check_reward(reward: Reward, group: Group) -> None:
+def check_reward(reward: Reward, group: Group, *, tolerance: float = 0.0) -> None:
     """Check that a reward keeps its contract on a group.
 
     The group you give should hold siblings that the reward tells apart. Checked are:
@@ -28,6 +28,8 @@ def check_reward(reward: Reward, group: Group) -> None:
     Args:
         reward: what to check.
         group: at least two siblings, at least one turn among them.
+        tolerance: by which numbers may differ with siblings in another order; 0 compares bit for bit. For rewards that
+            read siblings in one batch, whose rounding depends on their order.
 
     Raises:
         AssertionError: saying which promise is broken.
@@ -40,7 +42,7 @@ def check_reward(reward: Reward, group: Group) -> None:
     _check_same(first, _ask(reward, group), range(len(group)), "asked twice, the reward says two things")
     for order in (list(range(len(group)))[::-1], [*range(1, len(group)), 0]):
         moved = replace(group, trajectories=tuple(group[i] for i in order))
-        _check_same(first, _ask(reward, moved), order, f"with siblings in the order {order} scores differ")
+        _check_same(first, _ask(reward, moved), order, f"with siblings in the order {order} scores differ", tolerance)
     for one in group:
         lone = replace(group, trajectories=(one,))
         _check_shapes(_ask(reward, lone), lone)
@@ -94,13 +96,15 @@ def _check_shapes(scores: Scores, group: Group) -> None:
         assert scores.eligible.dtype == bool, f"eligible is {scores.eligible.dtype}, not bool"
 
 
-def _check_same(first: Scores, second: Scores, order: Any, broken: str) -> None:
+def _check_same(first: Scores, second: Scores, order: Any, broken: str, tolerance: float = 0.0) -> None:
     """`second` must be `first` with its siblings in `order`."""
     a, b = _flat(first), _flat(second)
     assert a.keys() == b.keys(), f"{broken}: {sorted(a)} and {sorted(b)}"
     for name in a:
         for place, index in enumerate(order):
-            same = np.array_equal(np.asarray(a[name][index]), np.asarray(b[name][place]))
+            left, right = np.asarray(a[name][index]), np.asarray(b[name][place])
+            near = tolerance > 0 and left.shape == right.shape and np.allclose(left, right, rtol=0, atol=tolerance)
+            same = near or np.array_equal(left, right)
             assert same, f"{broken}: {name} of sibling {index}: {a[name][index]} and {b[name][place]}"
 
 

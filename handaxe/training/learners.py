@@ -5,9 +5,9 @@ from collections.abc import Mapping, Sequence
 
 from handaxe.errors import InputError
 from handaxe.records import Rated
-from handaxe.slots import Learner
+from handaxe.slots import Engine, FromPolicy, Learner
 
-__all__ = ["learn_all", "named_learners"]
+__all__ = ["begin_all", "learn_all", "named_learners"]
 
 
 def named_learners(learners: Sequence[Learner]) -> dict[str, Learner]:
@@ -27,6 +27,13 @@ def named_learners(learners: Sequence[Learner]) -> dict[str, Learner]:
         again = sum(other == name or re.fullmatch(rf"{name}_\d+", other) is not None for other in found)
         found[f"{name}_{again + 1}" if again else name] = one
     return found
+
+
+def begin_all(learners: Sequence[Learner], engine: Engine) -> None:
+    """Let those that begin as a copy of the policy take it from its engine."""
+    for one in learners:
+        if isinstance(one, FromPolicy):
+            one.begin(engine)
 
 
 def learn_all(learners: Mapping[str, Learner], groups: Sequence[Rated], step: int) -> dict[str, float]:

@@ -18,7 +18,7 @@ from handaxe.training.run import Run
 from handaxe.training.schedule import rate_at
 from handaxe.training.update import optimiser_step
 
-__all__ = ["as_rated", "batch_of", "in_batches", "keep_at", "restart", "run_steps", "stateful_parts"]
+__all__ = ["as_rated", "batch_of", "in_batches", "keep_at", "pair_pieces", "restart", "run_steps", "stateful_parts"]
 
 CHECKPOINT_EVERY = 50
 
@@ -34,6 +34,19 @@ def batch_of(rated: Sequence[Rated], engine: Engine) -> Batch:
     """The batch that reinforcement learning would make of these groups, read at temperature 1."""
     batch = make_batch(rated, pad_id=engine.pad_id)
     return replace(batch, temperature_B=torch.ones_like(batch.temperature_B))
+
+
+def pair_pieces(batch: Batch, rows: int) -> list[Batch]:
+    """Split a batch, whose rollouts 2k and 2k + 1 are pair k, into pieces of about `rows` rows, pairs kept whole and in
+    order; denominators stay those of the whole. A piece is larger only where a single pair is."""
+    pieces: list[list[int]] = [[]]
+    pair_of = (batch.rollout_B // 2).tolist()
+    for pair in dict.fromkeys(pair_of):
+        both = [row for row, own in enumerate(pair_of) if own == pair]
+        if pieces[-1] and len(pieces[-1]) + len(both) > rows:
+            pieces.append([])
+        pieces[-1] += both
+    return [batch.rows(torch.tensor(piece)) for piece in pieces]
 
 
 def in_batches(count: int, size: int, epochs: int, seed: int) -> Iterator[np.ndarray]:

@@ -1,4 +1,4 @@
-"""Questions of one to four hops through a generated knowledge base, behind a search tool that also finds distractors."""
+"""Questions of one to four hops through a generated knowledge base, whose search tool finds distractors as well."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def hops(
         tasks=tasks,
         env=tool_chat,
         correct=exact_match(),
-        tools=(search_tool(hops_facts.documents(known, brief=brief), world="hops", results=results, snippet=60),),
+        tools=(search_tool(hops_facts.fact_documents(known, brief=brief), world="hops", results=results, snippet=60),),
         by=("hops",),
         answered=says_something,
         reference=kept_calls,

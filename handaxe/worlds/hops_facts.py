@@ -1,4 +1,4 @@
-"""A generated knowledge base of people who know each other, its distractors, and questions of one to four hops in it."""
+"""A generated knowledge base of people who know each other, with distractors, and questions of one to four hops."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from handaxe.ops.seeds import derive_seed
 from handaxe.records import Message, Task
 from handaxe.worlds.world import Split
 
-__all__ = ["RELATIONS", "KnowledgeBase", "build_facts", "documents", "tasks"]
+__all__ = ["RELATIONS", "KnowledgeBase", "build_facts", "fact_documents", "tasks"]
 
 RELATIONS = ("ally", "boss", "heir", "idol")
 CONSONANTS, VOWELS = "bdfgklmnprstvz", "aeiou"
@@ -28,13 +28,14 @@ class KnowledgeBase(NamedTuple):
 
 
 @functools.lru_cache(maxsize=8)
-def build_facts(*, seed: int, size: int, distractors: int) -> KnowledgeBase:
+def build_facts(*, seed: int, size: int, distractors: int, relations: tuple[str, ...] = RELATIONS) -> KnowledgeBase:
     """Invent people and whom they call ally, boss, heir and idol.
 
     Args:
         seed: the same arguments give the same facts.
         size: people of whom questions ask, 16 to 900; a quarter of them is the test half.
         distractors: namesakes of each, 0 to 4: a query with one wrong letter finds somebody else's answer.
+        relations: what they are to each other.
 
     Raises:
         InputError: an argument out of range.
@@ -57,11 +58,11 @@ def build_facts(*, seed: int, size: int, distractors: int) -> KnowledgeBase:
             twins = rng.sample(others, distractors)
             namesakes += twins
             for one in (name, *twins):
-                facts |= {(one, relation): rng.choice([x for x in half if x != name]) for relation in RELATIONS}
+                facts |= {(one, relation): rng.choice([x for x in half if x != name]) for relation in relations}
     return KnowledgeBase(facts, halves, tuple(namesakes))
 
 
-def documents(known: KnowledgeBase, *, brief: bool) -> list[dict[str, str]]:
+def fact_documents(known: KnowledgeBase, *, brief: bool) -> list[dict[str, str]]:
     """One document a fact, sorted by id, for `build_index`.
 
     The id says whose fact of which kind it is, and the text says it again: a query in these words finds the fact itself

@@ -19,12 +19,10 @@ from handaxe.worlds.world import Facts, Habit, Split, Start, World
 
 __all__ = ["textworld"]
 
-START = Start(Habit(clumsy=0.1), skill=200, steps=40, batch_size=16)
+START = Start(Habit(clumsy=0.1), skill=450, steps=50, batch_size=16)
 
 
-def textworld(
-    *, kind: Kind = "easy", rooms: int = 5, length: int = 3, games: int = 300, brief: bool = True
-) -> World:
+def textworld(*, kind: Kind = "easy", rooms: int = 4, length: int = 2, games: int = 300, brief: bool = True) -> World:
     """Games of textworld's treasure hunter: walk through a house and take the thing that is asked for.
 
     Right is a game that is won, and nothing else is paid: taking another thing loses it. A game is played by the tool

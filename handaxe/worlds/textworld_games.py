@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import importlib.metadata
 import json
 import os
 import random
 import re
 import tempfile
+import threading
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
@@ -25,6 +27,9 @@ LEADS_ON = ("go", "take", "open", "unlock")
 """First words of commands that are told in brief; the others lead nowhere in these games."""
 TEST_SHARE = 4
 """One game in so many is a test game."""
+
+PARSER = threading.RLock()
+"""Held wherever textworld is at work: its parser keeps one state for the whole process, and rollouts have threads."""
 
 
 class Opening(NamedTuple):
@@ -55,7 +60,7 @@ class Games:
     def __init__(self, *, kind: Kind, rooms: int, length: int, count: int):
         if kind not in ("easy", "medium", "hard") or not 1 <= length <= rooms <= 30 or count < 8:
             raise InputError(
-                "a game is easy, medium or hard and has 1 to 30 rooms and as many steps or fewer, and there are 8 games "
+                "a game is easy, medium or hard, has 1 to 30 rooms and as many steps or fewer, and there are 8 of them "
                 f"or more: kind {kind!r}, rooms {rooms}, length {length}, games {count}"
             )
         _textworld()
@@ -63,7 +68,6 @@ class Games:
         parts = [importlib.metadata.version("textworld"), kind, str(rooms), str(length)]
         self.folder = cached("textworld", f"{kind}-{rooms}-{length}-{digest(parts)}")
         self._known: dict[int, Opening | None] = {}
-        self._rules: Any = None
 
     def opening(self, number: int) -> Opening | None:
         """What is known of a game; None where there is none of this number."""
@@ -109,12 +113,10 @@ class Games:
         kind, rooms, length = self.settings
         options = textworld.GameOptions()
         options.seeds = derive_seed("textworld game", number) % 2**31
-        if self._rules is None:  # they take a quarter of a second to read
-            self._rules = textworld.generator.data.KnowledgeBase.load(treasure_hunter.KB_PATH)
         options.kb = self._rules
         options.nb_rooms, options.quest_length = rooms, length
         self.folder.mkdir(exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=self.folder) as work:
+        with PARSER, tempfile.TemporaryDirectory(dir=self.folder) as work:
             made, opening = Path(work) / "game.json", None
             try:
                 treasure_hunter.make_game(kind, options).save(str(made))
@@ -129,10 +131,18 @@ class Games:
             told.write_text(json.dumps(opening))
             told.replace(self.file(number).with_suffix(".opening"))  # the last to come, so that all is there
 
+    @functools.cached_property
+    def _rules(self) -> Any:
+        """What may be in these games; a quarter of a second to read."""
+        from textworld.challenges.tw_treasure_hunter import treasure_hunter
+
+        with PARSER:
+            return _textworld().generator.data.KnowledgeBase.load(treasure_hunter.KB_PATH)
+
     def _compile(self, path: Path) -> None:
         textworld = _textworld()
         options = textworld.GameOptions()
-        with tempfile.TemporaryDirectory(dir=self.folder) as work:
+        with PARSER, tempfile.TemporaryDirectory(dir=self.folder) as work:
             options.path, options.force_recompile = os.path.join(work, "game.z8"), True
             made = textworld.generator.compile_game(textworld.Game.load(str(path)), options)
             Path(made).replace(path.with_suffix(".z8"))
@@ -150,11 +160,13 @@ class Game:
         textworld = _textworld()
         self._text = file.suffix == ".z8"
         wanted = textworld.EnvInfos(policy_commands=True, admissible_commands=True, won=True, lost=True, facts=True)
-        self._env = textworld.start(str(file), wanted)
+        with PARSER:
+            self._env = textworld.start(str(file), wanted)
         self._begin()
 
     def _begin(self) -> None:
-        self._state, self._given = self._env.reset(), list[str]()
+        with PARSER:
+            self._state, self._given = self._env.reset(), list[str]()
 
     @tool(timeout=None, max_chars=2_000)
     def do(self, command: Annotated[str, "such as: go north, take lamp, open chest, unlock door with key"]) -> str:
@@ -171,7 +183,8 @@ class Game:
         return self._own_text() if self._text else self.seen
 
     def _give(self, command: str) -> None:
-        self._state, _, _ = self._env.step(command)
+        with PARSER:
+            self._state, _, _ = self._env.step(command)
         self._given.append(command)
 
     @property

@@ -61,6 +61,7 @@ class World:
     correct     the reward that says what is right
     tools       tools that are offered where the user names none
     by          keys of task metadata that evaluations are broken down by
+    hidden      keys of task metadata that belong to the question though the policy is not told: what it has to find out
     answered    whether a turn states an answer
     reference   the calls that are right for a task, for rewards that compare calls
     expert      what to say in a state; it scores 1 on every task
@@ -75,6 +76,7 @@ class World:
     correct: Reward
     tools: tuple[Any, ...] = ()
     by: tuple[str, ...] = ()
+    hidden: tuple[str, ...] = ()
     answered: Callable[[Turn], bool] | None = None
     reference: Callable[[Task], tuple[ToolCall, ...]] | None = None
     expert: Expert | None = None

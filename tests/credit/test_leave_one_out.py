@@ -43,3 +43,8 @@ def test_edges():
 def test_its_gradient_is_exact_on_average(size):
     world = StopOrGo()
     np.testing.assert_allclose(expected(world, leave_one_out(), size), gradient(world), atol=1e-12)
+
+
+def test_a_channel_takes_the_place_of_the_whole_reward():
+    found = values(leave_one_out(channel="right"), [9, 9, 9, 9], channels={"right": [1, 0, 0, 0]})
+    np.testing.assert_allclose(found, [1, -1 / 3, -1 / 3, -1 / 3])

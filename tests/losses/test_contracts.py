@@ -116,6 +116,7 @@ VARIANTS = [
     ("corrections.mis", {"weigh": False}, None),
     ("covariance.clip_cov", {"fraction": 0.1, "low": 0.1, "clip_range": (0.2, 0.2)}, "everything"),
     ("covariance.kl_cov", {"fraction": 0.2}, "everything"),
+    ("dpo", {"steps": "mean"}, "pairs"),
     ("terms.kl", {"clamp": None, "ceiling": None, "reduction": rollout_mean()}, None),
     ("terms.value", {"eps": None}, None),
 ]
@@ -123,7 +124,8 @@ VARIANTS = [
 
 @pytest.mark.parametrize(("name", "arguments", "together"), VARIANTS)
 def test_contract_of_variants(name, arguments, together):
-    check_loss(as_loss(name, **arguments), together=TOGETHER[together])
+    batch = own(name, "BATCH", lambda seed: None)(1)
+    check_loss(as_loss(name, **arguments), together=TOGETHER[together], batch=batch)
 
 
 OF_THEIR_OWN = {n for n in found() if own(n, "BATCH")}

@@ -98,3 +98,20 @@ def test_a_missing_reference_is_named():
     batch = small_batch([[0.0], [0.0]])
     with pytest.raises(InputError, match="'ref_logp'"):
         dpo()(small_policy(batch, -1.0), batch)
+
+
+def test_the_mean_over_steps():
+    """Turns of 2 and 4 against -2 and 0, as iStar's released code divides them; their sums otherwise."""
+    logp = [[-1.0, -2.0], [-3.0, None, -1.0]]
+    ref = [[-3.0, -6.0], [-1.0, None, -1.0]]
+    batch = small_batch([[0.0, 0.0], [0.0, None, 0.0]], turn=[[0, 1], [0, None, 1]], extras={"ref_logp": ref})
+    found = differentiate(dpo(beta=0.05, steps="mean"), small_policy(batch, logp), batch)
+    assert found.value == pytest.approx(0.5981, abs=5e-5)
+    assert found.metrics["chosen_reward"] == pytest.approx(0.15)
+    assert found.metrics["rejected_reward"] == pytest.approx(-0.05)
+    assert differentiate(dpo(beta=0.05), small_policy(batch, logp), batch).metrics["margin"] == pytest.approx(0.4)
+
+
+def test_another_word_for_steps():
+    with pytest.raises(InputError, match="'most'"):
+        dpo(steps="most")

@@ -3,11 +3,12 @@
 from collections.abc import Callable
 from typing import Any
 
-from handaxe.exchange import Act, Completion, EnvReply, Sample, Spawn, Stopped, Work
+from handaxe.errors import InputError
+from handaxe.exchange import Act, Completion, EnvReply, Measure, Sample, Spawn, Stopped, Work
 from handaxe.records import Trajectory
 from handaxe.slots import RolloutPlan
 
-__all__ = ["do_act", "do_work", "run_plan"]
+__all__ = ["do_act", "do_work", "no_measure", "run_plan"]
 
 
 def do_act(name: str, request: Act) -> EnvReply:
@@ -22,20 +23,26 @@ def do_work(name: str, request: Work) -> Any:
     return request.call()
 
 
+def no_measure(name: str, request: Measure) -> dict[str, list[float]]:
+    """There is no model to ask. Raises InputError."""
+    raise InputError(f"attempt {name} measures {', '.join(request.names)}: play it with measure=")
+
+
 def run_plan(
     plan: RolloutPlan,
     *,
     sample: Callable[[str, Sample], Completion],
     act: Callable[[str, Act], EnvReply] = do_act,
     work: Callable[[str, Work], Any] = do_work,
+    measure: Callable[[str, Measure], dict[str, list[float]]] = no_measure,
     name: str = "",
 ) -> list[Trajectory]:
     """Play a plan to its end, one request after the other, those of spawned plans in their order.
 
     Args:
         plan: what to play; it is closed, whatever happens.
-        sample, act, work: answer a request of the plan of that name. What they raise is raised in the plan, at the
-            yield, so `raise Stopped(partial)` stops it there.
+        sample, act, work, measure: answer a request of the plan of that name. What they raise is raised in the plan, at
+            the yield, so `raise Stopped(partial)` stops it there.
         name: of the plan; spawned ones have the names of their Spawn.
 
     Returns:
@@ -54,7 +61,9 @@ def run_plan(
             answer, error = None, None
             if isinstance(request, Spawn):
                 pairs = zip(request.plans, request.ids, strict=True)
-                found = [run_plan(one, sample=sample, act=act, work=work, name=id) for one, id in pairs]
+                found = [
+                    run_plan(one, sample=sample, act=act, work=work, measure=measure, name=id) for one, id in pairs
+                ]
                 if any(t.ending.reason == "stopped" for returned in found for t in returned):
                     error = Stopped(spawned=found)
                 answer = found
@@ -62,6 +71,8 @@ def run_plan(
             try:
                 if isinstance(request, Sample):
                     answer = sample(name, request)
+                elif isinstance(request, Measure):
+                    answer = measure(name, request)
                 else:
                     answer = act(name, request) if isinstance(request, Act) else work(name, request)
             except Exception as raised:

@@ -1,7 +1,9 @@
 """Where plans stand while they wait: takes their requests, hands them their answers, and ends them."""
 
+from collections.abc import Callable, Sequence
+
 from handaxe.errors import InfrastructureError
-from handaxe.exchange import Act, Completion, EnvReply, Partial, Sample, Spawn, Stopped, Work
+from handaxe.exchange import Act, Completion, EnvReply, Measure, Partial, Sample, Spawn, Stopped, Work
 from handaxe.records import Trajectory
 from handaxe.rollouts.driver.executor import Answer, Executor
 from handaxe.rollouts.driver.live_plans import LiveAttempt, LivePlan, Segment
@@ -20,6 +22,7 @@ class Scheduler:
         queued     a Sample, not submitted yet        executing  its Act or Work is with the executor, by ticket
         held       the segment is used up, by key     finished   what attempts returned that are over, by order
         waiting    a Work that opens an environment of which no more may be open
+        measuring  a Measure, which the driver has answered with all others that wait
 
     A plan whose request is a Spawn stands in none of them.
 
@@ -39,6 +42,7 @@ class Scheduler:
         self.executing: dict[int, LivePlan] = {}
         self.held: dict[tuple[int, ...], LivePlan] = {}
         self.waiting: list[LivePlan] = []
+        self.measuring: list[LivePlan] = []
         self._open: dict[tuple[int, ...], object] = {}  # which plans hold an environment of a bounded factory
         self.finished: dict[int, tuple[LiveAttempt, list[Trajectory]]] = {}
         self.segment = Segment()
@@ -47,7 +51,7 @@ class Scheduler:
     @property
     def busy(self) -> bool:
         """Whether any plan will have an answer without a new segment."""
-        return bool(self.sampling or self.executing or self.queued or self.new)
+        return bool(self.sampling or self.executing or self.queued or self.measuring or self.new)
 
     def is_held(self, live: LiveAttempt) -> bool:
         """Whether all of an attempt is held."""
@@ -59,6 +63,7 @@ class Scheduler:
         for table in (self.live, self.new, self.queued, self.sampling, self.executing, self.held, self.finished):
             table.clear()  # type: ignore[attr-defined]
         self.waiting.clear()
+        self.measuring.clear()
         self._open.clear()
         return plans
 
@@ -106,6 +111,8 @@ class Scheduler:
             else:
                 plan.live.called += calls
                 self._execute(plan, request)
+        elif isinstance(request, Measure):
+            self.measuring.append(plan)
         elif isinstance(request, Work):
             if self._has_room(plan, request):
                 self._execute(plan, request)
@@ -137,6 +144,12 @@ class Scheduler:
         else:
             self.resume(plan, whole)
 
+    def measured(self, answer: Callable[[Sequence[Measure]], list[dict[str, list[float]]]]) -> None:
+        """Answer all that measure, at once, in the order of their plans."""
+        plans, self.measuring = sorted(self.measuring, key=lambda plan: plan.key), []
+        for plan, found in zip(plans, answer([plan.request for plan in plans]), strict=True):  # type: ignore[misc]
+            self.resume(plan, found)
+
     def executed(self, ticket: int, answer: Answer) -> None:
         """Resume a plan with what came of its Act or Work."""
         plan, error = self.executing.pop(ticket), answer.error
@@ -166,6 +179,8 @@ class Scheduler:
         elif plan.ticket in self.executing and self.executing[plan.ticket] is plan:
             del self.executing[plan.ticket]
             self.executor.forget(plan.ticket)
+        elif plan in self.measuring:
+            self.measuring.remove(plan)
         elif self.held.pop(plan.key, None) is None:
             (self.new if request is None else self.queued).remove(plan)
         if request is None:

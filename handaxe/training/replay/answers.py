@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, NoReturn
 
 import numpy as np
 
 from handaxe.errors import InfrastructureError
-from handaxe.exchange import Act, Completion, EnvReply, Sample, Stopped, Work
+from handaxe.exchange import Act, Completion, EnvReply, Measure, Sample, Stopped, Voice, Work
 from handaxe.records import Ending, Sampling, Task, Trajectory
+from handaxe.rollouts.play.play import MEASURED
 from handaxe.slots import ChatFormat, Env, EnvFactory, Rollout
 from handaxe.training.replay.discrepancies import Discrepancy, What, differing, reply_difference
 from handaxe.training.replay.recorded import StandIn, recorded_answer, recorded_speech, was_answered
@@ -25,6 +26,8 @@ class Setup:
     """What an attempt is played with: the run's own rollout, chat format, environment and sampling, and its context
     in tokens.
 
+    `others` may be asked by the environment, where it answers; what they say comes from the record.
+
     `tools` True lets the environment answer, False takes its answers from the record; it is made, started and closed
     either way.
     """
@@ -35,6 +38,7 @@ class Setup:
     sampling: Sampling
     context: int
     tools: bool = False
+    others: Mapping[str, Voice] = field(default_factory=dict)
 
 
 class DepartError(BaseException):
@@ -52,7 +56,7 @@ class FromRecord:
         self.recorded, self.setup = recorded, setup
         self.of = {one.id: one for one in recorded}
         self.turns: dict[int, tuple[Trajectory, int]] = {}
-        for one in recorded:
+        for one in [said for own in recorded for said in (own, *own.asked)]:
             for k, turn in enumerate(one.turns):
                 self.turns.setdefault(turn.seed, (one, k))  # what is shared is its first owner's
         self.entered: set[str] = set()
@@ -103,12 +107,25 @@ class FromRecord:
             reply = request.env.step(request.turn, seed=request.seed)
         except Exception as error:  # as any driver does
             reply = EnvReply(done=True, ending=Ending("infra_error", f"{type(error).__name__}: {error}"))
+        if reply.asks is not None:
+            return reply
         seconds = {r.call_id: r.seconds for r in recorded.replies}
         timed = tuple(replace(r, seconds=seconds.get(r.call_id, r.seconds)) for r in reply.replies)
         for i in range(max(len(recorded.replies), len(timed))):
             pair = [replies[i] if i < len(replies) else None for replies in (recorded.replies, timed)]
             self.differences += [d for d in [reply_difference(one.id, k, *pair)] if d]
         return reply._replace(replies=timed)
+
+    def measure(self, name: str, request: Measure) -> dict[str, list[float]]:
+        """What was measured then."""
+        found = [one.notes[MEASURED] for one in self.recorded if request.key in one.notes.get(MEASURED, {})]
+        if not found:
+            one = self.of.get(name, self.recorded[0])
+            if one.ending == STOPPED or one.ending.kind == "infra_error":
+                self.cut.add(one.id)
+                raise Stopped
+            self.depart(one, "requests", "no such measurement", f"{', '.join(request.names)} of {len(request.ids)} ids")
+        return found[0][request.key]
 
     def work(self, name: str, request: Work) -> Any:
         """Done anew; but an attempt that was stopped before its environment was there is stopped again."""

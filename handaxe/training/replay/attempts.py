@@ -97,9 +97,17 @@ def _differences(
         step=step,
         sibling=samples.index(first.sample),
         siblings=len(samples),
+        others=setup.others,
     )
     try:
-        made = run_plan(setup.rollout(attempt), sample=answers.speak, act=answers.act, work=answers.work, name=first.id)
+        made = run_plan(
+            setup.rollout(attempt),
+            sample=answers.speak,
+            act=answers.act,
+            work=answers.work,
+            measure=answers.measure,
+            name=first.id,
+        )
     except DepartError as depart:
         others = [one.id for one in recorded if one.id != depart.difference.trajectory]
         why = f"not played to its end, since {depart.difference.trajectory} departs"

@@ -4,6 +4,7 @@ from typing import Any
 
 from handaxe.slots import Learner, Site, Source, Stage
 from handaxe.training.about import describe
+from handaxe.training.learners import begin_all
 from handaxe.training.run import Run
 from handaxe.training.supervised import in_batches, keep_at, stateful_parts
 
@@ -25,6 +26,7 @@ def fit(*, learner: Learner, source: Source, epochs: int = 1, batch_size: int = 
     about: dict[str, Any] = describe(locals())
 
     def stage(site: Site) -> list[dict[str, float]]:
+        begin_all([learner], site.engine)
         groups = source(site)
         order = list(in_batches(len(groups), batch_size, epochs, site.seed))
         parts = {**stateful_parts(site), "learner": learner}

@@ -12,7 +12,7 @@ from handaxe.records import Pair
 from handaxe.slots import Engine, Loss, Pairs, Site, Source, Stage
 from handaxe.tensors import Batch
 from handaxe.training.about import describe
-from handaxe.training.supervised import as_rated, batch_of, in_batches, run_steps
+from handaxe.training.supervised import as_rated, batch_of, in_batches, pair_pieces, run_steps
 
 __all__ = ["prefer"]
 
@@ -75,10 +75,4 @@ def _pieces(engine: Engine, pairs: Sequence[Pair], index: np.ndarray, rows: int,
     if reference:
         extras["ref_logp"] = engine.forward(batch, reference=True, names=("logp",))["logp"]
     batch = replace(batch, extras={**batch.extras, **extras})
-    pieces: list[list[int]] = [[]]
-    for pair in range(len(index)):
-        both = [row for row, rollout in enumerate(batch.rollout_B.tolist()) if rollout // 2 == pair]
-        if pieces[-1] and len(pieces[-1]) + len(both) > rows:
-            pieces.append([])
-        pieces[-1] += both
-    return [batch.rows(torch.tensor(piece)) for piece in pieces]
+    return pair_pieces(batch, rows)

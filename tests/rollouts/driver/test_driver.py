@@ -12,7 +12,7 @@ from handaxe import records
 from handaxe.engines.local import LocalEngine
 from handaxe.envs.tool_chat import tool_chat
 from handaxe.errors import InputError
-from handaxe.exchange import Attempt, EnvReply, Sample, Work
+from handaxe.exchange import Attempt, EnvReply, Measure, Sample, Stopped, Work
 from handaxe.models.compact import Compact
 from handaxe.models.tiny import TinyConfig, TinyModel
 from handaxe.records import Ending, Message, Sampling, Task, ToolCall, ToolReply, ToolSchema
@@ -457,3 +457,51 @@ def test_a_model_writes_the_same_whoever_acts_and_however_long(workers):
             np.testing.assert_allclose(one.logp, other.logp, rtol=1e-6)
     for (a,), (b,) in zip(rounds, play(workers=8, lockstep=True), strict=True):
         same(a, b)
+
+
+def wondering(attempt):
+    """Two turns; before the second it asks how likely the first was."""
+    ids, found = [7] * 5 + [attempt.seed] * 3, []
+    for turn in range(2):
+        start = len(ids)
+        said = yield Sample(list(ids), Sampling(max_tokens=4), 2 * attempt.seed + turn, frozenset())
+        ids += said.ids
+        answer = yield Measure(list(ids), start, ("logp", "entropy"))
+        found.append((said.logp, answer["logp"], answer["entropy"]))
+    return found
+
+
+@pytest.mark.parametrize("lockstep", [False, True])
+def test_what_a_plan_measures_is_what_was_sampled(lockstep):
+    engine = tiny(torch.float64)
+    batches, measure = [], engine.measure
+    engine.measure = lambda requests: batches.append(len(requests)) or measure(requests)
+    for found in run(attempts(3), wondering, engine, lockstep=lockstep):
+        for drawn, measured, entropy in found:
+            assert measured == pytest.approx(drawn, abs=1e-6) and min(entropy) > 0
+    assert batches == [3, 3]  # who waits at the same time is asked about in one batch
+
+
+def test_a_plan_that_waits_for_a_measurement_can_be_stopped():
+    seen = []
+
+    def plan(attempt):
+        try:
+            yield Measure([1, 2, 3], 1)
+        except Stopped as stopped:
+            seen.append(stopped.partial)
+        return ["stopped"]
+
+    engine, asked = tiny(), attempts(2)
+    with closing(Driver(engine)) as driver:
+        for one in asked:
+            driver.add(one, plan)
+        driver._scheduler.resume(driver._scheduler.new.pop(0))
+        assert [found.trajectories for found in driver.stop([asked[0].id])] == [["stopped"]]
+        assert driver.live == 1
+    assert seen == [None]
+
+
+def test_an_engine_that_cannot_measure_is_told():
+    with pytest.raises(InputError, match="measures logp, which ScriptedEngine cannot"):
+        run(attempts(1), lambda attempt: (yield Measure([1, 2], 1)), engine())

@@ -7,13 +7,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from handaxe.exchange import EnvReply, Partial, Stopped
+from handaxe.exchange import EnvReply, Measure, Partial, Stopped
 from handaxe.models.compact import Compact
 from handaxe.records import Branch, Ending, Group, Message
 from handaxe.rollouts.budget import Budget
 from handaxe.rollouts.driver.run_plan import do_act, do_work, run_plan
 from handaxe.rollouts.forking import forking
 from handaxe.rollouts.linear import linear
+from handaxe.rollouts.play import Play, Rules
 from handaxe.training.replay import Setup, attempts_of, replay
 
 
@@ -32,7 +33,28 @@ def middles(trunk):
     return [*places, *(Branch(trunk.id, t.sequence, t.stop) for t in trunk.turns[:1] if t.finish == "stop")]
 
 
+def measuring(attempt):
+    """Asks, after every turn, what the model says of what it just wrote, and ends where that is odd."""
+    play = Play(attempt, Rules())
+
+    def turns():
+        while (ending := (yield from play.turn())) is None:
+            last = play.turns[-1]
+            found = yield from play.measure(Measure(play.sequences[-1].ids[: last.stop], last.start, ("entropy",)))
+            if sum(found["entropy"]) % 2 > 1.5:
+                return Ending("completed", "odd")
+        return ending
+
+    return [(yield from play.whole(turns()))]
+
+
+def weigh(name, request):
+    """A model's answer, made of the ids."""
+    return {name: [id * 0.1 + 1 / 3 for id in request.ids[request.start :]] for name in request.names}
+
+
 ROLLOUTS = {
+    "measuring": measuring,
     "linear": linear(),
     "telling": linear(budget=Budget(tokens=40, calls=3, seconds=9, cost=30), tell_budget=True),
     "few calls": linear(budget=Budget(calls=1)),
@@ -86,9 +108,9 @@ class StopAt:
 
 def play(dice, rollout, seed, *, format=None, env=None, hooks=None, **options):
     attempt = dice.attempt(seed, format=format or Compact(), env=env or dice.Counter, **options)
-    answers = {"sample": dice.roll, "act": act, "work": do_work}
+    answers = {"sample": dice.roll, "act": act, "work": do_work, "measure": weigh}
     if hooks:
-        answers = {"sample": hooks.speak, "act": hooks.act, "work": hooks.work}
+        answers |= {"sample": hooks.speak, "act": hooks.act, "work": hooks.work}
     return Group(attempt.task, tuple(run_plan(rollout(attempt), name=attempt.id, **answers)))
 
 

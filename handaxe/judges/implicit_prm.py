@@ -1,0 +1,325 @@
+"""Scores attempts and their steps by the log-ratio of a language model of its own to a reference, learned online."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Literal
+
+import numpy as np
+import torch
+
+from handaxe.errors import InputError
+from handaxe.losses.dpo import dpo
+from handaxe.losses.outcome_cross_entropy import outcome_cross_entropy
+from handaxe.ops.ragged import gather, turn_of_token
+from handaxe.records import Advantages, Group, Rated, Scores, TokenSequence, Trajectory
+from handaxe.slots import Engine, KeptEngine, Labelled, Pairs, Twins
+from handaxe.tensors import Batch
+from handaxe.training.batch import Row, make_batch, microbatches, pad, temperature
+from handaxe.training.supervised import pair_pieces
+from handaxe.training.update import mean_metrics, optimiser_step
+
+__all__ = ["ImplicitPrm", "implicit_prm"]
+
+Reference = Literal["frozen", "sampler"]
+Aggregate = Literal["sum", "mean", "min"]
+AGGREGATES: Mapping[str, Callable[[np.ndarray], float]] = {"sum": np.sum, "mean": np.mean, "min": np.min}
+
+
+def implicit_prm(
+    *,
+    engine: KeptEngine | None = None,
+    reference: Reference = "frozen",
+    beta: float = 0.05,
+    pairs: Pairs | None = None,
+    aggregate: Aggregate = "sum",
+    channel: str | None = None,
+    above: float = 0.5,
+    learning_rate: float = 1e-4,
+    epochs: int = 1,
+    clip_norm: float = 10.0,
+    micro_batch_rows: int = 64,
+) -> ImplicitPrm:
+    """Make a judge that is a language model phi of its own, which learns from outcomes alone and scores every step.
+
+        r_k = beta sum_{t in turn k} (log phi(y_t) - log ref(y_t))          over the policy's tokens of turn k
+        q_k = r_1 + ... + r_k                                                of a prefix
+        score = r_1 + ... + r_N, or their mean or minimum
+
+    It learns as a `Learner`, one optimiser step an epoch on all groups of a step: without `pairs` by cross-entropy of
+    sigmoid(r_1 + ... + r_N) with the outcome (`losses.outcome_cross_entropy`), with them by DPO on the score of whole
+    attempts (`losses.dpo`; the mean where `aggregate` is "mean"). The reference never learns.
+
+    Args:
+        engine: phi, and its frozen reference; None: a twin of the policy as it is when `begin` is called, which `train`
+            does.
+        reference: "frozen", the model that phi began as, both read at temperature 1; or "sampler", the policy that
+            sampled, by the log-probs that it recorded (or the feature old_logp) at the temperature it sampled with.
+        beta: > 0, per nat; 0.05 in both papers.
+        pairs: which attempts are preferred to which; None learns from outcomes one by one.
+        aggregate: of the steps' scores to the attempt's; "min" picks the best of several in implicit PRM's paper.
+        channel: the outcome to learn from is this channel of the scores; None: their outcome. Rewards of turns, which
+            may be its own, are never learned from.
+        above: attempts are right whose outcome is more.
+        learning_rate: of AdamW; 1e-6 (iStar) and 5e-7 for models of billions of parameters.
+        epochs: optimiser steps each time it learns.
+        clip_norm: of a twin; 10 in iStar.
+        micro_batch_rows: most rows that forward and backward see at once, pairs and attempts kept whole.
+
+    Returns:
+        A judge that is a StepJudge, a PairJudge (chance sigmoid(score_a - score_b)), Fittable and a Learner, whose
+        weights, moments and reference are in its state. An attempt without a token scores 0. A token that was forced on
+        the policy and has no old_logp counts for nothing where the reference is the sampler, which was not asked.
+
+    Raises:
+        InputError: an argument out of range; asked before it has begun; an engine that cannot be twinned.
+
+    Example:
+        log-ratios that sum to 2, -1 and 2 over the turns, beta 0.05  ->  steps 0.1, -0.05, 0.1, score 0.15
+        right, with sigmoid(0.15) = 0.53743: loss 0.62096; wrong: 0.77096
+        (2, 4) against (-2, 0), the mean over turns: scores 0.15 and -0.05, DPO loss 0.5981
+
+    Paper: arXiv:2412.01981 (implicit PRM); arXiv:2509.19199 (iStar): reference "sampler", pairs, in released code the
+    mean over turns.
+    Differs: iStar refreshes the policy that is the reference once a step, as sampling does here; its division of a
+    batch's step rewards by their largest sum is left out.
+    """
+    if beta <= 0 or epochs < 1 or micro_batch_rows < 1 or learning_rate < 0:
+        raise InputError(
+            f"give beta above 0, epochs and micro_batch_rows from 1 and a learning_rate from 0, not {beta}, {epochs}, "
+            f"{micro_batch_rows} and {learning_rate}"
+        )
+    if reference not in ("frozen", "sampler") or aggregate not in AGGREGATES:
+        raise InputError(
+            f"implicit_prm takes the reference frozen or sampler and the aggregate sum, mean or min, not {reference!r} "
+            f"and {aggregate!r}"
+        )
+    return ImplicitPrm(
+        engine,
+        reference=reference,
+        beta=beta,
+        pairs=pairs,
+        aggregate=aggregate,
+        channel=channel,
+        above=above,
+        learning_rate=learning_rate,
+        epochs=epochs,
+        clip_norm=clip_norm,
+        micro_batch_rows=micro_batch_rows,
+    )
+
+
+class ImplicitPrm:
+    """See `implicit_prm`."""
+
+    def __init__(
+        self,
+        engine: KeptEngine | None,
+        *,
+        reference: Reference,
+        beta: float,
+        pairs: Pairs | None,
+        aggregate: Aggregate,
+        channel: str | None,
+        above: float,
+        learning_rate: float,
+        epochs: int,
+        clip_norm: float,
+        micro_batch_rows: int,
+    ):
+        self._engine = engine
+        self._reference = reference
+        self._beta = beta
+        self._pairs = pairs
+        self._aggregate = aggregate
+        self._channel = channel
+        self._above = above
+        self._learning_rate = learning_rate
+        self._epochs = epochs
+        self._clip_norm = clip_norm
+        self._rows = micro_batch_rows
+        steps: Literal["sum", "mean"] = "mean" if aggregate == "mean" else "sum"
+        self._read = 0  # tokens; a figure of the step, counted anew after each `learn`, so that it is no state
+        self._loss = outcome_cross_entropy(beta=beta) if pairs is None else dpo(beta=beta, steps=steps)
+
+    def begin(self, engine: Engine) -> None:
+        """Become a twin of the policy, unless it has a model already."""
+        if self._engine is not None:
+            return
+        if not isinstance(engine, Twins):
+            raise InputError(
+                f"{type(engine).__name__} cannot be twinned, so an implicit PRM cannot begin as its policy: give it an "
+                "engine of its own; see slots.Twins"
+            )
+        self._engine = engine.twin(reference=self._reference == "frozen", clip_norm=self._clip_norm)
+
+    # --- scoring ---------------------------------------------------------------------------------------------------
+
+    def score(self, group: Group) -> np.ndarray:
+        """[G]: the aggregate of each attempt's steps."""
+        return self._scores(self.score_steps(group))
+
+    def score_steps(self, group: Group) -> tuple[np.ndarray, ...]:
+        """[N_i] a sibling, all siblings read in one batch."""
+        return self._steps(list(group))
+
+    def compare(self, pairs: Sequence[tuple[Trajectory, Trajectory]]) -> np.ndarray:
+        """[P]: sigmoid(score of the first - score of the second)."""
+        score_2P = self._scores(self._steps([one for pair in pairs for one in pair]))
+        return 1 / (1 + np.exp(score_2P[1::2] - score_2P[0::2]))
+
+    def _scores(self, steps: Sequence[np.ndarray]) -> np.ndarray:
+        return np.array([AGGREGATES[self._aggregate](own) if len(own) else 0.0 for own in steps], np.float64)
+
+    def _steps(self, trajectories: Sequence[Trajectory]) -> tuple[np.ndarray, ...]:
+        rows = [
+            Row(sequence, np.zeros(len(sequence)), 0, i, temperature(one), mask=known)
+            for i, one in enumerate(trajectories)
+            for sequence in one.sequences
+            if (known := self._known(sequence)).any()
+        ]
+        ratios: Iterator[np.ndarray] = iter(())
+        self._read += sum(len(row.sequence) for row in rows)
+        if rows:
+            batch = self._with_reference(pad(rows, pad_id=self._own.pad_id))
+            apart_BT = self._own.forward(batch)["logp"].double() - batch.extras["ref_logp"].double()
+            apart = torch.where(batch.mask_BT, apart_BT, 0.0).numpy()
+            ratios = iter([apart[i, : len(row.sequence)] for i, row in enumerate(rows)])
+        return tuple(self._beta * self._by_turn(one, ratios) for one in trajectories)
+
+    def _by_turn(self, trajectory: Trajectory, ratios: Iterator[np.ndarray]) -> np.ndarray:
+        arrays = [
+            next(ratios) if self._known(sequence).any() else np.zeros(len(sequence))
+            for sequence in trajectory.sequences
+        ]
+        return np.bincount(
+            turn_of_token(trajectory), weights=gather(trajectory, arrays), minlength=len(trajectory.turns)
+        ).astype(np.float64)
+
+    def _known(self, sequence: TokenSequence) -> np.ndarray:
+        """[T] bool: the tokens of which the reference has said how probable they are."""
+        if self._reference == "frozen" or "old_logp" in sequence.features:
+            return sequence.mask
+        return sequence.mask & ~sequence.forced
+
+    def _with_reference(self, batch: Batch) -> Batch:
+        """The batch with ref_logp, read at the temperature that the reference is read at."""
+        if self._reference == "sampler":
+            return replace(batch, extras={**batch.extras, "ref_logp": batch.old_logp_BT})
+        batch = replace(batch, temperature_B=torch.ones_like(batch.temperature_B))
+        ref_BT = self._own.forward(batch, reference=True)["logp"]
+        return replace(batch, extras={**batch.extras, "ref_logp": ref_BT})
+
+    @property
+    def _own(self) -> KeptEngine:
+        if self._engine is None:
+            raise InputError("this judge has no model yet: list it in learners= of train, or give it engine=")
+        return self._engine
+
+    # --- learning --------------------------------------------------------------------------------------------------
+
+    def fit(self, labelled: Sequence[Labelled]) -> dict[str, float]:
+        """Learn from outcomes; metrics as of `learn`, without those of what it said before."""
+        return self._fit([_rated(group, scores, np.ones(len(group), bool)) for group, scores in labelled])
+
+    def learn(self, groups: Sequence[Rated], *, step: int) -> Mapping[str, float]:
+        """Learn from what was right and wrong in all groups of a step.
+
+        Returns:
+            What it says of them before it learns: step_gap, the mean step score in right attempts minus that in wrong
+            ones, and gain, how much more often the attempt of a group that it scores highest is right than a mean one;
+            what the optimiser steps came to (loss, loss/accuracy, loss/margin, grad_norm, ...); labels, how many
+            attempts or pairs there were to learn from; tokens_read, scored since it learned last, and tokens_learned.
+        """
+        del step
+        before = self._said(groups)
+        found = {**before, **self._fit(groups), "tokens_read": float(self._read)}
+        self._read = 0
+        return found
+
+    def _said(self, groups: Sequence[Rated]) -> dict[str, float]:
+        steps = self._steps([one for rated in groups for one in rated.group])
+        right: list[np.ndarray] = []
+        wrong: list[np.ndarray] = []
+        gains = []
+        for rated in groups:
+            own, steps = steps[: len(rated.group)], steps[len(rated.group) :]
+            label_G = self._labels(rated.scores)
+            for values, label in zip(own, label_G, strict=True):
+                right += [values] if label == 1 else []
+                wrong += [values] if label == 0 else []
+            if (known := ~np.isnan(label_G)).any():
+                score_G, label_G = self._scores(own)[known], label_G[known]
+                gains.append(label_G[score_G == score_G.max()].mean() - label_G.mean())
+        gap = _mean(right) - _mean(wrong) if right and wrong else 0.0
+        return {"step_gap": gap, "gain": float(np.mean(gains)) if gains else 0.0}
+
+    def _labels(self, scores: Scores) -> np.ndarray:
+        """[G]: 1 right, 0 wrong, NaN unknown."""
+        if self._channel is not None and self._channel not in scores.channels:
+            there = ", ".join(sorted(scores.channels)) or "none"
+            raise InputError(f"the scores have no channel {self._channel!r} to learn from; there are {there}")
+        value_G = np.asarray(scores.outcome if self._channel is None else scores.channels[self._channel], np.float64)
+        return np.where(np.isnan(value_G), np.nan, value_G > self._above)
+
+    def _fit(self, groups: Sequence[Rated]) -> dict[str, float]:
+        members = self._singles(groups) if self._pairs is None else self._sides(self._pairs(groups))
+        if not members:
+            return {"labels": 0.0, "tokens_learned": 0.0}
+        batch = self._with_reference(make_batch(members, pad_id=self._own.pad_id, compares=False))
+        pieces = microbatches(batch, self._rows) if self._pairs is None else pair_pieces(batch, self._rows)
+        taken = [optimiser_step(self._own, self._loss, pieces, self._learning_rate) for _ in range(self._epochs)]
+        labels = batch.denominators.rollouts / (1 if self._pairs is None else 2)
+        return {
+            **mean_metrics(taken),
+            "labels": labels,
+            "tokens_learned": float(batch.attend_BT.sum()) * self._epochs,
+        }
+
+    def _singles(self, groups: Sequence[Rated]) -> list[Rated]:
+        """Every attempt of which it is known whether it was right, at advantage 1 or -1."""
+        found = []
+        for one in groups:
+            label_G = self._labels(one.scores)
+            able = [i for i, t in enumerate(one.group) if not np.isnan(label_G[i]) and self._speaks(t)]
+            if able:
+                group = replace(one.group, trajectories=tuple(one.group[i] for i in able))
+                found.append(self._as_rated(group, 2 * label_G[able] - 1))
+        return found
+
+    def _sides(self, pairs: Sequence[Any]) -> list[Rated]:
+        """A group of two for each pair that is no tie, the better first."""
+        return [
+            self._as_rated(Group(pair.chosen.task, (pair.chosen, pair.rejected)), np.ones(2))
+            for pair in pairs
+            if pair.strength > 0 and self._speaks(pair.chosen) and self._speaks(pair.rejected)
+        ]
+
+    def _speaks(self, trajectory: Trajectory) -> bool:
+        return any(self._known(sequence).any() for sequence in trajectory.sequences)
+
+    def _as_rated(self, group: Group, value_G: np.ndarray) -> Rated:
+        trains = tuple(tuple(self._known(sequence) for sequence in one.sequences) for one in group)
+        tokens = tuple(tuple(v * known for known in own) for v, own in zip(value_G, trains, strict=True))
+        return Rated(group, Scores(value_G), Advantages(tokens, trains=trains), np.ones(len(group), bool))
+
+    # --- keeping ---------------------------------------------------------------------------------------------------
+
+    def state_dict(self) -> dict[str, Any]:
+        return {"engine": None if self._engine is None else self._engine.state_dict()}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        if state["engine"] is not None:
+            self._own.load_state_dict(state["engine"])
+
+
+def _rated(group: Group, scores: Scores, trained: np.ndarray) -> Rated:
+    nothing = tuple(tuple(np.zeros(len(sequence)) for sequence in one.sequences) for one in group)
+    return Rated(group, scores, Advantages(nothing), trained)
+
+
+def _mean(values: Sequence[np.ndarray]) -> float:
+    """Over all steps of all attempts; 0 of none."""
+    flat = np.concatenate([np.zeros(0), *values])
+    return float(flat.mean()) if len(flat) else 0.0

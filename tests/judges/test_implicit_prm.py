@@ -1,0 +1,334 @@
+import importlib.util
+import math
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from handaxe.credit.credited_again import credited_again
+from handaxe.engines.local import LocalEngine
+from handaxe.errors import InputError
+from handaxe.judges.implicit_prm import implicit_prm
+from handaxe.models.tiny import TinyConfig, TinyModel
+from handaxe.pairs.right_against_wrong import right_against_wrong
+from handaxe.records import Scores
+from handaxe.testing.crash import kill_until_done
+from handaxe.testing.records import make_group, make_rated, make_trajectory
+from handaxe.testing.scripted import ScriptedEngine
+from handaxe.training.batch import Row, pad
+from handaxe.training.loop import train
+from handaxe.training.record.run_record import RunRecord
+
+_spec = importlib.util.spec_from_file_location("judged_run", Path(__file__).with_name("judged_run.py"))
+run = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(run)
+
+
+def make_engine(*, seed=0, double=False, **options):
+    model = TinyModel.new(TinyConfig(width=16, layers=1, heads=2, max_length=96), seed=seed)
+    if double:
+        model.module.double()
+    return LocalEngine(model, **options)
+
+
+CONTRACT = [
+    {"engine": make_engine(reference=True), "learning_rate": 0.01},
+    {"engine": make_engine(), "reference": "sampler", "pairs": right_against_wrong(), "learning_rate": 0.01},
+    {"engine": make_engine(reference=True), "pairs": right_against_wrong(), "aggregate": "mean", "learning_rate": 0.01},
+    {"engine": make_engine(reference=True), "aggregate": "min", "learning_rate": 0.01, "epochs": 2},
+]
+
+
+def crafted(engine, *turns, id="a"):
+    """An attempt of turns of two tokens under `engine`, recorded with log-probs so that the log-ratios of each turn sum
+    to the given numbers."""
+    one = make_trajectory(texts=["x"] * len(turns), id=id)
+    (logp,) = measured(engine, one)
+    wanted = logp.copy()
+    for turn, number in zip(one.turns, turns, strict=True):
+        wanted[turn.start : turn.stop] -= (0.25 * number, 0.75 * number)
+    (sequence,) = one.sequences
+    return replace(one, sequences=(replace(sequence, logp=wanted),))
+
+
+def measured(engine, trajectory, *, reference=False):
+    """[T] a sequence: log-probs at the policy's tokens, a row at a time."""
+    out = []
+    for sequence in trajectory.sequences:
+        batch = pad([Row(sequence, np.zeros(len(sequence)), 0, 0)], pad_id=engine.pad_id)
+        out.append(engine.forward(batch, reference=reference)["logp"][0].double().numpy())
+    return out
+
+
+def sampled(engine, **more):
+    return implicit_prm(engine=engine, reference="sampler", **more)
+
+
+def labelled(group, *outcome):
+    return [(group, Scores(np.array(outcome, np.float64)))]
+
+
+def ragged(size=4):
+    layouts = [["UUt pp tTt p"], ["Utppp", "UttTtpp"], ["Utp"], ["UUUtpp t p t ppp"]]
+    members = [make_trajectory(layouts=own, id=f"r{i}", logp=-4.0 - 0.3 * i) for i, own in enumerate(layouts[:size])]
+    return make_group(trajectories=members)
+
+
+def opinionated(**more):
+    """A judge in float64 that has learned something."""
+    judge = implicit_prm(engine=make_engine(double=True, reference=True), learning_rate=0.02, beta=0.5, **more)
+    for _ in range(3):
+        judge.fit(labelled(ragged(), 1, 0, 1, 0))
+    return judge
+
+
+@pytest.mark.parametrize(("label", "loss"), [(1.0, 0.62096), (0.0, 0.77096)])
+def test_example_of_steps_and_of_cross_entropy(label, loss):
+    engine = make_engine(double=True)
+    group = make_group(trajectories=[crafted(engine, 2.0, -1.0, 2.0)])
+    judge = sampled(engine)
+    np.testing.assert_allclose(judge.score_steps(group)[0], [0.1, -0.05, 0.1], atol=1e-6)
+    np.testing.assert_allclose(judge.score(group), [0.15], atol=1e-6)
+    assert judge.fit(labelled(group, label))["loss"] == pytest.approx(loss, abs=5e-6)
+
+
+def test_example_of_pairs_with_the_mean_over_steps():
+    engine = make_engine(double=True)
+    a, b = crafted(engine, 2.0, 4.0), crafted(engine, -2.0, 0.0, id="b")
+    judge = sampled(engine, pairs=right_against_wrong(), aggregate="mean")
+    group = make_group(trajectories=[a, b])
+    np.testing.assert_allclose(judge.score(group), [0.15, -0.05], atol=1e-6)
+    np.testing.assert_allclose(judge.compare([(a, b)]), [1 / (1 + math.exp(-0.2))], atol=1e-6)
+    found = judge.fit(labelled(group, 1, 0))
+    assert found["loss"] == pytest.approx(0.5981, abs=5e-5) and found["labels"] == 1
+    assert sampled(make_engine(double=True), aggregate="min").score(group)[0] == pytest.approx(0.1, abs=1e-6)
+
+
+def test_the_sum_over_steps_is_the_papers_form():
+    engine = make_engine(double=True)
+    group = make_group(trajectories=[crafted(engine, 2.0, 4.0), crafted(engine, -2.0, 0.0, id="b")])
+    found = sampled(engine, pairs=right_against_wrong()).fit(labelled(group, 1, 0))
+    assert found["loss"] == pytest.approx(math.log(1 + math.exp(-0.4)), abs=1e-6)
+
+
+@pytest.mark.parametrize("reference", ["frozen", "sampler"])
+def test_slow_loop_over_turns(reference):
+    judge = opinionated()
+    judge._reference = reference
+    engine = judge._engine
+    for one, own in zip(ragged(), judge.score_steps(ragged()), strict=True):
+        logp, frozen = measured(engine, one), measured(engine, one, reference=True)
+        for k, turn in enumerate(one.turns):
+            total = 0.0
+            for t in range(turn.start, turn.stop):
+                before = frozen[turn.sequence][t] if reference == "frozen" else one.sequences[turn.sequence].logp[t]
+                total += logp[turn.sequence][t] - before
+            assert own[k] == pytest.approx(0.5 * total, abs=1e-5) and abs(own[k]) > 1e-3
+
+
+@pytest.mark.parametrize(
+    "more", [{}, {"pairs": right_against_wrong()}, {"pairs": right_against_wrong(), "aggregate": "mean"}]
+)
+def test_it_goes_along_the_gradient_of_its_loss(more, monkeypatch):
+    """The gradient that is taken against central differences of the loss as written, of what `score` says."""
+    judge, gradients = opinionated(**more), {}
+    group, labels = ragged(), np.array([1.0, 0.0, 0.0, 1.0])
+    parameters = dict(judge._engine.model.module.named_parameters())
+
+    def keep(*, learning_rate):
+        gradients.update({name: p.grad.clone() for name, p in parameters.items()})
+        judge._engine._drop_gradient()
+        return {}
+
+    monkeypatch.setattr(judge._engine, "optim_step", keep)
+    judge.fit(labelled(group, *labels))
+
+    def loss():
+        score_G = judge.score(group)
+        if not more:
+            return np.mean([math.log1p(math.exp(-s if right else s)) for s, right in zip(score_G, labels)])
+        ends = [(a, b) for a, x in zip(score_G, labels) for b, y in zip(score_G, labels) if x > y]
+        return np.mean([math.log1p(math.exp(b - a)) for a, b in ends])
+
+    rng, seen = np.random.default_rng(0), 0
+    for name, parameter in parameters.items():
+        flat = parameter.detach().view(-1)
+        i, eps = int(gradients[name].abs().argmax()), 1e-5
+        for place in (i, int(rng.integers(len(flat)))):
+            ends = []
+            for sign in (1, -1):
+                flat[place] += sign * eps
+                ends.append(loss())
+                flat[place] -= sign * eps
+            wanted = (ends[0] - ends[1]) / (2 * eps)
+            assert gradients[name].view(-1)[place].item() == pytest.approx(wanted, rel=1e-4, abs=1e-7), name
+            seen += abs(wanted) > 1e-4
+    assert seen > 5
+
+
+def test_attempts_of_unknown_outcome_and_pairs_of_one_kind_teach_nothing():
+    judge = implicit_prm(engine=make_engine(reference=True))
+    before = judge.state_dict()
+    assert judge.fit(labelled(ragged(), *[np.nan] * 4))["labels"] == 0
+    paired = implicit_prm(engine=make_engine(reference=True), pairs=right_against_wrong())
+    assert paired.fit(labelled(ragged(), 1, 1, 1, 1)) == {"labels": 0.0, "tokens_learned": 0.0}
+    assert same(before, judge.state_dict()) and judge.fit(labelled(ragged(), 1, np.nan, 0, np.nan))["labels"] == 2
+
+
+def test_rewards_of_turns_are_not_labels():
+    judge = implicit_prm(engine=make_engine(reference=True), channel="correct")
+    scores = Scores(
+        np.full(4, 9.0), tuple(np.ones(len(one.turns)) for one in ragged()), {"correct": np.array([1.0, 0, 0, 0])}
+    )
+    assert judge._labels(scores).tolist() == [1, 0, 0, 0]
+    with pytest.raises(InputError, match="no channel 'correct' to learn from; there are none"):
+        judge.fit(labelled(ragged(), 1, 0, 0, 0))
+
+
+def test_what_it_said_before_it_learned_is_measured():
+    judge = opinionated()
+    group, scores = ragged(), Scores(np.array([1.0, 0.0, 1.0, 0.0]))
+    steps, score_G = judge.score_steps(group), judge.score(group)
+    told = dict(judge.learn([make_rated(group=group, scores=scores)], step=0))
+    right, wrong = np.concatenate([steps[0], steps[2]]), np.concatenate([steps[1], steps[3]])
+    assert told["step_gap"] == pytest.approx(right.mean() - wrong.mean(), abs=1e-9)
+    assert told["gain"] == pytest.approx((score_G.argmax() in (0, 2)) - 0.5)
+    tokens = sum(len(s) for one in group for s in one.sequences)
+    assert told["tokens_learned"] == tokens
+    judge.score(group)
+    again = judge.learn([make_rated(group=group, scores=scores)], step=1)
+    assert again["tokens_read"] == 2 * tokens  # asked once, and once as it learned
+    lone = judge.learn([make_rated(group=ragged(1), scores=Scores(np.ones(1)))], step=2)
+    assert lone["step_gap"] == 0 and lone["gain"] == 0
+    assert dict(judge.learn([], step=3)) == {
+        "step_gap": 0.0, "gain": 0.0, "labels": 0.0, "tokens_learned": 0.0, "tokens_read": 0.0
+    }  # fmt: skip
+
+
+def test_forced_tokens_count_where_somebody_said_how_probable_they_are():
+    one = make_trajectory(layouts=["Utfpp"], logp=-6.0)
+    known = make_trajectory(layouts=["Utfpp"], logp=-6.0, features={"old_logp": -6.0})
+    engine = make_engine(double=True, reference=True)
+    (logp,) = measured(engine, one)
+    for trajectory, first in ((one, 1), (known, 0)):
+        judge = sampled(make_engine(double=True, reference=True))
+        (own,) = judge.score_steps(make_group(trajectories=[trajectory]))
+        assert own[0] == pytest.approx(0.05 * (logp[2 + first : 5] + 6.0).sum(), abs=1e-6)
+        assert judge.fit(labelled(make_group(trajectories=[trajectory]), 1))["labels"] == 1
+
+
+def test_temperature_is_that_of_the_reference():
+    hot = [replace(turn, sampling=replace(turn.sampling, temperature=2.0)) for turn in ragged()[0].turns]
+    group = make_group(trajectories=[replace(ragged()[0], turns=tuple(hot))])
+    plain = make_group(trajectories=[ragged()[0]])
+    judge = opinionated()
+    np.testing.assert_array_equal(judge.score(group), judge.score(plain))
+    judge._reference = "sampler"
+    assert abs(judge.score(group)[0] - judge.score(plain)[0]) > 1e-3
+
+
+def test_it_begins_as_the_policy_once():
+    policy, other = make_engine(), make_engine(seed=1)
+    judge = implicit_prm(learning_rate=0.01)
+    with pytest.raises(InputError, match="no model yet"):
+        judge.score(ragged())
+    assert judge.state_dict() == {"engine": None}
+    judge.begin(policy)
+    judge.begin(other)
+    weights = judge.state_dict()["engine"]["tensors"]
+    for name, value in policy.model.module.state_dict().items():
+        assert weights[f"weights.{name}"].equal(value) and weights[f"reference.{name}"].equal(value)
+    np.testing.assert_array_equal(judge.score(ragged()), np.zeros(4))
+    with pytest.raises(InputError, match="ScriptedEngine cannot be twinned"):
+        implicit_prm().begin(ScriptedEngine(run.world.FORMAT, run.world.calls_then_answers))
+
+
+@pytest.mark.parametrize("kind", ["pairs", "outcomes"])
+def test_nothing_of_the_judge_is_trained_with_the_policy_and_the_other_way_round(kind):
+    policy = run.world.make_engine()
+    judge, arguments = run.parts(kind, engine=policy, steps=3)
+    seen = []
+
+    class Watched:
+        """The judge; keeps the weights of both before and after it learns."""
+
+        def __getattr__(self, name):
+            return getattr(judge, name)
+
+        def learn(self, groups, *, step):
+            told = [run.world.weights(policy), run.tensors(judge)]
+            found = judge.learn(groups, step=step)
+            seen.append([told, [run.world.weights(policy), run.tensors(judge)]])
+            return found
+
+        def state_dict(self):
+            return judge.state_dict()
+
+        def load_state_dict(self, state):
+            judge.load_state_dict(state)
+
+    judge.begin(policy)
+    first = run.tensors(judge)
+    train(**arguments | {"learners": [Watched()]})
+    for (policy_before, judge_before), (policy_after, judge_after) in seen:
+        assert run.world.same(policy_before, policy_after) and not run.world.same(judge_before, judge_after)
+        unmoved = {name: value for name, value in judge_after.items() if name.startswith("reference.")}
+        assert run.world.same(unmoved, {name: first[name] for name in unmoved}) and bool(unmoved) == (
+            kind == "outcomes"
+        )
+    for (_, one), (two, _) in zip(seen, seen[1:]):
+        assert not run.world.same(one[0], two[0]) and run.world.same(one[1], two[1])  # the policy's own update
+
+
+def test_its_scores_are_those_before_it_learns_unless_the_credit_is_asked_again():
+    found = {}
+    for on in (False, True):
+        judge, arguments = run.parts("pairs", steps=2)
+        batches = []
+
+        def loss(policy, batch):
+            batches.append(batch.adv_BT.clone())
+            return run.world.reinforce(policy, batch)
+
+        again = credited_again(reward=arguments["reward"], credit=arguments["credit"], on=on)
+        plain = {"minibatches": 1, "micro_batch_rows": 64, "shape": again, "loss": loss}
+        metrics = train(**arguments | plain).metrics
+        found[on] = batches
+        assert metrics[1]["learner/implicit_prm/step_gap"] != 0
+    before, after = found[False][0], found[True][0]
+    assert before.shape == after.shape and not torch.allclose(before, after, atol=1e-4)
+
+
+@pytest.mark.parametrize("kind", ["pairs", "outcomes"])
+def test_killed_while_it_learns_and_resumed_it_ends_as_if_nothing_had_been(kind, tmp_path):
+    steps = 4
+    (tmp_path / "whole").mkdir()
+    run.resume(tmp_path / "whole", kind, steps, 0.0)
+    kills = kill_until_done(
+        Path(run.__file__), "resume", (tmp_path / "run", kind, steps, 0.1), after=[0.9, 0.5, 1.1, 0.7, 1.3]
+    )
+    whole, killed = (torch.load(tmp_path / name / "final.pt") for name in ("whole", "run"))
+    assert kills >= 3
+    for one, other in zip(whole, killed, strict=True):
+        assert run.world.same(one, other)
+    with RunRecord.open(tmp_path / "run") as record, RunRecord.open(tmp_path / "whole") as reference:
+        names = [name for name in reference.metrics()[0] if name.startswith("learner/implicit_prm")]
+        assert len(names) > 6
+        for one, other in zip(record.metrics(), reference.metrics(), strict=True):
+            assert [one[name] for name in names if name in one] == [other[name] for name in names if name in other]
+
+
+def same(a, b):
+    """Whether two states of a judge are the same to the last bit."""
+    return run.world.same(a["engine"]["tensors"], b["engine"]["tensors"])
+
+
+def test_bad_knobs():
+    for wrong in ({"beta": 0.0}, {"epochs": 0}, {"micro_batch_rows": 0}):
+        with pytest.raises(InputError, match="beta above 0"):
+            implicit_prm(**wrong)
+    for wrong in ({"reference": "old"}, {"aggregate": "max"}):
+        with pytest.raises(InputError, match="frozen or sampler"):
+            implicit_prm(**wrong)

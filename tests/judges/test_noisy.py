@@ -1,0 +1,52 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from handaxe.errors import InputError
+from handaxe.judges.noisy import noisy
+from handaxe.judges.step_status import step_status
+from handaxe.records import ToolReply
+from handaxe.testing.records import make_group, make_trajectory
+
+CONTRACT = [{"judge": step_status()}, {"judge": step_status(), "spread": 0.4, "flip": 0.5, "seed": 3}]
+FAILED = ToolReply("1-0", "f", "no", "failed")
+
+
+def group(size=1):
+    told = {"texts": ["", ""], "calls": [["f"], ["f"]], "replies": [["1"], [FAILED]]}
+    return make_group(trajectories=[make_trajectory(id=str(i), **told) for i in range(size)])
+
+
+def test_example():
+    assert noisy(judge=step_status(), spread=0.0, flip=1.0).score_steps(group())[0].tolist() == [-0.8, 0.6]
+    assert noisy(judge=step_status(), spread=0.0).score_steps(group())[0].tolist() == [0.8, -0.6]
+
+
+def test_the_noise_is_as_large_as_it_says_and_is_cut_to_the_range():
+    judge = noisy(judge=step_status(good=0.0, plain=0.0, bad=-0.5), spread=0.1)
+    errors = np.array([own - (0.0, -0.5) for own in judge.score_steps(group(400))]).ravel()
+    assert abs(errors.mean()) < 0.02 and errors.std() == pytest.approx(0.1, rel=0.1)
+    wild = np.concatenate(noisy(judge=step_status(), spread=5.0).score_steps(group(50)))
+    assert wild.min() == -1 and wild.max() == 1
+
+
+def test_flips_are_as_frequent_as_it_says():
+    said = np.array(noisy(judge=step_status(), spread=0.0, flip=0.3).score_steps(group(400)))
+    assert (said[:, 0] < 0).mean() == pytest.approx(0.3, abs=0.07)
+
+
+def test_the_same_text_is_misread_in_the_same_way_whatever_its_attempt_is_called():
+    one = group()[0]
+    other = replace(one, id="other", sample=7, seed=5)
+    judge = noisy(judge=step_status())
+    first, second = judge.score_steps(make_group(trajectories=[one, other]))
+    assert first.tolist() == second.tolist()
+    assert noisy(judge=step_status(), seed=1).score_steps(group())[0].tolist() != first.tolist()
+
+
+def test_bad_knobs():
+    with pytest.raises(InputError, match="spread from 0"):
+        noisy(judge=step_status(), spread=-1)
+    with pytest.raises(InputError, match="flip from 0 to 1"):
+        noisy(judge=step_status(), flip=1.5)

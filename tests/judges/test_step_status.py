@@ -1,0 +1,41 @@
+import pytest
+
+from handaxe.errors import InputError
+from handaxe.judges.step_status import step_status
+from handaxe.records import Ending, ToolReply
+from handaxe.testing.records import make_group, make_trajectory
+
+FAILED, LOST = ToolReply("1-0", "f", "no", "failed"), ToolReply("0-0", "f", "gone", "infra_error")
+
+
+def steps(**told):
+    (own,) = step_status().score_steps(make_group(trajectories=[make_trajectory(**told)]))
+    return own.tolist()
+
+
+def test_example():
+    one = make_trajectory(texts=["", "", "4"], calls=[["f"], ["f"], []], replies=[["1"], [FAILED], []])
+    group = make_group(trajectories=[one])
+    assert step_status().score_steps(group)[0].tolist() == [0.8, -0.6, 0.2]
+    assert step_status().score(group).tolist() == [pytest.approx(0.4)]
+
+
+def test_a_needless_step_adds_up():
+    calls = {"calls": [["f"]] * 3 + [[]], "replies": [["1"]] * 3 + [[]]}
+    assert sum(steps(**calls)) == pytest.approx(2.6) and steps(texts=["4"]) == [0.2]
+
+
+def test_what_is_bad():
+    assert steps(texts=["x"], finish=["length"]) == [-0.6]
+    assert steps(texts=["x"], errors=[["not JSON"]]) == [-0.6]
+    assert steps(texts=["x"], finish=["header"]) == [-0.6]
+    assert steps(texts=[""], calls=[["f"]], replies=[[LOST]]) == [0.8]
+    cut = {"calls": [["f"]] * 2, "replies": [["1"]] * 2, "ending": Ending("truncated", "turns")}
+    assert steps(**cut) == [0.8, -0.6]
+
+
+def test_edges():
+    assert steps(layouts=["Ut"]) == []
+    for wrong in ({"good": 0.1}, {"good": 1.2}, {"bad": -1.1}, {"bad": 0.2}):
+        with pytest.raises(InputError, match="-1 <= bad < plain <= good <= 1"):
+            step_status(**wrong)
