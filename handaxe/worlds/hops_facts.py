@@ -83,7 +83,14 @@ def fact_documents(known: KnowledgeBase, *, brief: bool) -> list[dict[str, str]]
 
 
 def tasks(
-    known: KnowledgeBase, *, key: Sequence[str | int], count: int, seed: int, split: Split, hops: Sequence[int], brief: bool
+    known: KnowledgeBase,
+    *,
+    key: Sequence[str | int],
+    count: int,
+    seed: int,
+    split: Split,
+    hops: Sequence[int],
+    brief: bool,
 ) -> list[Task]:
     """Make questions that follow relations from a named person to the answer, and go in no circle.
 
