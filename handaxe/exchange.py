@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from handaxe.records import Ending, Finish, Message, ParsedTurn, Sampling, Task, ToolReply, Trajectory
+from handaxe.records import Ending, Finish, Message, ParsedTurn, Sampling, Task, ToolReply, ToolSchema, Trajectory
 
 if TYPE_CHECKING:
     from handaxe.slots import ChatFormat, Env, RolloutPlan
 
 __all__ = [
     "Act",
+    "Asked",
     "Attempt",
     "Completion",
     "EnvReply",
@@ -23,20 +24,32 @@ __all__ = [
     "Sample",
     "Spawn",
     "Stopped",
+    "Voice",
     "Work",
 ]
+
+
+class Asked(NamedTuple):
+    """What an environment asks of another engine, such as a simulated user: what it is called, the conversation as that
+    one sees it (its own words as the assistant's), and the tools that it may call."""
+
+    by: str
+    messages: tuple[Message, ...]
+    tools: tuple[ToolSchema, ...] = ()
 
 
 class EnvReply(NamedTuple):
     """What an environment says to one turn: messages for the policy, the tool replies among them, and whether it
     is over. `ending` None with `done` True means completed. `facts` (JSON) describe the state that the turn left; they
-    are kept with the turn and never read by the policy."""
+    are kept with the turn and never read by the policy. `asks`: somebody else is asked first, and what that one says
+    comes to the environment's `heard` (see slots.Hears), which replies in turn."""
 
     messages: tuple[Message, ...] = ()
     replies: tuple[ToolReply, ...] = ()
     done: bool = False
     ending: Ending | None = None
     facts: Mapping[str, Any] = {}
+    asks: Asked | None = None
 
 
 class Rendered(NamedTuple):
@@ -75,6 +88,8 @@ class Sample(NamedTuple):
     `begun`: what was sampled of this turn before an interruption. The engine goes on after `ids` + `begun.ids`, its
     completion holds all of the turn, and `max_tokens` and the draws (token n takes the n-th uniform number of `seed`)
     count from the turn's first token.
+
+    `by`: the name of the engine that is asked; "" is the policy.
     """
 
     ids: Sequence[int]
@@ -84,6 +99,7 @@ class Sample(NamedTuple):
     header: frozenset[int] = frozenset()
     turn: int = 0
     begun: Partial | None = None
+    by: str = ""
 
 
 class Measure(NamedTuple):
@@ -150,11 +166,20 @@ class Stopped(Exception):
         self.partial, self.spawned = partial, spawned
 
 
+class Voice(NamedTuple):
+    """How another engine is spoken to: its chat format, how it is sampled, and the most tokens of a conversation."""
+
+    format: ChatFormat
+    sampling: Sampling
+    context: int
+
+
 @dataclass(frozen=True)
 class Attempt:
     """What a rollout strategy is given for one sample of one task. `context` bounds a sequence, in tokens. `step` is
     the training step it is made for, 0 in an evaluation; it is number `sibling`, from 0, of the `siblings` attempts
-    that were launched for its group."""
+    that were launched for its group. `others` may be asked besides the policy, by name; `by` names the engine that
+    plays this attempt, "" for the policy."""
 
     task: Task
     env: Callable[[Task], Env]
@@ -167,3 +192,5 @@ class Attempt:
     step: int = 0
     sibling: int = 0
     siblings: int = 1
+    by: str = ""
+    others: Mapping[str, Voice] = field(default_factory=dict)

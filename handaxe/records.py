@@ -28,6 +28,7 @@ __all__ = [
     "Advantages",
     "Author",
     "Branch",
+    "Criterion",
     "Ending",
     "Group",
     "Message",
@@ -115,6 +116,21 @@ class Task:
     answer: Any = None
     tools: tuple[str, ...] | None = None
     metadata: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Criterion:
+    """One thing that can be checked of an attempt. `text` says it in words, for a judge or as a hint. `points` may be
+    negative. `after` names those that must be met before it counts; where a `strict` one fails, what follows is in
+    vain. `kind` is what it belongs to, such as a skill, and `part` which of the user's turns it is about, from 0."""
+
+    name: str
+    text: str
+    points: float = 1.0
+    after: tuple[str, ...] = ()
+    strict: bool = False
+    kind: str = ""
+    part: int = 0
 
 
 @dataclass(frozen=True)
@@ -214,7 +230,8 @@ class Branch(NamedTuple):
 class Trajectory:
     """One attempt at a task. `messages` is the whole conversation; `env` is what the environment reports at the
     end (JSON), for rewards on state; `seed` is derived from (run, step, task, sample); `notes` is what the rollout
-    strategy says of the attempt (JSON)."""
+    strategy says of the attempt (JSON). `asked` is what other engines said in it: they are recorded and counted, never
+    scored or trained; `by` names the engine that spoke, "" for the policy."""
 
     id: str
     task: Task
@@ -229,6 +246,8 @@ class Trajectory:
     env: Mapping[str, Any] = field(default_factory=dict)
     seconds: float = 0.0
     notes: Mapping[str, Any] = field(default_factory=dict)
+    by: str = ""
+    asked: tuple[Trajectory, ...] = ()
 
     @property
     def calls(self) -> list[ToolCall]:
@@ -252,8 +271,9 @@ class Trajectory:
 
     @property
     def cost(self) -> float:
-        """Cost of sampling and of tools, in the unit the tools declare."""
-        return sum(turn.cost for turn in self.turns) + sum(reply.cost for reply in self.replies)
+        """Cost of sampling and of tools, in the unit the tools declare, that of other engines included."""
+        own = sum(turn.cost for turn in self.turns) + sum(reply.cost for reply in self.replies)
+        return own + sum(one.cost for one in self.asked)
 
 
 @dataclass(frozen=True, eq=False)
@@ -297,11 +317,13 @@ class Scores:
 class Advantages:
     """Per trajectory, per sequence one [T] float64 array, zero wherever the policy did not write. `returns`, where a
     critic is trained, has the same raggedness and holds the value targets. `trains` [T] bool: which of the policy's
-    tokens enter loss, terms and denominators; None is all of them."""
+    tokens enter loss, terms and denominators; None is all of them. `channels`: further advantages by name, for terms of
+    the loss; run records do not keep them."""
 
     tokens: tuple[tuple[np.ndarray, ...], ...]
     returns: tuple[tuple[np.ndarray, ...], ...] | None = None
     trains: tuple[tuple[np.ndarray, ...], ...] | None = None
+    channels: Mapping[str, tuple[tuple[np.ndarray, ...], ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)

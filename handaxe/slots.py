@@ -16,6 +16,7 @@ from handaxe.exchange import Act, Attempt, Completion, EnvReply, Measure, Partia
 from handaxe.judging import Fittable, Judge, Labelled, PairJudge, StepJudge
 from handaxe.records import (
     Advantages,
+    Criterion,
     Group,
     Message,
     Pair,
@@ -40,6 +41,7 @@ __all__ = [
     "AsyncEnv",
     "Bounded",
     "ChatFormat",
+    "Check",
     "Credit",
     "Curriculum",
     "Engine",
@@ -47,6 +49,7 @@ __all__ = [
     "EnvFactory",
     "Fittable",
     "FromPolicy",
+    "Hears",
     "Judge",
     "KeptEngine",
     "Labelled",
@@ -64,6 +67,7 @@ __all__ = [
     "Shaper",
     "Site",
     "Source",
+    "Speaker",
     "Stage",
     "Stateful",
     "StepJudge",
@@ -142,6 +146,15 @@ class AsyncEnv(Protocol):
 
     async def astep(self, turn: ParsedTurn, *, seed: int, threads: Threads) -> EnvReply:
         """As `Env.step`, never blocking; what blocks is done by `await threads.run(work)`. May be cancelled."""
+        ...
+
+
+@runtime_checkable
+class Hears(Protocol):
+    """An Env that asks others than the policy (`EnvReply.asks`), such as a simulated user."""
+
+    def heard(self, turn: ParsedTurn, *, seed: int) -> EnvReply:
+        """Go on after what the other said to the question asked last; it may ask again."""
         ...
 
 
@@ -315,6 +328,14 @@ class Measures(Protocol):
         ...
 
 
+class Speaker(NamedTuple):
+    """Another engine that environments and rollouts may ask, and how it is spoken to. It does not learn by that."""
+
+    engine: Engine
+    format: ChatFormat
+    sampling: Sampling
+
+
 # --- rollouts --------------------------------------------------------------------------------------------------
 
 RolloutPlan = Generator["Sample | Measure | Act | Work | Spawn", "Any", list[Trajectory]]
@@ -332,6 +353,8 @@ Reward = Callable[[Group], Scores]
 Credit = Callable[[Group, Scores], Advantages]
 Shaper = Callable[[Group, Advantages], Advantages]
 Selector = Callable[[Sequence[Rated]], Sequence[Rated]]
+Check = Callable[[Trajectory, Sequence[Criterion]], "np.ndarray"]
+"""[C, N] bool: whether each criterion is met after turn n, by rule or by a judge."""
 Shape = Callable[[Sequence[Rated]], Sequence[Rated]]
 """Whitens or reweights the advantages of what was selected; it keeps every group and every choice of what trains."""
 Loss = Callable[[PolicyOut, Batch], LossOut]

@@ -14,7 +14,10 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from torch import Tensor
 
-__all__ = ["Batch", "Denominators", "LossOut", "PolicyOut", "combine_metrics"]
+__all__ = ["Batch", "CHANNEL", "Denominators", "LossOut", "PolicyOut", "combine_metrics"]
+
+CHANNEL = "advantage/"
+"""How the names of further advantages begin among `Batch.extras`."""
 
 
 class Denominators(NamedTuple):
@@ -48,7 +51,9 @@ class Batch:
     rollout_tokens_B  float, trained tokens of the row's whole rollout (all its rows)
     rollout_turns_B   float, turns of the row's whole rollout that hold a trained token
     temperature_B     float, what logits are divided by before the softmax
-    extras            named [B, T] tensors: ref_logp, value, returns, entropy, ...
+    extras            named [B, T] tensors: ref_logp, value, returns, entropy, ...; those whose name begins with CHANNEL
+                      are the further advantages of `Advantages.channels`
+    channels          for each of these, counts over the rollouts in which it is not 0 throughout
     """
 
     ids_BT: Tensor
@@ -65,16 +70,17 @@ class Batch:
     temperature_B: Tensor
     denominators: Denominators
     extras: Mapping[str, Tensor] = field(default_factory=dict)
+    channels: Mapping[str, Denominators] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return int(self.ids_BT.shape[0])
 
     def map(self, change: Callable[[Tensor], Tensor]) -> Batch:
-        """The batch with every tensor changed by `change`; denominators stay."""
-        names = [f.name for f in fields(self) if f.name not in ("denominators", "extras")]
+        """The batch with every tensor changed by `change`; denominators and those of channels stay."""
+        names = [f.name for f in fields(self) if f.name not in ("denominators", "extras", "channels")]
         extras = {name: change(tensor) for name, tensor in self.extras.items()}
         parts = {name: change(self.__dict__[name]) for name in names}
-        return Batch(**parts, denominators=self.denominators, extras=extras)
+        return Batch(**parts, denominators=self.denominators, extras=extras, channels=self.channels)
 
     def rows(self, index: Tensor | slice) -> Batch:
         """The chosen rows, cut to the longest of them; denominators stay global."""

@@ -20,6 +20,7 @@ from handaxe.methods.started import facts, started
 from handaxe.models.load import TINY, stand_in
 from handaxe.records import Group, Sampling
 from handaxe.rollouts.budget import SPEAKER
+from handaxe.rollouts.driver.others import voices
 from handaxe.rollouts.linear import linear
 from handaxe.slots import Rollout
 from handaxe.training.record.run_record import RunRecord
@@ -88,7 +89,7 @@ def _of_recipe(options: ReplayOptions) -> Callable[[Group], Setup]:
     kwargs = build(chosen, policy=stand_in(chosen.setting.model.replace(START, TINY)))
     rollout, sampling = _rollout(options) or kwargs["rollout"], kwargs["sampling"]
     context, real = kwargs["engine"].max_length, options.tools is not None
-    setup = Setup(rollout, kwargs["format"], kwargs["env"], sampling, context, tools=real)
+    setup = Setup(rollout, kwargs["format"], kwargs["env"], sampling, context, real, voices(kwargs["others"]))
     return lambda group: setup
 
 

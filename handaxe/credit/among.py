@@ -23,14 +23,15 @@ def among(credit: Credit, only: Choice) -> Credit:
     Siblings outside of Q count in no statistic and get 0 on every token. They stay in the loss and in its denominators.
 
     Args:
-        credit: gives the advantages of those in Q. One with value targets is refused: there is no target for the rest.
+        credit: gives the advantages of those in Q. One with value targets is refused, since the rest would have none;
+            so is one with channels: put `apart` around it.
         only: (Group, Scores) -> [G] bool. What it says of an unscored sibling (outcome NaN) does not matter.
 
     Returns:
         A credit: (Group, Scores) -> Advantages, [T] for each sequence. Its state is the credit's.
 
     Raises:
-        InputError: `only` does not give one bool a sibling, or the credit has value targets.
+        InputError: `only` does not give one bool a sibling, or the credit has value targets or channels.
 
     Example:
         rewards 1, 0.5, 0.25, 0 under group_norm() among those above 0: mean 0.58333, sample std 0.38188
@@ -53,8 +54,8 @@ class _Among:
             raise InputError(f"the predicate gave {said.dtype} {said.shape} for {len(group)} siblings: give [G] bool")
         index = np.flatnonzero(said)
         inner = self._credit(replace(group, trajectories=tuple(group[i] for i in index)), _taken(scores, index))
-        if inner.returns is not None:
-            raise InputError("a credit with value targets cannot be asked among some siblings: the rest has no target")
+        if inner.returns is not None or inner.channels:
+            raise InputError("among takes no credit with value targets, which the rest would lack, or with channels")
         tokens = [tuple(np.zeros(len(sequence)) for sequence in one.sequences) for one in group]
         trains = [tuple(sequence.mask for sequence in one.sequences) for one in group]
         for place, i in enumerate(index):

@@ -22,6 +22,7 @@ def total(parts: Mapping[str, tuple[Weight, Credit]]) -> Credit:
 
     A token trains where any part trains it, and a part adds nothing where it does not. The value targets are those of
     the one part that has any, without its weight: a critic learns what is earned, whatever that weighs in the policy.
+    Channels that parts keep apart are refused: put `apart` around the total.
 
     Args:
         parts: name -> (weight, credit). A weight may be a function of the training step, `group.step`.
@@ -31,7 +32,8 @@ def total(parts: Mapping[str, tuple[Weight, Credit]]) -> Credit:
         stateful parts by their names.
 
     Raises:
-        InputError: no part, a weight that is not finite, or two parts with value targets: there is one critic.
+        InputError: no part, a weight that is not finite, two parts with value targets (there is one critic), or a part
+            with channels.
 
     Example:
         rewards 1, 0 and a channel "speed" of 1, 3; std None, weights 1 and 0.5:
@@ -60,6 +62,8 @@ class _Total:
         for name, (weight, credit) in self._parts.items():
             factor = _finite(name, weight(group.step) if callable(weight) else weight)
             said = credit(group, scores)
+            if said.channels:
+                raise InputError(f"credit {name!r} keeps channels apart: put `apart` around the total, not into it")
             for i, own in enumerate(said.tokens):
                 for s, values in enumerate(own):
                     tokens[i][s][:] += factor * (values if said.trains is None else values * said.trains[i][s])

@@ -13,7 +13,7 @@ from handaxe.engines.requests import begun, remaining_uniforms
 from handaxe.exchange import Partial, Sample
 from handaxe.networks import Copying, Reading
 
-__all__ = ["Admission", "Asked", "LiveRow", "Slot", "admit", "asked"]
+__all__ = ["Admission", "LiveRow", "RowRequest", "Slot", "admit", "asked"]
 
 
 class LiveRow:
@@ -68,7 +68,7 @@ class Slot:
     """When its last row left, on the stream's clock."""
 
 
-class Asked(NamedTuple):
+class RowRequest(NamedTuple):
     """A row at work, its slot, which of the logits at hand are the first of its own, and the draft whose follow."""
 
     slot: int
@@ -82,7 +82,7 @@ def asked(
     writing: Sequence[LiveRow | None],
     slots: Sequence[Slot],
     joined: Sequence[tuple[int, int]],
-) -> list[Asked]:
+) -> list[RowRequest]:
     """What the logits of one forward are for.
 
     Args:
@@ -92,8 +92,8 @@ def asked(
         joined: (slot, index into the logits after those) of the rows that came in meanwhile.
     """
     first = [0, *accumulate(map(len, ids))]
-    out = [Asked(k, row, first[k], each[1:]) for k, (each, row) in enumerate(zip(ids, writing)) if row is not None]
-    return out + [Asked(k, row, first[-1] + read, ()) for k, read in joined if (row := slots[k].row) is not None]
+    out = [RowRequest(k, row, first[k], each[1:]) for k, (each, row) in enumerate(zip(ids, writing)) if row is not None]
+    return out + [RowRequest(k, row, first[-1] + read, ()) for k, read in joined if (row := slots[k].row) is not None]
 
 
 class Admission(NamedTuple):

@@ -18,7 +18,7 @@ from handaxe.engines.draw import DrawRules, draw, rules
 from handaxe.engines.modules import evaluating
 from handaxe.engines.prefixes import Prefixes
 from handaxe.engines.requests import check_request, completed
-from handaxe.engines.rows import Admission, Asked, LiveRow, Slot, admit, asked
+from handaxe.engines.rows import Admission, LiveRow, RowRequest, Slot, admit, asked
 from handaxe.errors import InputError
 from handaxe.exchange import Completion, Partial, Sample
 from handaxe.networks import Model, SlotCache
@@ -212,7 +212,7 @@ class SlotStream:
         self.reused_tokens += plan.reused
         return plan
 
-    def _draw(self, logits_NV: Tensor, rows: Sequence[Asked]) -> list[tuple[int, Completion]]:
+    def _draw(self, logits_NV: Tensor, rows: Sequence[RowRequest]) -> list[tuple[int, Completion]]:
         """Every row's next token, and those after it as long as its draft was right; the rows that ended."""
         assert self._rules is not None
         places = [(one.slot, one.first + k) for one in rows for k in range(len(one.draft) + 1)]

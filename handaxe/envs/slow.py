@@ -13,7 +13,7 @@ import numpy as np
 from handaxe.errors import InputError
 from handaxe.exchange import EnvReply
 from handaxe.records import Message, ParsedTurn, Task, ToolSchema
-from handaxe.slots import Env, EnvFactory
+from handaxe.slots import Env, EnvFactory, Hears
 from handaxe.tools.deadline import Threads
 
 __all__ = ["slow"]
@@ -51,6 +51,8 @@ class _Slow:
 
     def __init__(self, env: Env, task: Task, shape: tuple[float, float, float]):
         self.env = env
+        if isinstance(env, Hears):
+            self.heard = env.heard
         self.task = task
         self.shape = shape
 

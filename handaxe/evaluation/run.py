@@ -15,7 +15,8 @@ from handaxe.records import Group, Sampling, Scores, Task, Trajectory
 from handaxe.rewards.parts.scoring import score_group
 from handaxe.rollouts import driver
 from handaxe.rollouts.driver.executor import Executor
-from handaxe.slots import ChatFormat, Engine, EnvFactory, Reward, Rollout
+from handaxe.rollouts.driver.others import NOBODY, check_own, voices
+from handaxe.slots import ChatFormat, Engine, EnvFactory, Reward, Rollout, Speaker
 
 __all__ = ["evaluate", "summarise"]
 
@@ -41,6 +42,7 @@ def evaluate(
     correct_above: float = 0.5,
     level: float = 0.95,
     progress: Callable[[int], None] | None = None,
+    others: Mapping[str, Speaker] = NOBODY,
 ) -> Evaluation:
     """Attempt every task `samples` times and estimate what matters, each with an interval.
 
@@ -65,6 +67,7 @@ def evaluate(
         correct_above: an attempt is correct when its outcome is strictly above this.
         level: of the intervals.
         progress: called with the number of attempts that are over.
+        others: further engines that rollouts and environments may ask, by name, such as a simulated user.
 
     Returns:
         An Evaluation. Attempts that ended as infra_error, or that the reward could not decide, are counted there and
@@ -92,11 +95,16 @@ def evaluate(
             context=engine.max_length if context is None else context,
             sibling=sample,
             siblings=samples,
+            others=voices(others),
         )
         for task in tasks
         for sample in range(samples)
     ]
-    played = driver.run(attempts, rollout, engine, workers=workers, lockstep=lockstep, progress=progress)
+    engines = {name: one.engine for name, one in others.items()}
+    played = driver.run(
+        attempts, rollout, engine, workers=workers, lockstep=lockstep, progress=progress, others=engines
+    )
+    check_own(trajectory for attempt in played for trajectory in attempt)
     scored = []
     for index, task in enumerate(tasks):
         group = Group(task, _flat(played[index * samples : (index + 1) * samples]), step=engine.version)

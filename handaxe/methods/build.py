@@ -12,6 +12,7 @@ from handaxe.methods.held_out import HeldOut
 from handaxe.methods.method import Method, Setting
 from handaxe.methods.names import find, tools_named
 from handaxe.methods.options import options_of
+from handaxe.methods.others import speakers
 from handaxe.methods.ranges import flag
 from handaxe.models.load import Policy, load
 from handaxe.records import Sampling
@@ -54,6 +55,7 @@ def build(
     if method.epochs:
         check_siblings(setting.group_size, credit=method.credit, shape=method.shape, rollout=method.rollout)
     held_out, train = world.tasks("test", setting.held_out, 0), world.tasks("train", TRAIN, setting.seed)
+    others = speakers(setting.others, max_tokens=setting.max_tokens)
     loaded = policy or _loaded(setting, world, tools, progress)
     plain = Sampling(max_tokens=setting.max_tokens)
     loss = policy_loss(
@@ -93,10 +95,12 @@ def build(
             rollout=method.evaluate_rollout or linear(max_turns=setting.max_turns),
             sampling=plain,
             samples=setting.samples,
+            others=others,
         ),
         "eval_every": setting.eval_every or SELDOM,
         "seed": setting.seed,
         "pace": method.pace,
+        "others": others,
     }
 
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from handaxe.evaluation.result import Evaluation
 from handaxe.evaluation.run import evaluate
 from handaxe.records import Sampling, Task
-from handaxe.slots import ChatFormat, Engine, EnvFactory, Rollout
+from handaxe.slots import ChatFormat, Engine, EnvFactory, Rollout, Speaker
 from handaxe.training.progress import Bar
 from handaxe.worlds.world import World
 
@@ -26,6 +26,7 @@ class HeldOut:
         env, format, rollout, sampling: how.
         samples: attempts at each task.
         seed: of the attempts.
+        others: engines that may be asked besides, by name.
         progress: called with how many of how many attempts are over.
     """
 
@@ -37,6 +38,7 @@ class HeldOut:
     sampling: Sampling
     samples: int = 1
     seed: int = 0
+    others: Mapping[str, Speaker] = field(default_factory=dict)
     progress: Callable[[int, int], None] | None = None
 
     def evaluation(self, engine: Engine) -> Evaluation:
@@ -55,6 +57,7 @@ class HeldOut:
             by=self.world.by,
             gauges=self.world.gauges,
             statistics=self.world.statistics,
+            others=self.others,
             progress=None if tell is None else lambda over: tell(over, total),
         )
 

@@ -49,6 +49,8 @@ class Setting:
         samples: attempts at each of them.
         eval_every: steps between evaluations; 0: one before the first step and one after the last.
         seed: of everything.
+        others: engines that may be asked besides the policy, such as user=smollm2 for a simulated user, or
+            user=http://127.0.0.1:8000/v1#NAME for a model of a chat server.
         shuffled: deal the outcomes of a group out to its attempts anew: a control that has nothing to learn.
     """
 
@@ -67,6 +69,7 @@ class Setting:
     samples: int = 1
     eval_every: int = 0
     seed: int = 0
+    others: tuple[str, ...] = ()
     shuffled: bool = False
 
 

@@ -2,7 +2,15 @@
 from handaxe.rollouts import driver as driver
 from handaxe.rollouts import play as play
 from handaxe.rollouts import stopping as stopping
+from handaxe.rollouts.answer_likelihood import answer_likelihood as answer_likelihood
+from handaxe.rollouts.branch_chance import branch_chance as branch_chance
+from handaxe.rollouts.branching import branching as branching
+from handaxe.rollouts.drawn_metadata import drawn_metadata as drawn_metadata
 from handaxe.rollouts.forking import forking as forking
 from handaxe.rollouts.linear import linear as linear
+from handaxe.rollouts.opened_with import opened_with as opened_with
+from handaxe.rollouts.probe_split import probe_split as probe_split
 from handaxe.rollouts.surprising_tokens import surprising_tokens as surprising_tokens
+from handaxe.rollouts.tree import tree as tree
 from handaxe.rollouts.turn_starts import turn_starts as turn_starts
+from handaxe.rollouts.until_strict_fails import until_strict_fails as until_strict_fails

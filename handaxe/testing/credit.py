@@ -84,7 +84,8 @@ def check_advantages(advantages: Advantages, group: Group) -> None:
     Raises:
         AssertionError: naming the trajectory.
     """
-    for name, ragged in (("tokens", advantages.tokens), ("returns", advantages.returns)):
+    named = {f"channel {name}": ragged for name, ragged in advantages.channels.items()}
+    for name, ragged in {"tokens": advantages.tokens, "returns": advantages.returns, **named}.items():
         if ragged is None:
             continue
         assert len(ragged) == len(group), f"{name} has {len(ragged)} entries for {len(group)} siblings"
@@ -119,7 +120,11 @@ def _pure(credit: Credit, group: Group, scores: Scores) -> Advantages:
 def _check_same(left: Advantages, right: Advantages, message: str, *, exact: bool = False) -> None:
     assert (left.returns is None) == (right.returns is None), message
     assert (left.trains is None) == (right.trains is None), message
-    parts = [(one.tokens, one.returns or (), one.trains or ()) for one in (left, right)]
+    assert left.channels.keys() == right.channels.keys(), message
+    parts = [
+        (one.tokens, one.returns or (), one.trains or (), *(one.channels[name] for name in left.channels))
+        for one in (left, right)
+    ]
     for a, b in zip(*parts):
         assert len(a) == len(b), message
         for x, y in zip(_flat(a), _flat(b), strict=True):
@@ -143,11 +148,13 @@ def _take(group: Group, scores: Scores, index: Sequence[int]) -> tuple[Group, Sc
 
 
 def _pick(advantages: Advantages, index: Sequence[int]) -> Advantages:
-    parts = [
+    returns, trains = (
         None if ragged is None else tuple(ragged[i] for i in index)
-        for ragged in (advantages.tokens, advantages.returns, advantages.trains)
-    ]
-    return Advantages(*parts)  # type: ignore[arg-type]
+        for ragged in (advantages.returns, advantages.trains)
+    )
+    tokens = tuple(advantages.tokens[i] for i in index)
+    channels = {name: tuple(ragged[i] for i in index) for name, ragged in advantages.channels.items()}
+    return Advantages(tokens, returns, trains, channels)
 
 
 def _check_order(credit: Credit, group: Group, scores: Scores, first: Advantages) -> None:

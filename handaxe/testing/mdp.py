@@ -16,17 +16,29 @@ can be listed with its probability, so that what an estimator gives on average i
     expected(world, credit, 2)[k]   E[1/G sum_i sum_t A_i,t * d log p(a_i,t) / d logits[k]]
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from itertools import product as tuples
+from typing import NamedTuple
 
 import numpy as np
 
-from handaxe.records import Group, Scores
-from handaxe.slots import Credit
+from handaxe.records import Branch, Group, Rated, Scores, Trajectory
+from handaxe.slots import Credit, Shape
 from handaxe.testing.records import make_group, make_scores, make_trajectory
 
-__all__ = ["StopOrGo", "expected", "gradient"]
+__all__ = ["Moments", "StopOrGo", "estimate_moments", "expected", "gradient"]
+
+
+AT_ONE = 6
+"""The token at which turn 1 begins: user, template, the first action, template, reply, template."""
+
+
+class Moments(NamedTuple):
+    """What an estimate of the gradient is on average [N], and its variance: the sum of those of its N entries."""
+
+    mean: np.ndarray
+    variance: float
 
 
 @dataclass(frozen=True)
@@ -67,7 +79,7 @@ class StopOrGo:
         """All it earns."""
         return self.outcome[attempt] + sum(self.rewards(attempt))
 
-    def group(self, attempts: tuple[int, ...], *, turn_rewards: bool = True) -> tuple[Group, Scores]:
+    def group(self, attempts: Sequence[int], *, turn_rewards: bool = True) -> tuple[Group, Scores]:
         """Siblings that made these attempts, each turn a token, with features value, collision and old_logp.
 
         Args:
@@ -106,16 +118,71 @@ def expected(world: StopOrGo, credit: Credit, size: int, *, turn_rewards: bool =
         credit: under test; its loss is -A * logp summed over tokens, averaged over siblings.
         turn_rewards: False adds the rewards of turns into the outcome.
     """
-    out = np.zeros(len(world.logits))
-    for attempts, probability in _groups(world, size):
-        advantages = credit(*world.group(attempts, turn_rewards=turn_rewards))
-        for attempt, (row,) in zip(attempts, advantages.tokens):
+    return estimate_moments(world, credit, size, turn_rewards=turn_rewards).mean
+
+
+def estimate_moments(
+    world: StopOrGo,
+    credit: Credit,
+    size: int,
+    *,
+    groups: int = 1,
+    shape: Shape | None = None,
+    turn_rewards: bool = True,
+    forks: bool = False,
+) -> Moments:
+    """Mean and variance of the gradient estimate of a credit, by listing every batch of `groups` groups of `size`.
+
+    Args:
+        credit: under test; its loss is -A * logp summed over tokens, averaged over siblings and groups.
+        size, groups: there are (N + 1) ** (size * groups) batches, without forks.
+        shape: what the batch's advantages go through before the loss.
+        turn_rewards: False adds the rewards of turns into the outcome.
+        forks: every attempt that gets to turn 1 is forked there; its branch is a sibling, and half of the group's
+            places are branches'.
+    """
+    mean, square = np.zeros(len(world.logits)), 0.0
+    members = _forked(world) if forks else [((a,), float(np.exp(world.logp(a).sum()))) for a in _attempts(world)]
+    for chosen in tuples(members, repeat=size * groups // (2 if forks else 1)):
+        each = len(chosen) // groups
+        batch = [
+            _rated(world, credit, [one for one, _ in chosen[g * each :][:each]], turn_rewards) for g in range(groups)
+        ]
+        attempts = [attempt for one, _ in chosen for attempt in one]
+        rows = [row for one in (batch if shape is None else shape(batch)) for (row,) in one.advantages.tokens]
+        estimate = np.zeros(len(world.logits))
+        for attempt, row in zip(attempts, rows, strict=True):
             score = world.score(attempt)
-            places = 2 + 4 * np.arange(len(score))
-            out[: len(score)] += probability / size * row[places] * score
-    return out
+            estimate[: len(score)] += row[2 + 4 * np.arange(len(score))] * score / len(attempts)
+        probability = float(np.prod([probability for _, probability in chosen]))
+        mean += probability * estimate
+        square += probability * float(estimate @ estimate)
+    return Moments(mean, square - float(mean @ mean))
 
 
-def _groups(world: StopOrGo, size: int) -> Iterator[tuple[tuple[int, ...], float]]:
-    for attempts in tuples(range(len(world.logits) + 1), repeat=size):
-        yield attempts, float(np.exp(sum(world.logp(attempt).sum() for attempt in attempts)))
+def _attempts(world: StopOrGo) -> range:
+    return range(len(world.logits) + 1)
+
+
+def _forked(world: StopOrGo) -> list[tuple[tuple[int, ...], float]]:
+    """A trunk with the branch that leaves it at turn 1, where it gets there, and how likely the two are."""
+    found = list[tuple[tuple[int, ...], float]]()
+    for trunk in _attempts(world):
+        likely = float(np.exp(world.logp(trunk).sum()))
+        if not trunk:
+            found.append(((trunk,), likely))
+            continue
+        for branch in _attempts(world)[1:]:
+            found.append(((trunk, branch), likely * float(np.exp(world.logp(branch)[1:].sum()))))
+    return found
+
+
+def _rated(world: StopOrGo, credit: Credit, members: Sequence[tuple[int, ...]], turn_rewards: bool) -> Rated:
+    group, scores = world.group([attempt for one in members for attempt in one], turn_rewards=turn_rewards)
+    place, siblings = 0, list[Trajectory]()
+    for one in members:
+        trunk, *branches = group.trajectories[place : place + len(one)]
+        siblings += [trunk, *(replace(each, branch_of=Branch(trunk.id, 0, AT_ONE)) for each in branches)]
+        place += len(one)
+    group = replace(group, trajectories=tuple(siblings))
+    return Rated(group, scores, credit(group, scores), np.ones(len(group), bool))

@@ -2,12 +2,14 @@
 
 import pickle
 from collections.abc import Iterator, Sequence
+from copy import deepcopy
 from dataclasses import replace
 
 import numpy as np
 
 from handaxe.records import Group, Rated
-from handaxe.slots import Selector, Shape
+from handaxe.slots import Selector, Shape, Stateful
+from handaxe.testing.copies import untouched_copy
 from handaxe.testing.credit import check_advantages
 from handaxe.testing.ragged import random_group, random_scores
 from handaxe.testing.records import make_group, make_rated, make_scores
@@ -25,22 +27,28 @@ def check_selector(select: Selector, *, filters: bool = True, seeds: int = 6) ->
         masked       features that are NaN where the policy did not write change nothing
         extremes     no group at all, groups of one sibling, of equal outcomes, without a trained sibling are all fine
         order        (filters) groups in another order fare the same, and what is kept keeps its order
+        siblings     ids within a group are unlike
+        memory       (`slots.Stateful`) all that it remembers is what its state_dict tells, which an untouched copy
+                     takes up
 
     and of a filter, that it invents nothing: each group it returns is one it was given, no sibling trains that did
     not before, groups that the filter does not change are not copied with other scores, and value targets (`returns`),
     the choice of tokens (`trains`) and `part` stay as they are.
 
     Args:
-        select: what to check. It must not remember anything from one batch to the next.
+        select: what to check, and not asked anything before. A Stateful one is shown a batch, and is given back the
+            state it then has before every question; any other must not remember anything from one batch to the next.
         filters: False for what replays, replaces or generates, whose groups need not be among those given.
         seeds: how many random batches.
 
     Raises:
         AssertionError: saying which promise is broken.
     """
-    for batch, kept in _asked(select, "selector", seeds):
+    untouched, asked = untouched_copy(select), _from_one_state(select)
+    for batch, kept in _asked(asked, "selector", seeds):
         if filters:
-            _check_filter(select, batch, kept)
+            _check_filter(asked, batch, kept)
+    _check_memory(select, untouched, seeds)
 
 
 def check_shape(shape: Shape, *, seeds: int = 6) -> None:
@@ -66,6 +74,35 @@ def check_shape(shape: Shape, *, seeds: int = 6) -> None:
         _check_same(other, shaped, "with groups in another order, they are shaped differently")
 
 
+def _from_one_state(select: Selector) -> Selector:
+    """A Stateful selector, shown a batch and put back to the state it then has before each question."""
+    if not isinstance(select, Stateful):
+        return select
+    select(_batch(-1))
+    state, stateful = deepcopy(select.state_dict()), select
+
+    def asked(rated: Sequence[Rated]) -> list[Rated]:
+        stateful.load_state_dict(deepcopy(state))
+        return list(select(rated))
+
+    return asked
+
+
+def _check_memory(select: Selector, untouched: Selector, seeds: int) -> None:
+    if not (isinstance(select, Stateful) and isinstance(untouched, Stateful)):
+        return
+    select(_batch(seeds))
+    state = select.state_dict()
+    try:
+        untouched.load_state_dict(deepcopy(state))
+        np.testing.assert_equal(untouched.state_dict(), state)
+    except AssertionError as error:
+        raise AssertionError(f"load_state_dict does not take back the whole state: {error}") from error
+    for seed in (seeds + 1, seeds + 2):
+        ours, theirs = list(select(_batch(seed))), list(untouched(_batch(seed)))
+        _check_same(ours, theirs, "it remembers more than its state_dict tells")
+
+
 def _asked(part: Selector, name: str, seeds: int) -> Iterator[tuple[list[Rated], list[Rated]]]:
     """Random batches with what the part made of them; checks what selectors and shapes have in common."""
     assert list(part([])) == [], f"from no group the {name} makes some"
@@ -84,7 +121,7 @@ def _asked(part: Selector, name: str, seeds: int) -> Iterator[tuple[list[Rated],
 def _batch(seed: int, off_mask: float = 0.0) -> list[Rated]:
     """Random groups, one of equal outcomes, one lone sibling, one of which no sibling trains; each with a task of its
     own, and some with value targets, a choice of tokens, or a part of their own."""
-    rng, out = np.random.default_rng(seed), []
+    rng, out = np.random.default_rng(abs(seed)), []
     for k in range(5):
         group = random_group(10 * seed + k, size=1 if k == 4 else None, features=("value",), off_mask=off_mask)
         task = replace(group.task, id=f"task-{k}")
@@ -122,6 +159,8 @@ def _check_kept(one: Rated, old: Rated, who: str) -> None:
 
 
 def _check_rated(one: Rated) -> None:
+    ids = [trajectory.id for trajectory in one.group]
+    assert len(set(ids)) == len(ids), f"two siblings of task {one.group.task.id!r} share an id"
     check_advantages(one.advantages, one.group)
     assert np.shape(one.trained) == (len(one.group),), "trained does not have one entry a sibling"
     assert np.asarray(one.trained).dtype == bool, "trained is not bool"

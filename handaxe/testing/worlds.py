@@ -26,6 +26,8 @@ __all__ = ["check_world"]
 
 CORRECT = 0.5
 """An attempt whose outcome is above this is right."""
+LONGEST = 32
+"""Turns that an expert may need."""
 
 
 def check_world(
@@ -68,7 +70,7 @@ def check_world(
     _check_isolation(world, train[0])
     for task in (*train, *test):
         if world.expert is not None:
-            one = demonstrate(world.env(offered), task, world.expert, format=Compact())
+            one = demonstrate(world.env(offered), task, world.expert, format=Compact(), max_turns=LONGEST)
             _expect(_right(world, one), f"the expert is wrong on task {task.id!r}, and said {one.final_text[:80]!r}")
     for name, says in (("an empty", _empty), ("a random", _noise)):
         tried = [demonstrate(world.env(offered), task, says, format=Compact(), max_turns=1) for task in test]
@@ -100,7 +102,11 @@ def _check_tasks(world: World, train: Sequence[Task], test: Sequence[Task], coun
 
 
 def _questions(world: World, split: Split, count: int) -> set[str]:
-    return {repr(task.messages) for seed in (0, 1) for task in world.tasks(split, count, seed)}
+    return {
+        repr((task.messages, *(task.metadata[key] for key in world.hidden)))
+        for seed in (0, 1)
+        for task in world.tasks(split, count, seed)
+    }
 
 
 def _told(task: Task) -> str:

@@ -1,6 +1,7 @@
 """From rated groups to padded tensors: the only place that pads."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
@@ -9,7 +10,7 @@ from torch import Tensor
 
 from handaxe.errors import InputError, TrainingError
 from handaxe.records import Rated, TokenSequence, Trajectory
-from handaxe.tensors import Batch, Denominators
+from handaxe.tensors import CHANNEL, Batch, Denominators
 from handaxe.training.denominators import with_denominators
 
 __all__ = ["Row", "make_batch", "microbatches", "minibatches", "pad", "temperature"]
@@ -17,7 +18,7 @@ __all__ = ["Row", "make_batch", "microbatches", "minibatches", "pad", "temperatu
 
 class Row(NamedTuple):
     """One sequence on its way into a batch. adv [T]; returns [T] or None; temperature divides the logits; mask [T] bool
-    is what trains, or None: all of the sequence's own."""
+    is what trains, or None: all of the sequence's own; channels are further advantages [T] by name."""
 
     sequence: TokenSequence
     adv: np.ndarray
@@ -26,6 +27,7 @@ class Row(NamedTuple):
     temperature: float = 1.0
     returns: np.ndarray | None = None
     mask: np.ndarray | None = None
+    channels: Mapping[str, np.ndarray] = MappingProxyType({})
 
 
 def make_batch(
@@ -59,7 +61,10 @@ def make_batch(
                         _check_forced(trajectory, sequence, masks[s])
                     target = None if returns is None else returns[i][s]
                     adv = np.where(masks[s], one.advantages.tokens[i][s], 0.0)
-                    rows.append(Row(sequence, adv, g, rollout, temperature(trajectory), target, masks[s]))
+                    more = {
+                        name: np.where(masks[s], ragged[i][s], 0.0) for name, ragged in one.advantages.channels.items()
+                    }
+                    rows.append(Row(sequence, adv, g, rollout, temperature(trajectory), target, masks[s], more))
             rollout += 1
     if not rows:
         raise TrainingError("there is nothing to train on: every trajectory was left out by selection or has no token")
@@ -93,6 +98,8 @@ def pad(rows: Sequence[Row], *, pad_id: int, dtype: torch.dtype = torch.float32)
     mask_BT = integers([row.sequence.mask if row.mask is None else row.mask for row in rows], 0).bool()
     names = set.intersection(*[set(s.features) for s in sequences])
     extras = {name: floats([s.features[name] for s in sequences]) for name in sorted(names)}
+    for name in sorted(set.intersection(*[set(row.channels) for row in rows])):
+        extras[CHANNEL + name] = floats([row.channels[name] for row in rows])
     if all(row.returns is not None for row in rows):
         extras["returns"] = floats([row.returns for row in rows if row.returns is not None])
     batch = Batch(

@@ -9,16 +9,17 @@ from typing import Any, NamedTuple
 from handaxe.check_tasks import check_tasks
 from handaxe.errors import HandaxeError, InputError, TaskError
 from handaxe.exchange import Attempt, Work
+from handaxe.ops.codec import dump_record, load_record
 from handaxe.ops.seeds import derive_seed
 from handaxe.records import EndingKind, Sampling, Task
 from handaxe.rollouts.driver import Driver, Finished
 from handaxe.rollouts.driver.executor import Executor
-from handaxe.slots import ChatFormat, Curriculum, Engine, EnvFactory, Rollout, RolloutPlan
+from handaxe.rollouts.driver.others import NOBODY, voices
+from handaxe.slots import ChatFormat, Curriculum, Engine, EnvFactory, Rollout, RolloutPlan, Speaker
 from handaxe.training.endings import Treatment
 from handaxe.training.gate import may_launch
 from handaxe.training.group_play import GroupPlay, Tried
 from handaxe.training.pace import Pace
-from handaxe.training.record.codec import dump_record, load_record
 
 __all__ = ["Placed", "Player", "carried_out", "draws"]
 
@@ -68,6 +69,7 @@ class Player:
         groups, group_size: groups a step, attempts a group.
         workers: how many environments act at the same time, or who carries out their requests.
         seed: of the run.
+        others: further engines that rollouts and environments may ask, by name.
     """
 
     def __init__(
@@ -86,6 +88,7 @@ class Player:
         retries: int,
         workers: int | Executor,
         seed: int,
+        others: Mapping[str, Speaker] = NOBODY,
     ):
         if groups < 1 or group_size < 1:
             raise InputError(f"groups is {groups} and group_size {group_size}; give 1 or more of each")
@@ -99,7 +102,8 @@ class Player:
         self._workers = workers
         self._seed = seed
         self._sampling = sampling
-        self._roles: dict[str, Any] = {"env": env, "format": format}
+        self._roles: dict[str, Any] = {"env": env, "format": format, "others": voices(others)}
+        self._others = {name: one.engine for name, one in others.items()}
         self._treatment, self._retries = treatment, retries
         self._playing: list[GroupPlay] = []
         self._group_of: dict[str, GroupPlay] = {}
@@ -108,7 +112,7 @@ class Player:
         self._again: list[dict[str, Any]] = []
 
     def __enter__(self) -> "Player":
-        self._driver = Driver(self.engine, workers=self._workers, lockstep=self.pace.lockstep)
+        self._driver = Driver(self.engine, workers=self._workers, lockstep=self.pace.lockstep, others=self._others)
         return self
 
     def __exit__(

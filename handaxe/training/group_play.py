@@ -7,13 +7,16 @@ from typing import NamedTuple
 import numpy as np
 
 from handaxe.exchange import Attempt
-from handaxe.records import EndingKind, Group, Rated, Task, Trajectory
+from handaxe.records import Ending, EndingKind, Group, Rated, Task, Trajectory
 from handaxe.rewards.parts.scoring import NEVER_SCORED
+from handaxe.rollouts.driver.others import check_own
 from handaxe.rollouts.stopping.rule import StopRule
 from handaxe.training.endings import Treatment
 from handaxe.training.record.groups import Fate
 
 __all__ = ["GroupPlay", "Next", "Tried"]
+
+STOPPED = Ending("truncated", "stopped")
 
 
 @dataclass(eq=False)
@@ -91,6 +94,7 @@ class GroupPlay:
 
     def ended(self, attempt: Attempt, trajectories: Sequence[Trajectory]) -> Next:
         """Take what came of an attempt of this group."""
+        check_own(trajectories)
         del self.under_way[attempt.id]
         if self._decided:
             self._aside += trajectories
@@ -102,7 +106,8 @@ class GroupPlay:
             retry = self._again(attempt, tries + 1)
             self.under_way[retry.id] = retry
             return Next([retry], [])
-        self._kept[attempt.sample] = list(trajectories)
+        self._kept[attempt.sample] = [one for one in trajectories if one.ending != STOPPED]
+        self._aside += [one for one in trajectories if one.ending == STOPPED]
         self._decided = bool(self.under_way) and self._enough()
         return Next([], list(self.under_way) if self._decided else [])
 

@@ -9,6 +9,7 @@ from handaxe.exchange import Work
 from handaxe.ops.seeds import derive_seed, generator
 from handaxe.records import EndingKind, Rated, Sampling
 from handaxe.rollouts.driver.executor import Executor
+from handaxe.rollouts.driver.others import NOBODY
 from handaxe.selection.keep_all import keep_all
 from handaxe.slots import (
     ChatFormat,
@@ -22,6 +23,7 @@ from handaxe.slots import (
     Rollout,
     Selector,
     Shape,
+    Speaker,
 )
 from handaxe.training.about import describe
 from handaxe.training.endings import DEFAULT, Treatment, treatments
@@ -29,9 +31,9 @@ from handaxe.training.gate import token_ages
 from handaxe.training.generate import Player, carried_out
 from handaxe.training.group_play import Tried
 from handaxe.training.learners import begin_all, learn_all, named_learners
-from handaxe.training.measure import Clock, group_metrics, settle
+from handaxe.training.measure import Clock, added_metrics, group_metrics, settle
 from handaxe.training.pace import Keep, Pace
-from handaxe.training.rate import check_features, reshape, restarting
+from handaxe.training.rate import annotate_added, check_features, played_of, reshape, restarting, without_surplus
 from handaxe.training.roles import check_roles
 from handaxe.training.run import Evaluate, Run, TrainResult
 from handaxe.training.schedule import rate_at
@@ -79,6 +81,7 @@ def train(
     keep: Keep = KEEP,
     workers: int | Executor = 8,
     meanwhile: Callable[[Sequence[Rated]], Work] | None = None,
+    others: Mapping[str, Speaker] = NOBODY,
 ) -> TrainResult:
     """Train a policy: draw tasks, play groups, reward, credit, select, shape, update; `steps` times.
 
@@ -95,7 +98,7 @@ def train(
             random part of the rollouts with denominators of its own. Groups of a lower `part` train first.
         micro_batch_rows: sequences in one forward and backward, >= 1; changes memory and time, not the result.
         annotate: features the engine measures on every scored sequence before credit: old_logp, ref_logp, value,
-            entropy, collision.
+            entropy, collision. Attempts that `select` adds are measured too; the old_logp that they bring stays.
         on_ending: what is done with an attempt by the way it ended; see training.endings.
         retries: how often an attempt that ended in something to "retry" is tried again; >= 0.
         evaluate, eval_every: called as evaluate(engine, steps done) before the first step, every `eval_every` steps
@@ -106,6 +109,8 @@ def train(
         workers: threads for environments, >= 1; or who carries out what they are asked.
         meanwhile: given what will train, work that the update waits for while later groups are played on under the old
             weights, such as training on another machine.
+        others: further engines that rollouts and environments may ask, by name, such as a simulated user. What they say
+            is recorded and counted, never scored or trained.
 
     Returns:
         Metrics of every step, and the folder. After Ctrl-C the step at hand is finished and `stopped` says so.
@@ -141,6 +146,7 @@ def train(
         retries=retries,
         workers=workers,
         seed=seed,
+        others=others,
     )
     parts = {"tasks": tasks, "env": env, "rollout": rollout, "reward": reward, "credit": credit, "select": select}
     parts |= {"format": format, "shape": shape, "loss": loss, "learning_rate": learning_rate}
@@ -164,11 +170,13 @@ def train(
                 tasks.observe(fresh)
                 tried, rated = tried + stream.tried, rated + fresh
                 selected = list(choose(rated))
-                if len(selected) >= groups:
+                if len(played_of(selected, rated)) >= groups:
                     break
             with clock("learning"):
                 learned = learn_all(learning, rated, step)
-            trained = reshape(shape, selected[:groups] if pace.rounds > 1 else selected)
+            kept = without_surplus(selected, rated, groups) if pace.rounds > 1 else selected
+            with clock("credit"):
+                trained = reshape(shape, annotate_added(kept, rated, engine, annotate))
             if meanwhile is not None:
                 with clock("sampling"):
                     play.beside(carried_out(meanwhile(trained)))
@@ -184,6 +192,7 @@ def train(
                     learning_rate=rate_at(learning_rate, step),
                     rng=generator(seed, "minibatches", step),
                 )
-            kept, ages = settle(tried, selected, trained), token_ages(trained, play.begun)
-            run.finish(kept, group_metrics(kept, clock.seconds) | ages | {"groups/held": float(play.held)} | learned)
+            record, ages = settle(tried, selected, trained), token_ages(trained, play.begun)
+            learned |= added_metrics(trained, rated) | {"groups/held": float(play.held)}
+            run.finish(record, group_metrics(record, clock.seconds) | ages | learned)
     return run.result()

@@ -2,19 +2,20 @@
 
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from typing import TypeVar, get_args
 
 import numpy as np
 
+from handaxe.ops.forks import shared_turns
 from handaxe.records import Advantages, Ending, Rated, Trajectory
 from handaxe.training.endings import DEFAULT
 from handaxe.training.group_play import Tried
 from handaxe.training.record.groups import Fate, GroupRecord
 
-__all__ = ["Clock", "group_metrics", "settle"]
+__all__ = ["Clock", "added_metrics", "group_metrics", "settle"]
 
 Item = TypeVar("Item")
 STOPPED = Ending("truncated", "stopped")
@@ -107,10 +108,14 @@ def group_metrics(groups: list[GroupRecord], seconds: dict[str, float]) -> dict[
     calls, turns, tokens       a trajectory, over the scored ones
     ending/KIND, reply/STATUS  counts over everything generated
     groups, groups/FATE        how many groups, and what became of them; groups/zero_advantage, groups/lone
+    groups/zero_low            of those without advantage the ones whose mean outcome is below the mean of all
     trained_share              of the generated trajectories
     seconds/PHASE              wall time, of rewards beside sampling only what was waited for at the end;
                                seconds/tools is the sum over calls, which run side by side
     calls/made                 the sum over everything generated
+    asked/NAME/tokens, /turns  what other engines said, summed over everything; only where they said something
+    calls/executed             of these, those that a tool replied to; what forks share counts once
+    trajectories/left          how many trajectories have forks that share a turn with them
     tokens/sampled, /trained   sums over everything generated and over the tokens that train; a rate is a sum over
                                steps by the seconds of all phases, since groups may be played steps before
     stopped, stopped/share     attempts stopped since they were no longer needed, and their share of the generated ones
@@ -135,12 +140,34 @@ def group_metrics(groups: list[GroupRecord], seconds: dict[str, float]) -> dict[
     out["trajectories"], out["trajectories/trained"] = float(len(everything)), float(len(trained))
     out["trained_share"] = len(trained) / len(everything) if everything else 0.0
     out["calls/made"] = float(sum(len(t.calls) for t in everything))
+    own = [turn for t in everything for turn in t.turns[shared_turns(t) :]]
+    left = {t.branch_of.trajectory for t in everything if t.branch_of and shared_turns(t)}
+    out["calls/executed"], out["trajectories/left"] = float(sum(len(turn.replies) for turn in own)), float(len(left))
     out["tokens/sampled"] = float(sum(t.num_tokens for t in everything))
     out["tokens/trained"] = float(sum(_tokens_trained(one) for one in groups))
-    out |= _stopped(everything)
+    out |= _stopped(everything) | _asked(everything)
     out |= {f"seconds/{phase}": value for phase, value in seconds.items()}
     out["seconds/tools"] = float(sum(reply.seconds for reply in replies))
     return out
+
+
+def added_metrics(trained: Sequence[Rated], played: Sequence[Rated]) -> dict[str, float]:
+    """What a selector added to what was played, such as attempts of earlier steps: it trains, and is not in the record
+    of this step. Nothing where nothing was added.
+
+    added, added/tokens    attempts, and tokens of them that train;  added/share    of all tokens that train
+    """
+    fresh = {trajectory.id for one in played for trajectory in one.group}
+    tokens = added = count = 0
+    for one in trained:
+        for i in np.flatnonzero(one.trained):
+            train = sum(int(mask_T.sum()) for mask_T in one.training_mask(int(i)))
+            tokens += train
+            if one.group[int(i)].id not in fresh:
+                added, count = added + train, count + 1
+    if not count:
+        return {}
+    return {"added": float(count), "added/tokens": float(added), "added/share": added / max(1, tokens)}
 
 
 def _tokens_trained(one: GroupRecord) -> int:
@@ -152,6 +179,14 @@ def _tokens_trained(one: GroupRecord) -> int:
         for i in np.flatnonzero(one.trained)
         for sequence, trains_T in zip(one.group[int(i)].sequences, trains[place[i]], strict=True)
     )
+
+
+def _asked(everything: list[Trajectory]) -> dict[str, float]:
+    out: Counter[str] = Counter()
+    for one in (said for trajectory in everything for said in trajectory.asked):
+        out[f"asked/{one.by}/tokens"] += one.num_tokens
+        out[f"asked/{one.by}/turns"] += len(one.turns)
+    return {name: float(count) for name, count in out.items()}
 
 
 def _stopped(everything: list[Trajectory]) -> dict[str, float]:
@@ -177,10 +212,14 @@ def _counts(groups: list[GroupRecord]) -> dict[str, float]:
     fates = Counter(one.fate for one in groups)
     rated = [one.advantages.tokens for one in groups if one.advantages is not None]
     flat = [not any(np.any(array) for sequences in one for array in sequences) for one in rated]
+    outcomes = [one.scores.outcome for one in groups if one.advantages is not None and one.scores is not None]
+    mean = float(np.concatenate(outcomes).mean()) if outcomes else 0.0
+    low = [still and own.mean() < mean for still, own in zip(flat, outcomes, strict=True)]
     return {
         "groups": float(len(groups)),
         **{f"groups/{fate}": float(fates[fate]) for fate in get_args(Fate)},
         "groups/zero_advantage": float(sum(flat)),
+        "groups/zero_low": float(sum(low)),
         "groups/lone": float(sum(int(one.scored.sum()) == 1 for one in groups)),
     }
 

@@ -20,12 +20,15 @@ __all__ = [
     "FEATURES",
     "Scored",
     "annotate",
+    "annotate_added",
     "check_features",
     "credit_all",
+    "played_of",
     "reshape",
     "restarting",
     "reward_all",
     "rewinder",
+    "without_surplus",
 ]
 
 FEATURES: Mapping[str, tuple[str, bool]] = {
@@ -98,17 +101,58 @@ def annotate(scored: Sequence[Scored], engine: Engine, names: Sequence[str]) -> 
             the policy wrote and 0 elsewhere. A sequence of which it wrote nothing, which may be longer than the model
             reads, is all 0.
     """
+    kept = [trajectory for one, _ in scored for trajectory in _siblings(one.group, one.scorable)]
+    found = iter(_measured(kept, engine, names))
+    for one, _ in scored:
+        siblings = [next(found) if keep else t for t, keep in zip(one.group, one.scorable, strict=True)]
+        one.group = replace(one.group, trajectories=tuple(siblings))
+
+
+def annotate_added(
+    selected: Sequence[Rated], played: Sequence[Rated], engine: Engine, names: Sequence[str]
+) -> list[Rated]:
+    """What was selected, with the features of every attempt that a selector added measured by the engine as those of
+    fresh ones are. An old_logp that such an attempt brings stays: it is of the policy that drew it, which that of now
+    is not."""
+    fresh = {trajectory.id for one in played for trajectory in one.group}
+    added = [trajectory for one in selected for trajectory in one.group if trajectory.id not in fresh]
+    if not added or not names:
+        return list(selected)
+    found = {one.id: _keeping_old_logp(one, old) for one, old in zip(_measured(added, engine, names), added)}
+    out = []
+    for one in selected:
+        siblings = tuple(found.get(trajectory.id, trajectory) for trajectory in one.group)
+        changed = any(trajectory.id in found for trajectory in siblings)
+        out.append(replace(one, group=replace(one.group, trajectories=siblings)) if changed else one)
+    return out
+
+
+def played_of(selected: Sequence[Rated], played: Sequence[Rated]) -> list[Rated]:
+    """Those of the selected groups that were played, though attempts in them may have been replaced; the others are
+    what a selector added whole."""
+    fresh = {trajectory.id for one in played for trajectory in one.group}
+    return [one for one in selected if any(trajectory.id in fresh for trajectory in one.group)]
+
+
+def without_surplus(selected: Sequence[Rated], played: Sequence[Rated], most: int) -> list[Rated]:
+    """The first `most` of the selected groups that were played, and all that a selector added whole."""
+    surplus = played_of(selected, played)[most:]
+    return [one for one in selected if one not in surplus]
+
+
+def _measured(trajectories: Sequence[Trajectory], engine: Engine, names: Sequence[str]) -> list[Trajectory]:
+    """The trajectories with these features, measured under the weights of now."""
+    out = list(trajectories)
     for reference in (False, True):
         wanted = {name: FEATURES[name][0] for name in names if FEATURES[name][1] == reference}
+        if not wanted:
+            continue
         rows = [
             Row(sequence, np.zeros(len(sequence)), 0, 0, temperature(trajectory))
-            for one, _ in scored
-            for trajectory in _siblings(one.group, one.scorable)
+            for trajectory in out
             for sequence in trajectory.sequences
             if sequence.mask.any()
         ]
-        if not wanted:
-            continue
         found = dict[str, np.ndarray]()
         if rows:
             batch = pad(rows, pad_id=engine.pad_id)
@@ -117,12 +161,17 @@ def annotate(scored: Sequence[Scored], engine: Engine, names: Sequence[str]) -> 
         features = iter(
             [{name: array[i, : len(row.sequence)] for name, array in found.items()} for i, row in enumerate(rows)]
         )
-        for one, _ in scored:
-            siblings = [
-                _with_features(t, features, wanted) if keep else t
-                for t, keep in zip(one.group, one.scorable, strict=True)
-            ]
-            one.group = replace(one.group, trajectories=tuple(siblings))
+        out = [_with_features(trajectory, features, wanted) for trajectory in out]
+    return out
+
+
+def _keeping_old_logp(trajectory: Trajectory, old: Trajectory) -> Trajectory:
+    def kept(sequence: TokenSequence, before: TokenSequence) -> TokenSequence:
+        own = {name: before.features[name] for name in ("old_logp",) if name in before.features}
+        return replace(sequence, features={**sequence.features, **own})
+
+    pairs = zip(trajectory.sequences, old.sequences, strict=True)
+    return replace(trajectory, sequences=tuple(kept(now, before) for now, before in pairs))
 
 
 def check_features(names: Sequence[str]) -> None:

@@ -2,6 +2,10 @@
 from handaxe.worlds.calls import calls as calls
 from handaxe.worlds.demonstrate import demonstrate as demonstrate
 from handaxe.worlds.gym import gym as gym
+from handaxe.worlds.hops import hops as hops
 from handaxe.worlds.jsonl import jsonl as jsonl
 from handaxe.worlds.library import library as library
 from handaxe.worlds.sums import sums as sums
+from handaxe.worlds.tau2 import tau2 as tau2
+from handaxe.worlds.textworld import textworld as textworld
+from handaxe.worlds.toolchains import toolchains as toolchains

@@ -9,7 +9,7 @@ from handaxe.exchange import Attempt, Completion, EnvReply, Sample
 from handaxe.records import Message, ParsedTurn, Sampling, Task, ToolSchema, Trajectory
 from handaxe.rollouts.driver.run_plan import run_plan
 from handaxe.rollouts.linear import linear
-from handaxe.slots import ChatFormat, Env, EnvFactory
+from handaxe.slots import ChatFormat, Env, EnvFactory, Hears
 from handaxe.worlds.world import Expert
 
 __all__ = ["demonstrate"]
@@ -77,6 +77,8 @@ class _Heard:
 
     def __init__(self, env: Env):
         self._env = env
+        if isinstance(env, Hears):
+            self.heard = env.heard
         self.tools: tuple[ToolSchema, ...] = ()
         self._last = EnvReply()
 

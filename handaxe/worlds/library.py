@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
-
 from handaxe.envs.tool_chat import tool_chat
-from handaxe.records import Task, ToolCall, Turn
+from handaxe.records import Task
 from handaxe.rewards.exact_match import exact_match
-from handaxe.tools.decorator import Tool
-from handaxe.tools.index.build import build_index
-from handaxe.tools.search import search
 from handaxe.worlds import library_tasks
-from handaxe.worlds.cache import cached, digest
 from handaxe.worlds.experts import calls_then_answer
+from handaxe.worlds.searched import gold_searches, says_something, search_tool
 from handaxe.worlds.sums import kept_calls
-from handaxe.worlds.world import Facts, Split, World
+from handaxe.worlds.world import Split, World
 
 __all__ = ["library"]
 
@@ -37,7 +31,7 @@ def library(
 
     Returns:
         A world broken down by "hops", scored by exact match. It has no start: the tiny policy did not learn to read
-        names out of replies in 400 supervised steps.
+        names out of replies of this length in 400 supervised steps; `hops` is the same with shorter ones.
 
     Raises:
         InputError: an argument out of range, or a missing package (extra [search]).
@@ -46,29 +40,15 @@ def library(
     def tasks(split: Split, count: int, seed: int) -> list[Task]:
         return library_tasks.tasks(count=count, seed=seed, split=split, hops=hops, world=world_seed, size=size)
 
+    documents = library_tasks.documents(seed=world_seed, size=size)
     return World(
         name="library",
         tasks=tasks,
         env=tool_chat,
         correct=exact_match(),
-        tools=(_search(world_seed, size, results, snippet),),
+        tools=(search_tool(documents, world="library", results=results, snippet=snippet),),
         by=("hops",),
-        answered=_says_something,
+        answered=says_something,
         reference=kept_calls,
-        expert=calls_then_answer(_calls),
+        expert=calls_then_answer(gold_searches),
     )
-
-
-def _search(world_seed: int, size: int, results: int, snippet: int) -> Tool:
-    documents = library_tasks.documents(seed=world_seed, size=size)
-    folder = cached("library", digest([json.dumps(documents)]))
-    find, _ = search(build_index(documents, folder, dense=False), results=results, snippet=snippet)
-    return find
-
-
-def _says_something(turn: Turn) -> bool:
-    return bool(turn.parsed.text.strip()) and not turn.parsed.calls
-
-
-def _calls(task: Task, facts: Facts) -> Sequence[ToolCall]:
-    return kept_calls(task) if "search" in facts["tools"] else ()

@@ -8,8 +8,8 @@ from typing import Any, Literal, NamedTuple
 
 from handaxe.errors import InputError
 from handaxe.gauges import Gauge, Statistic
-from handaxe.records import Message, Task, ToolCall, Turn
-from handaxe.slots import EnvFactory, Reward
+from handaxe.records import Criterion, Message, Task, ToolCall, Turn
+from handaxe.slots import Check, EnvFactory, Reward
 
 __all__ = ["Expert", "Facts", "Habit", "Split", "Start", "World"]
 
@@ -61,10 +61,12 @@ class World:
     correct     the reward that says what is right
     tools       tools that are offered where the user names none
     by          keys of task metadata that evaluations are broken down by
+    hidden      keys of task metadata that belong to the question though the policy is not told: what it has to find out
     answered    whether a turn states an answer
     reference   the calls that are right for a task, for rewards that compare calls
     expert      what to say in a state; it scores 1 on every task
     start       how the policy that training begins from is made of the expert's conversations
+    criteria, check  what can be checked of an attempt at a task, and whether each of it is met after each turn
     gauges, statistics  further figures of an evaluation, by name
     """
 
@@ -74,10 +76,13 @@ class World:
     correct: Reward
     tools: tuple[Any, ...] = ()
     by: tuple[str, ...] = ()
+    hidden: tuple[str, ...] = ()
     answered: Callable[[Turn], bool] | None = None
     reference: Callable[[Task], tuple[ToolCall, ...]] | None = None
     expert: Expert | None = None
     start: Start | None = None
+    criteria: Callable[[Task], Sequence[Criterion]] | None = None
+    check: Check | None = None
     gauges: Mapping[str, Gauge] = field(default_factory=dict)
     statistics: Mapping[str, Statistic] = field(default_factory=dict)
 

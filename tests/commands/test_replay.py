@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from handaxe.cli import main
-from handaxe.training.record.codec import pack, unpack
+from handaxe.ops.codec import pack, unpack
 from handaxe.training.record.run_record import RunRecord
 
 

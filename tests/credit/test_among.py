@@ -107,5 +107,5 @@ def test_state_and_what_is_refused():
     with pytest.raises(InputError, match="for 2 siblings"):
         values([1, 0], only=lambda group, scores: np.array([True]))
     group = random_group(0, features=("value",))
-    with pytest.raises(InputError, match="no target"):
+    with pytest.raises(InputError, match="value targets"):
         among(gae(), eligible)(group, random_scores(group, 0))

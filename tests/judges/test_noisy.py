@@ -24,7 +24,7 @@ def test_example():
 
 
 def test_the_noise_is_as_large_as_it_says_and_is_cut_to_the_range():
-    judge = noisy(judge=step_status(good=0.0, bad=-0.5), spread=0.1)
+    judge = noisy(judge=step_status(good=0.0, plain=0.0, bad=-0.5), spread=0.1)
     errors = np.array([own - (0.0, -0.5) for own in judge.score_steps(group(400))]).ravel()
     assert abs(errors.mean()) < 0.02 and errors.std() == pytest.approx(0.1, rel=0.1)
     wild = np.concatenate(noisy(judge=step_status(), spread=5.0).score_steps(group(50)))

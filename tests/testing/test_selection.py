@@ -44,6 +44,53 @@ def loses(**fields):
     return lambda rated: [replace(one, advantages=replace(one.advantages, **fields)) for one in rated]
 
 
+class Alternates:
+    """Keeps the first group every third time, else all but that. `told`: whether its state says when; `taken`: whether
+    it takes its state back."""
+
+    def __init__(self, told=True, taken=True):
+        self.count, self.told, self.taken = 0, told, taken
+
+    def __call__(self, rated):
+        self.count += bool(rated)
+        return list(rated)[:1] if self.count % 3 == 1 else list(rated)[1:]
+
+    def state_dict(self):
+        return {"count": self.count if self.told else 0}
+
+    def load_state_dict(self, state):
+        if self.taken:
+            self.count = state["count"]
+
+
+def twins(rated):
+    """Every group with its first sibling twice."""
+    out = []
+    for one in rated:
+        tokens, scores = one.advantages.tokens, one.scores.outcome
+        group = replace(one.group, trajectories=(*one.group, one.group[0]))
+        out.append(
+            replace(
+                one,
+                group=group,
+                scores=make_scores([*scores, scores[0]]),
+                advantages=Advantages((*tokens, tokens[0])),
+                trained=np.append(one.trained, True),
+            )
+        )
+    return out
+
+
+def test_a_selector_that_remembers():
+    check_selector(Alternates(), filters=False)
+    with pytest.raises(AssertionError, match="take back|two things|off the mask"):
+        check_selector(Alternates(taken=False), filters=False)
+    with pytest.raises(AssertionError, match="two things|off the mask|more than its state_dict tells"):
+        check_selector(Alternates(told=False), filters=False)
+    with pytest.raises(AssertionError, match="share an id"):
+        check_selector(twins, filters=False)
+
+
 def test_good_selectors_pass():
     check_selector(list)
     check_selector(lambda rated: [one for one in rated if len(one.group) > 1])

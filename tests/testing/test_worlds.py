@@ -18,7 +18,7 @@ from handaxe.testing.worlds import check_world
 from handaxe.worlds.sums import sums
 from handaxe.worlds.world import World
 
-NEEDS = {"gym": "reasoning_gym", "library": "bm25s"}
+NEEDS = {"gym": "reasoning_gym", "library": "bm25s", "tau2": "tau2"}
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -226,3 +226,21 @@ def test_rows_that_share_more_are_split_last():
     forks = [one("upp", [300, 7, 1], 0), one("upp", [300, 256, 1], 1), one("upp", [300, 7, 2], 2)]
     forks.append(one("upp", [300, 256, 2], 3))
     assert piece_rollouts(make_batch([rated(forks, [1.0] * 4)], pad_id=0), 2) == [[0, 2], [1, 3]]
+
+
+def test_channels_of_advantages_become_extras_with_denominators_of_their_own():
+    group = random_group(3, size=4)
+    one = make_rated(group=group, outcome=[1, 0, 1, 0])
+    only_first = tuple(
+        tuple(np.where(s.mask, 2.0 if i == 0 else 0.0, 0.0) for s in t.sequences) for i, t in enumerate(group)
+    )
+    with_channel = replace(one, advantages=replace(one.advantages, channels={"second": only_first}))
+    batch = make_batch([with_channel], pad_id=0)
+    first_B = batch.rollout_B == 0
+    assert torch.equal(batch.extras["advantage/second"][first_B], 2.0 * batch.mask_BT[first_B])
+    assert not batch.extras["advantage/second"][~first_B].any()
+    assert batch.channels["advantage/second"].rollouts == 1
+    assert batch.channels["advantage/second"].tokens == group[0].num_tokens
+    (piece,) = [p for p in minibatches(batch, 4, np.random.default_rng(0)) if 0 in p.rollout_B]
+    assert piece.channels["advantage/second"] == piece.denominators._replace(positive=piece.denominators.tokens)
+    assert "advantage/second" not in make_batch([with_channel, one], pad_id=0).extras

@@ -44,3 +44,19 @@ def test_nothing_at_all():
     batch = small_batch([[1.0]])
     found = with_denominators(replace(batch, mask_BT=torch.zeros_like(batch.mask_BT)))
     assert found.denominators == (0, 0, 0, 0, 0) and found.rollout_turns_B.tolist() == [0]
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_further_advantage_is_counted_over_the_rollouts_that_it_says_anything_of(seed):
+    batch = random_batch(seed, left_out=0.3)
+    torch.manual_seed(seed)
+    silent = {r for r in batch.rollout_B.tolist() if torch.rand(()) < 0.5}
+    more_BT = torch.randn(batch.mask_BT.shape, dtype=torch.float64)
+    for row, rollout in enumerate(batch.rollout_B.tolist()):
+        if rollout in silent:
+            more_BT[row] = torch.where(batch.mask_BT[row], 0.0, 5.0)  # what stands off the mask says nothing
+    found = with_denominators(replace(blank(batch), extras={"value": more_BT, "advantage/second": more_BT}))
+    assert found.denominators == batch.denominators and list(found.channels) == ["advantage/second"]
+    loud = torch.tensor([rollout not in silent for rollout in batch.rollout_B.tolist()])
+    part = replace(batch, mask_BT=batch.mask_BT & loud[:, None], adv_BT=more_BT)
+    assert found.channels["advantage/second"] == with_denominators(part).denominators

@@ -122,3 +122,13 @@ def test_one_bad_ending_can_drop_the_group(kind, fate):
     group.ended(attempt(0), result(attempt(0), kind))
     group.ended(attempt(1), result(attempt(1)))
     assert group.tried(0).fate == fate
+
+
+def test_what_a_strategy_gave_up_is_kept_unscored_behind():
+    group = play(1)
+    (kept,), (given_up,) = result(attempt(0)), result(attempt(0), "truncated", "stopped")
+    other = replace(kept, id="0/a/0/2")
+    group.ended(attempt(0), [kept, replace(given_up, id="0/a/0/1"), other])
+    tried = group.tried(0)
+    assert names(tried) == ["0/a/0", "0/a/0/2", "0/a/0/1"]
+    assert tried.scorable.tolist() == tried.trains.tolist() == [True, True, False]

@@ -4,10 +4,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from handaxe.records import Advantages, Ending, Group, Rated, Scores
+from handaxe.records import Advantages, Branch, Ending, Group, Rated, Scores
 from handaxe.testing.records import make_trajectory
 from handaxe.training.group_play import Tried
-from handaxe.training.measure import Clock, group_metrics, settle
+from handaxe.training.measure import Clock, added_metrics, group_metrics, settle
+from handaxe.training.record.groups import GroupRecord
 
 
 def tried(name, outcomes, *, dead=0, advantage=1.0):
@@ -64,6 +65,21 @@ def test_of_nothing_there_is_no_reward_rather_than_none_of_it():
     assert math.isnan(metrics["reward"]) and math.isnan(metrics["calls"]) and metrics["trained_share"] == 0
 
 
+def test_groups_without_a_lesson_that_did_badly():
+    some = [tried("a", [1, 0]), tried("b", [1, 1], advantage=0.0), tried("c", [0, 0], advantage=0.0)]
+    metrics = group_metrics(settle(some, [], []), {})
+    assert metrics["groups/zero_advantage"] == 2 and metrics["groups/zero_low"] == 1
+    metrics = group_metrics(settle(some[1:2], [], []), {})
+    assert metrics["groups/zero_advantage"] == 1 and metrics["groups/zero_low"] == 0
+
+
+def test_what_was_added_to_what_was_played():
+    fresh, old = tried("a", [1, 0, 1]).rated, tried("old", [1, 1]).rated
+    assert added_metrics([fresh], [fresh]) == {}
+    masked = replace(old, trained=np.array([True, False]))
+    assert added_metrics([fresh, masked], [fresh]) == {"added": 1.0, "added/tokens": 3.0, "added/share": 0.25}
+
+
 def test_a_clock_adds_up_phases():
     clock = Clock()
     for phase in ("a", "b", "a"):
@@ -96,3 +112,19 @@ def test_which_tokens_trained_is_kept_and_counted():
     assert group_metrics([record], {})["tokens/trained"] == 2
     (record,) = settle([a], [other], [other])
     assert record.advantages.trains is None and group_metrics([record], {})["tokens/trained"] == 3
+
+
+def test_what_forks_share_was_carried_out_once():
+    """b left a after its first turn, c within it; d left b, whose second turn it has, too."""
+    turns = {"calls": [["f"], ["f"], []], "replies": [["1"], ["2"], []], "texts": ["", "", "2"]}
+    a, b, c, d = made = [make_trajectory(**turns) for _ in range(4)]
+    starts = [turn.start for turn in a.turns]
+    places = {"b": Branch("a", 0, starts[1]), "c": Branch("a", 0, starts[0] + 1), "d": Branch("b", 0, starts[2])}
+    for name, one in zip("abcd", made):
+        vars(one).update(id=name, branch_of=places.get(name))
+    group = Group(a.task, tuple(made))
+    alive = np.ones(4, bool)
+    record = GroupRecord(group, alive, alive)
+    metrics = group_metrics([record], {})
+    assert metrics["calls/made"] == 8 and metrics["calls/executed"] == 2 + 1 + 2 + 0
+    assert metrics["trajectories/left"] == 2, "a, of which b shares a turn, and b; c shares no whole turn of a"

@@ -1,12 +1,24 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from handaxe.errors import InputError, VerifierError
 from handaxe.records import Ending, Group, Scores
-from handaxe.testing.records import make_trajectory
+from handaxe.testing.records import make_group, make_rated, make_task, make_trajectory
 from handaxe.training.endings import treatments
 from handaxe.training.group_play import Tried
-from handaxe.training.rate import FEATURES, annotate, check_features, credit_all, restarting, reward_all
+from handaxe.training.rate import (
+    FEATURES,
+    annotate,
+    annotate_added,
+    check_features,
+    credit_all,
+    played_of,
+    restarting,
+    reward_all,
+    without_surplus,
+)
 
 
 def tried(*kinds):
@@ -154,3 +166,30 @@ def test_a_selector_that_is_asked_again_starts_again(world):
     again = restarting(select)
     assert again(list("defg")) == ["e", "g"] and again(list("defgh")) == ["e", "g"] and select.seen == 8
     assert restarting(list)("ab") == ["a", "b"]
+
+
+def test_what_a_selector_adds_is_measured_as_fresh_ones_are_but_for_its_old_logp(world):
+    engine = world.make_engine(critic=True, reference=True)
+    played = make_rated(group=make_group(size=2))
+    stored, bare = make_trajectory(features={"old_logp": -7.0, "value": 9.0}), make_trajectory()
+    whole = make_rated(group=make_group(trajectories=[stored, bare], task=make_task(id="other")))
+    mixed = replace(played, group=replace(played.group, trajectories=(played.group[0], whole.group[0])))
+    names = ("old_logp", "ref_logp", "value", "entropy")
+    one, two, three = annotate_added([played, whole, mixed], [played], engine, names)
+    assert one is played and three.group[0] is played.group[0]
+    for found in (two.group[0], three.group[1]):
+        sequence = found.sequences[0]
+        mask = sequence.mask
+        np.testing.assert_array_equal(sequence.features["old_logp"][mask], -7.0)
+        assert np.all(sequence.features["ref_logp"][mask] < -3) and not np.any(sequence.features["value"][mask] == 9.0)
+        assert np.all(sequence.features["entropy"][mask] > 5)
+    measured = two.group[1].sequences[0].features
+    np.testing.assert_array_equal(measured["old_logp"], measured["ref_logp"])  # it brought none
+    assert annotate_added([whole], [played], engine, ()) == [whole]
+
+
+def test_the_surplus_is_of_what_was_played():
+    groups = [make_rated(group=make_group(size=1, task=make_task(id=name))) for name in "abcd"]
+    added = make_rated(group=make_group(size=1, task=make_task(id="x")))
+    assert played_of([*groups, added], groups) == groups
+    assert without_surplus([added, *groups], groups, 2) == [added, *groups[:2]]

@@ -18,11 +18,12 @@ from handaxe.rollouts.turn_starts import turn_starts
 from handaxe.training.loop import train
 from handaxe.training.siblings import check_siblings, needs_siblings
 
-COMPARES = {"group_norm", "leave_one_out", "optimal_baseline"}
+COMPARES = {"fork_norm", "group_norm", "leave_one_out", "optimal_baseline", "shared_prefix_mean", "turn_norm"}
 
 
 def test_every_credit_says_by_what_it_does_whether_it_compares():
-    for name in set(names_in("handaxe.credit")) - {"shaped", "batch_norm", "batch_whiten"}:
+    others = {"among", "batch_norm", "batch_whiten", "entropy_scaled", "shaped", "total"}
+    for name in set(names_in("handaxe.credit")) - others:
         assert needs_siblings(getattr(credits, name)()) == (name in COMPARES), name
 
 

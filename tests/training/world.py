@@ -18,7 +18,10 @@ from handaxe.models.compact import Compact
 from handaxe.models.tiny import TinyConfig, TinyModel
 from handaxe.pairs.best_against_worst import best_against_worst
 from handaxe.records import Advantages, Message, Sampling, Scores, Task, ToolCall, ToolReply, ToolSchema
+from handaxe.rollouts.branch_chance import branch_chance
+from handaxe.rollouts.branching import branching
 from handaxe.rollouts.linear import linear
+from handaxe.rollouts.tree import tree
 from handaxe.selection.in_order import in_order
 from handaxe.tensors import LossOut
 from handaxe.testing.scripted import say
@@ -252,6 +255,32 @@ def resume_ahead(folder, steps, pause):
     tasks = in_order([task(f"t{i}") for i in range(3 * steps)], shuffle=False)
     ahead = {"staleness": 2, "lockstep": False, "env": Waits, "tasks": tasks, "reward": slow, "groups": 2}
     train(**arguments(steps=steps, out=Path(folder), resume=True, checkpoint_every=2, **ahead))
+
+
+def growing(name, **changes):
+    """Roles of a run whose attempts branch, or grow as a tree; a tool takes its time."""
+    chance = branch_chance(vocabulary=264)
+    rollouts = {"branching": branching(chance=chance, total=6, from_start=3), "tree": tree(total=5, fork_most=3)}
+    roles = {"engine": Talking(calls_and_answers), "env": Waits, "rollout": rollouts[name], "credit": centred}
+    return arguments(**roles, groups=2, group_size=1, sampling=Sampling(max_tokens=24), **changes)
+
+
+def calls_and_answers(request):
+    """A call in two turns of three, else an answer; both depend on the seed."""
+    return ToolCall("add", {"numbers": str(request.seed % 50)}) if request.seed % 3 else "3" * (1 + request.seed % 4)
+
+
+def resume_growing(folder, steps, pause, name):
+    """As `resume`, of such a run."""
+    torch.set_num_threads(1)
+
+    def slow(group):
+        time.sleep(pause)
+        return small_bytes(group)
+
+    roles = growing(name, reward=slow, steps=steps, out=Path(folder), resume=True, checkpoint_every=2)
+    if not train(**roles).stopped:
+        torch.save(weights(roles["engine"]), Path(folder) / "final.pt")
 
 
 def resume_saying(folder, steps, pause):

@@ -20,6 +20,7 @@ def clip_cov(
     low: float = 1.0,
     high: float = 5.0,
     clip_range: tuple[float, float] | None = None,
+    only: str | None = None,
     seed: int = 0,
 ) -> Adjustment:
     """Zero the loss of randomly chosen tokens whose advantage and log-prob vary together.
@@ -36,6 +37,10 @@ def clip_cov(
         high: covariance below which it is; 5.
         clip_range: (eps_low, eps_high) leaves out tokens that such a clip has already stopped, as the authors' code
             does; None, the paper's formula, does not.
+        only: a feature: its tokens alone, those where it is not 0, are eligible and make up N, and a batch whose rows
+            do not all have it is left as it is. "replayed" is what `selection.self_imitation` marks, which trains in
+            batches of its own: SPEAR, where its paper silences 2 % of the replayed tokens with low 1 or 2 and high 40
+            or 60. None, as in SPEAR's released code, is every token.
         seed: of the draw. It is derived from the seed and each row's ids and rollout, so it depends neither on the
             order nor on the padding of rows, and a second epoch over the same rows draws the same.
 
@@ -46,20 +51,23 @@ def clip_cov(
         A 1, -1, 1 and logp -0.1, -2, -3: mean A 1/3, mean logp -1.7, cov 1.0667, 0.4, -0.8667
         ->  only token 0 is eligible and its loss becomes 0
 
-    Paper: arXiv:2505.22617, Clip-Cov.
+    Paper: arXiv:2505.22617, Clip-Cov; with `only`, arXiv:2509.22601 (SPEAR).
     Differs: nothing.
     """
 
     def adjust(loss_BT: Tensor, log_ratio_BT: Tensor, out: PolicyOut, batch: Batch) -> Tensor:
+        if only is not None and only not in batch.extras:
+            return loss_BT
         mask_BT = batch.mask_BT
+        chosen_BT = mask_BT if only is None else mask_BT & (masked(batch.extras[only], mask_BT) != 0)
         adv_BT, logp_BT = masked(batch.adv_BT, mask_BT), masked(out.logp_BT, mask_BT).detach()
         cov_BT = (adv_BT - masked_mean(adv_BT, mask_BT)) * (logp_BT - masked_mean(logp_BT, mask_BT))
-        eligible_BT = mask_BT & (cov_BT > low) & (cov_BT < high)
+        eligible_BT = chosen_BT & (cov_BT > low) & (cov_BT < high)
         if clip_range is not None:
             rho_BT = log_ratio_BT.detach().exp()
             up_BT = (adv_BT > 0) & (rho_BT > 1 + clip_range[1])
             eligible_BT = eligible_BT & ~up_BT & ~((adv_BT < 0) & (rho_BT < 1 - clip_range[0]))
-        wanted = max(1, int(fraction * int(mask_BT.sum())))
+        wanted = max(1, int(fraction * int(chosen_BT.sum())))
         count = min(wanted, int(eligible_BT.sum()))
         if count == 0:
             return loss_BT

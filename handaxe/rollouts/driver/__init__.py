@@ -6,6 +6,7 @@ live_plans.py          an attempt that is not over, and its plans
 executor.py            what carries out Act and Work; workers.py: in threads, event_loop.py: coroutines
 replies.py             what an environment's answer, exception or lateness means for the attempt
 batch_stream.py        a stream for an engine that has none
+several_streams.py     the streams of several engines as one
 run_plan.py            one plan without a driver
 garbage_collection.py  Python's, while thousands of plans are live
 """

@@ -1,7 +1,7 @@
 """Runs many rollouts at once; none of them waits for another's tool."""
 
 import warnings
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from operator import itemgetter
 from typing import NamedTuple
@@ -14,11 +14,13 @@ from handaxe.rollouts.driver.executor import Answer, Executor
 from handaxe.rollouts.driver.garbage_collection import fewer_collections
 from handaxe.rollouts.driver.live_plans import LiveAttempt, LivePlan, Segment
 from handaxe.rollouts.driver.scheduler import Scheduler
+from handaxe.rollouts.driver.several_streams import SeveralStreams
 from handaxe.rollouts.driver.workers import Workers
 from handaxe.slots import Engine, Measures, Rollout, Stream, Streams
 
 __all__ = ["Driver", "Finished", "run"]
 
+NOBODY: Mapping[str, Engine] = {}
 PAUSE, LONG = 0.002, 0.5
 """Seconds to wait for a stream that samples elsewhere: while a tool or other work is under way, and otherwise."""
 
@@ -38,6 +40,7 @@ def run(
     workers: int | Executor = 8,
     lockstep: bool = False,
     progress: Callable[[int], None] | None = None,
+    others: Mapping[str, Engine] = NOBODY,
 ) -> list[list[Trajectory]]:
     """Play every attempt to its end.
 
@@ -48,13 +51,15 @@ def run(
         workers: threads for environments, or an Executor, which is closed at the end.
         lockstep: see `Driver`.
         progress: called with the number of attempts that are over, whenever it changes.
+        others: see `Driver`.
 
     Returns:
         For each attempt the trajectories it yielded, in order. An exception inside an environment ends its own
         attempt as infra_error; an exception of the engine closes every attempt and is raised.
     """
     results: dict[str, list[Trajectory]] = {}
-    with closing(Driver(engine, workers=workers, lockstep=lockstep)) as driver, fewer_collections(len(attempts)):
+    made = Driver(engine, workers=workers, lockstep=lockstep, others=others)
+    with closing(made) as driver, fewer_collections(len(attempts)):
         for attempt in attempts:
             driver.add(attempt, rollout)
         while driver.live:
@@ -82,6 +87,7 @@ class Driver:
         lockstep: rounds instead: all turns that wait to be sampled are one batch, in order of `add`, then all
             environments answer. So nothing depends on how long a tool takes, to the last bit, unless the plans do
             (`Budget(seconds=)`); and all wait for the slowest. Keys and values are kept as long as any attempt is live.
+        others: further engines that rollouts and environments may ask, by name.
 
     Example:
         driver.add(attempt, linear()); while driver.live: for attempt, trajectories in driver.advance(): ...
@@ -91,9 +97,16 @@ class Driver:
     soon as a turn ends, and a tool holds none.
     """
 
-    def __init__(self, engine: Engine, *, workers: int | Executor = 8, lockstep: bool = False):
+    def __init__(
+        self,
+        engine: Engine,
+        *,
+        workers: int | Executor = 8,
+        lockstep: bool = False,
+        others: Mapping[str, Engine] = NOBODY,
+    ):
         executor: Executor = Workers(workers) if isinstance(workers, int) else workers
-        self._engine = engine
+        self._engine, self._others = engine, others
         self._scheduler = Scheduler(self._new_stream(), executor, queue=lockstep)
         self._lockstep = lockstep
         self._answered: dict[int, Answer] = {}  # in lockstep: answers that have arrived before it is their turn
@@ -117,9 +130,15 @@ class Driver:
         return self._scheduler.live[id].tokens
 
     def add(self, attempt: Attempt, rollout: Rollout) -> None:
-        """Take up an attempt; it begins with the next `advance`. Raises InputError when one of its id is live."""
+        """Take up an attempt; it begins with the next `advance`.
+
+        Raises:
+            InputError: one of its id is live, or it may ask an engine that is not there.
+        """
         if attempt.id in self._scheduler.live:
             raise InputError(f"two live attempts are called {attempt.id!r}: give each an id of its own")
+        if missing := ({*attempt.others, attempt.by} - {"", *self._others}):
+            raise InputError(f"attempt {attempt.id!r} asks {sorted(missing)}, but no engine of that name was given")
         plan = rollout(attempt)
         live = self._scheduler.live[attempt.id] = LiveAttempt(attempt, self._added)
         self._scheduler.new.append(LivePlan(live, plan, (self._added,)))
@@ -218,7 +237,10 @@ class Driver:
         return self._engine.measure(requests)
 
     def _new_stream(self) -> Stream:
-        return self._engine.stream() if isinstance(self._engine, Streams) else BatchStream(self._engine)
+        policy = _stream(self._engine)
+        return (
+            SeveralStreams({"": policy, **{n: _stream(e) for n, e in self._others.items()}}) if self._others else policy
+        )
 
     def _forget_prefixes(self) -> None:
         """In lockstep keep nothing beyond the last attempt: what is sampled next has the bits of a new driver, such as
@@ -275,6 +297,10 @@ class Driver:
             self._answered.update(scheduler.executor.ready(None))
         for ticket in sorted(tickets, key=lambda ticket: scheduler.executing[ticket].key):
             scheduler.executed(ticket, self._answered.pop(ticket))
+
+
+def _stream(engine: Engine) -> Stream:
+    return engine.stream() if isinstance(engine, Streams) else BatchStream(engine)
 
 
 def _key(plan: LivePlan) -> tuple[int, ...]:

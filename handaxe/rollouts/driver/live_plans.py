@@ -90,7 +90,7 @@ class LivePlan:
     def next_request(self, request: Sample, segment: Segment) -> Sample:
         """What the stream is asked for: the request, cut to what the segment leaves, from where it was begun."""
         most = self.allowed = request.sampling.max_tokens
-        if segment.tokens is not None:
+        if segment.tokens is not None and not request.by:
             self.allowed = min(most, self.written() + segment.tokens - self.live.added)
         sampling = request.sampling if self.allowed == most else replace(request.sampling, max_tokens=self.allowed)
         if sampling is request.sampling and self.begun is request.begun:
@@ -103,13 +103,15 @@ class LivePlan:
 
     def interrupted(self, partial: Partial) -> None:
         """Keep what was sampled of a turn that is not over."""
-        self.live.count(len(partial.ids) - self.written())
+        if not (isinstance(self.request, Sample) and self.request.by):
+            self.live.count(len(partial.ids) - self.written())
         if partial.ids:
             self.begun = partial
 
     def completed(self, completion: Completion, request: Sample) -> Completion | None:
         """The whole turn, or None when it ended for the segment alone, and is kept as begun."""
-        self.live.count(len(completion.ids) - self.written())
+        if not request.by:
+            self.live.count(len(completion.ids) - self.written())
         if self.seconds or self.cost:
             seconds, cost = self.seconds + completion.seconds, self.cost + completion.cost
             completion = completion._replace(seconds=seconds, cost=cost)

@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, get_args
 
-from handaxe.exchange import EnvReply
+from handaxe.exchange import Asked, EnvReply
 from handaxe.records import Ending, Message, ToolReply
 from handaxe.records import Status as Status_
 from handaxe.rollouts.driver.executor import Answer
@@ -50,9 +50,19 @@ def _wrong(reply: Any) -> str:
             return f"a tool reply {wrong}"
     if reply.ending is not None and not isinstance(reply.ending, Ending):
         return f"its ending is a {type(reply.ending).__name__}"
+    if reply.asks is not None and (wrong := _wrong_question(reply.asks)):
+        return f"what it asks {wrong}"
     if not isinstance(reply.facts, Mapping):
         return f"its facts are a {type(reply.facts).__name__}, not a mapping"
     return ""
+
+
+def _wrong_question(asked: Any) -> str:
+    if not isinstance(asked, Asked) or not asked.by or not isinstance(asked.by, str):
+        return f"is a {type(asked).__name__}, or names nobody"
+    if not asked.messages or not all(isinstance(message, Message) for message in asked.messages):
+        return "has no messages"
+    return next((f"has a message that {w}" for m in asked.messages if (w := _wrong_text(m.content))), "")
 
 
 def _copied(facts: Mapping[str, Any]) -> tuple[dict[str, Any], str]:

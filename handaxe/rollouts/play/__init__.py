@@ -3,7 +3,9 @@
 play.py              the turns, and how an attempt ends
 fork.py              another play that begins like a given one: the same prefix, the environment as it was
 continued.py         a play that goes on after a trajectory
+rounds.py            several plays that go on together, a turn at a time
 sequence_builder.py  ids, authors and masks of a sequence while it grows
+asking.py            what other engines say in an attempt, such as a simulated user
 env_session.py       the environment, from its making to its closing
 """
 

@@ -66,6 +66,7 @@ def fork(play: Play, at: Branch, *, id: str, seed: int) -> Play:
         marks=play.marks[: k + 1],
         begun=begun,
         whole=whole,
+        said=play.said[: mark.said],
     )
     return Play(replace(play.attempt, id=id, seed=seed), play.rules, beginning=beginning)
 

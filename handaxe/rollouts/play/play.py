@@ -18,6 +18,7 @@ from handaxe.exchange import Act, Attempt, Completion, EnvReply, Measure, Partia
 from handaxe.ops.seeds import derive_seed
 from handaxe.records import Branch, Ending, Message, ParsedTurn, ToolCall, ToolSchema, Trajectory, Turn
 from handaxe.rollouts.budget import SPEAKER, Budget, Left, Spent, Tell, left_of, say_left
+from handaxe.rollouts.play.asking import OtherTurn, hear, of_others
 from handaxe.rollouts.play.env_session import EnvSession, State, infra_error
 from handaxe.rollouts.play.sequence_builder import SequenceBuilder
 from handaxe.slots import EnvFactory, RolloutPlan
@@ -47,12 +48,13 @@ class Rules:
 
 
 class Mark(NamedTuple):
-    """What there was before a turn: so many messages, the environment in this state (None: not asked for), and these
-    notes of the strategy."""
+    """What there was before a turn: so many messages, the environment in this state (None: not asked for), these notes
+    of the strategy, and so much said by others."""
 
     messages: int
     state: State | None
     notes: dict[str, Any]
+    said: int = 0
 
 
 class Beginning(NamedTuple):
@@ -68,6 +70,7 @@ class Beginning(NamedTuple):
     marks: list[Mark]
     begun: Partial | None = None
     whole: Turn | None = None
+    said: list[OtherTurn] | None = None
 
 
 class Play:
@@ -97,6 +100,7 @@ class Play:
         self.sequences: list[SequenceBuilder] = []
         self.marks: list[Mark] = []
         self.notes: dict[str, Any] = {}
+        self.said: list[OtherTurn] = []
         self._spent, self._bounded = Spent(), rules.budget != UNBOUNDED
         self._beginning, self._shared = beginning, 0
         self.over = self._opened = self._sampling = self._acting = False
@@ -106,7 +110,7 @@ class Play:
             self.sequences, self.marks = beginning.sequences, beginning.marks
             self.turns, self._shared = beginning.turns, len(beginning.turns)
             self._spent, state = Spent.of(beginning.turns), beginning.marks[-1].state
-            self.notes = deepcopy(beginning.marks[-1].notes)
+            self.notes, self.said = deepcopy(beginning.marks[-1].notes), list(beginning.said or ())
         snapshots = rules.snapshots and beginning is None
         self._session = EnvSession(attempt.env, attempt.task, name=attempt.id, state=state, snapshots=snapshots)
 
@@ -192,7 +196,9 @@ class Play:
             sampling = replace(sampling, max_tokens=limit)
         ids = self.sequences[-1].ids[:]  # a copy, since the builder grows and an engine may keep what it is asked
         self._sampling = True
-        completion: Completion = yield Sample(ids, sampling, seed, format.stop_ids, format.header_ids, k, begun)
+        completion: Completion = yield Sample(
+            ids, sampling, seed, format.stop_ids, format.header_ids, k, begun, self.attempt.by
+        )
         self._sampling = False
         return completion, seed
 
@@ -223,6 +229,8 @@ class Play:
                 return Ending("truncated", "budget")
         self._acting = True
         reply: EnvReply = yield Act(self._session.env, carried_out, turn.seed)
+        if reply.asks is not None:
+            reply = yield from hear(self.attempt, self._session.env, reply, seed=turn.seed, said=self.said)
         self._acting = False
         came = {"replies": reply.replies, "facts": reply.facts}
         turn = self.turns[-1] = Turn(**vars(turn) | came)  # as `replace`, in a third of its time
@@ -241,7 +249,7 @@ class Play:
         self.messages += new
         if ending is None and self.rules.snapshots:
             state, ending = yield from self._work(self._session.snapshot)
-            self.marks += [] if ending else [Mark(len(self.messages), state, deepcopy(self.notes))]
+            self.marks += [] if ending else [Mark(len(self.messages), state, deepcopy(self.notes), len(self.said))]
         return ending
 
     def _budget_message(self, k: int) -> list[Message]:
@@ -316,6 +324,9 @@ class Play:
             seed=attempt.seed,
             branch_of=None if self._beginning is None else self._beginning.branch,
             env=facts,
-            seconds=sum([turn.seconds + sum([r.seconds for r in turn.replies]) for turn in self.turns]),
+            seconds=sum([turn.seconds + sum([r.seconds for r in turn.replies]) for turn in self.turns])
+            + sum([one.turn.seconds for one in self.said]),
             notes=self.notes,
+            by=attempt.by,
+            asked=of_others(attempt, self.said),
         )

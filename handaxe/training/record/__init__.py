@@ -2,7 +2,6 @@
 
 schema      its tables, and how those of older formats become them
 groups      what a step leaves of a group
-codec       messages, tasks, replies and arrays as text and bytes, and back
 writing, reading      a group as rows, and back
 run_record  the file: steps, metrics, evaluations, events
 """

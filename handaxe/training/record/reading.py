@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from handaxe.ops import codec
 from handaxe.records import (
     Advantages,
     Branch,
@@ -21,7 +22,6 @@ from handaxe.records import (
     Trajectory,
     Turn,
 )
-from handaxe.training.record import codec
 from handaxe.training.record.groups import GroupRecord
 from handaxe.training.record.writing import TURN_REWARD
 
@@ -69,6 +69,7 @@ def _trajectory(db: sqlite3.Connection, row: Row, task: Task, sequences: list[Ro
         env=codec.load_json(row["env"]),
         seconds=row["seconds"],
         notes=codec.load_json(row.get("notes") or "{}"),
+        asked=codec.load_record(tuple[Trajectory, ...], row.get("asked") or "[]"),
     )
 
 

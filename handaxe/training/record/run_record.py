@@ -22,9 +22,9 @@ from urllib.parse import quote
 
 import handaxe
 from handaxe.errors import HandaxeError, InputError
+from handaxe.ops.codec import dump_text, load_record, load_text
 from handaxe.records import Task, Trajectory
 from handaxe.training.folder import FolderLock, write_whole
-from handaxe.training.record.codec import dump_text, load_record, load_text
 from handaxe.training.record.groups import GroupRecord
 from handaxe.training.record.reading import read_groups
 from handaxe.training.record.schema import create, format_of, upgrade

@@ -13,7 +13,7 @@ from handaxe.errors import InputError
 
 __all__ = ["FORMAT", "SCHEMA", "create", "format_of", "upgrade"]
 
-FORMAT = 2
+FORMAT = 3
 
 SCHEMA = """
 CREATE TABLE steps (step INTEGER PRIMARY KEY, time REAL);
@@ -28,7 +28,7 @@ CREATE TABLE trajectories (
     name TEXT, sample INTEGER, ending TEXT, reason TEXT, scored INTEGER, trained INTEGER, outcome REAL,
     eligible INTEGER, num_turns INTEGER, num_calls INTEGER, num_tokens INTEGER, final_text TEXT, cost REAL,
     seconds REAL, seed INTEGER, branch TEXT, env TEXT, messages TEXT, toolset INTEGER REFERENCES toolsets (id),
-    notes TEXT);
+    notes TEXT, asked TEXT);
 CREATE TABLE turns (
     trajectory INTEGER REFERENCES trajectories (id) ON DELETE CASCADE,
     place INTEGER, sequence INTEGER, start INTEGER, stop INTEGER, finish TEXT, parsed TEXT, sampling TEXT,
@@ -56,7 +56,10 @@ ALTER TABLE groups ADD COLUMN part INTEGER;
 ALTER TABLE trajectories ADD COLUMN notes TEXT;
 ALTER TABLE turns ADD COLUMN facts TEXT;
 ALTER TABLE sequences ADD COLUMN trains BLOB;
-"""
+""",
+    3: """
+ALTER TABLE trajectories ADD COLUMN asked TEXT;
+""",
 }
 """A format -> what makes the tables of the format before it into its own. A column stands last in its table there and
 in SCHEMA, since rows are written by place."""

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from handaxe.ops import codec
 from handaxe.records import Advantages, Scores, TokenSequence, Trajectory
-from handaxe.training.record import codec
 from handaxe.training.record.groups import GroupRecord
 
 __all__ = ["TURN_REWARD", "write_group"]
@@ -72,6 +72,7 @@ def _write_trajectory(
         "messages": codec.dump_record(one.messages),
         "toolset": toolset,
         "notes": _free(one.notes),
+        "asked": codec.dump_record(one.asked) if one.asked else None,
     }
     return _insert(db, f"trajectories ({', '.join(row)})", tuple(row.values()))
 

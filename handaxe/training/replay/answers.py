@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, NoReturn
 
 import numpy as np
 
 from handaxe.errors import InfrastructureError
-from handaxe.exchange import Act, Completion, EnvReply, Measure, Sample, Stopped, Work
+from handaxe.exchange import Act, Completion, EnvReply, Measure, Sample, Stopped, Voice, Work
 from handaxe.records import Ending, Sampling, Task, Trajectory
 from handaxe.rollouts.play.play import MEASURED
 from handaxe.slots import ChatFormat, Env, EnvFactory, Rollout
@@ -26,6 +26,8 @@ class Setup:
     """What an attempt is played with: the run's own rollout, chat format, environment and sampling, and its context
     in tokens.
 
+    `others` may be asked by the environment, where it answers; what they say comes from the record.
+
     `tools` True lets the environment answer, False takes its answers from the record; it is made, started and closed
     either way.
     """
@@ -36,6 +38,7 @@ class Setup:
     sampling: Sampling
     context: int
     tools: bool = False
+    others: Mapping[str, Voice] = field(default_factory=dict)
 
 
 class DepartError(BaseException):
@@ -53,7 +56,7 @@ class FromRecord:
         self.recorded, self.setup = recorded, setup
         self.of = {one.id: one for one in recorded}
         self.turns: dict[int, tuple[Trajectory, int]] = {}
-        for one in recorded:
+        for one in [said for own in recorded for said in (own, *own.asked)]:
             for k, turn in enumerate(one.turns):
                 self.turns.setdefault(turn.seed, (one, k))  # what is shared is its first owner's
         self.entered: set[str] = set()
@@ -104,6 +107,8 @@ class FromRecord:
             reply = request.env.step(request.turn, seed=request.seed)
         except Exception as error:  # as any driver does
             reply = EnvReply(done=True, ending=Ending("infra_error", f"{type(error).__name__}: {error}"))
+        if reply.asks is not None:
+            return reply
         seconds = {r.call_id: r.seconds for r in recorded.replies}
         timed = tuple(replace(r, seconds=seconds.get(r.call_id, r.seconds)) for r in reply.replies)
         for i in range(max(len(recorded.replies), len(timed))):

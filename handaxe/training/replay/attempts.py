@@ -97,6 +97,7 @@ def _differences(
         step=step,
         sibling=samples.index(first.sample),
         siblings=len(samples),
+        others=setup.others,
     )
     try:
         made = run_plan(

@@ -1,4 +1,5 @@
 import math
+from dataclasses import replace
 
 import pytest
 import torch
@@ -124,3 +125,17 @@ def test_the_global_generators_are_left_alone():
     before = torch.get_rng_state()
     differentiate(loss(low=0.05), out, batch)
     assert torch.equal(before, torch.get_rng_state())
+
+
+def test_only_at_the_tokens_of_a_feature():
+    """Covariances 1.0667, 0.4, -0.8667 as in the example, of which the first two are eligible and the second marked."""
+    out, batch = example()
+    adjust = clip_cov(low=0.1, high=5.0, fraction=1.0, only="replayed")
+    flat = torch.ones_like(batch.adv_BT)
+    assert torch.equal(adjust(flat, flat, out, batch), flat)  # nothing is marked
+    mark = torch.full_like(flat, math.nan)
+    mark[batch.mask_BT] = torch.tensor([0.0, 1.0, 1.0], dtype=flat.dtype)
+    marked = replace(batch, extras={"replayed": mark})
+    assert adjust(flat, flat, out, marked)[batch.mask_BT].tolist() == [1.0, 0.0, 1.0]
+    everywhere = clip_cov(low=0.1, high=5.0, fraction=1.0)
+    assert everywhere(flat, flat, out, marked)[batch.mask_BT].tolist() == [0.0, 0.0, 1.0]

@@ -16,6 +16,7 @@ from handaxe.testing.records import make_trajectory
 from handaxe.training.record import run_record
 from handaxe.training.record.groups import GroupRecord
 from handaxe.training.record.run_record import RunRecord
+from handaxe.training.record.schema import FORMAT
 
 
 def group(step, task="a", size=2, tokens=3):
@@ -170,7 +171,9 @@ def test_what_is_no_record(tmp_path):
     db.close()
     (tmp_path / "later").mkdir()
     shutil.move(tmp_path / "new.sqlite", tmp_path / "later" / "record.sqlite")
-    with pytest.raises(InputError, match="a record of format 99; this handaxe reads formats up to 2. Update handaxe"):
+    with pytest.raises(
+        InputError, match=f"a record of format 99; this handaxe reads formats up to {FORMAT}. Update handaxe"
+    ):
         RunRecord.open(tmp_path / "later")
 
 

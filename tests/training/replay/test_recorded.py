@@ -3,6 +3,7 @@ from dataclasses import replace
 import pytest
 
 from handaxe.errors import InfrastructureError
+from handaxe.exchange import EnvReply
 from handaxe.records import Ending, Message, ToolReply
 from handaxe.testing.records import make_trajectory
 from handaxe.training.replay.recorded import StandIn, recorded_answer, recorded_speech, was_answered
@@ -17,8 +18,8 @@ def test_what_the_policy_said():
 
 
 def test_what_was_answered():
-    assert recorded_answer(TWO, 0) == ((REPLY,), (ToolReply("0-0", "calculator", "408"),), False, None, {})
-    assert recorded_answer(TWO, 1) == ((), (), True, None, {})
+    assert recorded_answer(TWO, 0) == EnvReply((REPLY,), (ToolReply("0-0", "calculator", "408"),), False, None, {})
+    assert recorded_answer(TWO, 1) == EnvReply((), (), True, None, {})
     assert was_answered(TWO, 0) and not was_answered(TWO, 1)
 
 

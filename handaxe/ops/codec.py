@@ -104,10 +104,11 @@ def _loader(hint: Any) -> Callable[[Any], Any]:
     if _is_free(hint):
         return _untag
     make: Any = hint
+    if hint is np.ndarray:
+        return _untag
     if is_dataclass(hint):
-        makers = {name: maker for name, one in get_type_hints(hint).items() if (maker := _loader(one)) is not _plain}
         return lambda found: make(
-            **found | {name: maker(found[name]) for name, maker in makers.items() if name in found}
+            **found | {name: maker(found[name]) for name, maker in _makers(make).items() if name in found}
         )
     if get_origin(hint) is UnionType:  # X | None
         (maker,) = (_loader(one) for one in get_args(hint) if one is not NoneType)
@@ -118,6 +119,13 @@ def _loader(hint: Any) -> Callable[[Any], Any]:
     if isinstance(hint, type) and issubclass(hint, tuple):  # a NamedTuple of plain values
         return lambda found: hint(*found)
     return _plain
+
+
+@cache
+def _makers(kind: Any) -> dict[str, Callable[[Any], Any]]:
+    """What makes the fields of a dataclass that JSON does not give as they are. Asked for when a first one is loaded,
+    since a trajectory may hold trajectories."""
+    return {name: maker for name, one in get_type_hints(kind).items() if (maker := _loader(one)) is not _plain}
 
 
 def _plain(found: Any) -> Any:

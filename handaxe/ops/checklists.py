@@ -1,0 +1,75 @@
+"""Criteria of an attempt, turn by turn: which are met, which are earned, and in which of the user's turns.
+
+    criteria c1 (nothing before it) and c2 (after c1); c1 met after turn 1, c2 after turn 2
+    turn        0      1      2
+    met         . .    c1 .   c1 c2
+    earned      . .    c1 .   .  c2        met first after this turn, and all that it comes after was met before it
+    open        c1 .   c1 .   .  c2        could still be earned in this turn
+
+A criterion that is met before what it comes after is never earned.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from handaxe.errors import InputError, TaskError
+from handaxe.records import Criterion, Trajectory
+from handaxe.slots import Check
+
+__all__ = ["Marks", "marks_of", "user_parts"]
+
+
+class Marks(NamedTuple):
+    """[C, N] bool each; see the module. Once met is met for good."""
+
+    met_CN: np.ndarray
+    earned_CN: np.ndarray
+    open_CN: np.ndarray
+
+
+def user_parts(trajectory: Trajectory) -> np.ndarray:
+    """[N] int: which of the user's turns each turn of the policy answers, from 0. A user who speaks once has one part.
+
+    What a rollout says in the user's role (messages with a name) begins no part. A rollout that leaves turns out of the
+    messages has one part, too.
+    """
+    spoken = [i for i, message in enumerate(trajectory.messages) if message.role == "assistant"]
+    if len(spoken) < len(trajectory.turns):
+        return np.zeros(len(trajectory.turns), int)
+    spoken = spoken[len(spoken) - len(trajectory.turns) :]
+    parts, part = [], 0
+    for n, place in enumerate(spoken):
+        if n:
+            between = trajectory.messages[spoken[n - 1] + 1 : place]
+            part += any(message.role == "user" and not message.name for message in between)
+        parts.append(part)
+    return np.array(parts, int)
+
+
+def marks_of(check: Check, trajectory: Trajectory, criteria: Sequence[Criterion]) -> Marks:
+    """What is met, earned and open of the criteria after each turn of a trajectory.
+
+    Raises:
+        InputError: the check does not give [C, N] bool. TaskError: two criteria of one name, or one that comes after
+            another that does not exist.
+    """
+    place = {one.name: c for c, one in enumerate(criteria)}
+    unknown = {name for one in criteria for name in one.after} - place.keys()
+    if len(place) < len(criteria) or unknown:
+        raise TaskError(
+            f"task {trajectory.task.id!r} has criteria {[one.name for one in criteria]} "
+            f"and some that come after {sorted(unknown)}: give each a name of its own, and name those that there are"
+        )
+    shape = (len(criteria), len(trajectory.turns))
+    said = np.asarray(check(trajectory, criteria))
+    if said.shape != shape or said.dtype != bool:
+        raise InputError(f"the check gave {said.dtype} {said.shape} for trajectory {trajectory.id!r}, not bool {shape}")
+    met_CN = np.logical_or.accumulate(said, axis=1)
+    before_CN = np.zeros(shape, bool)
+    before_CN[:, 1:] = met_CN[:, :-1]
+    ready_CN = np.array([before_CN[[place[name] for name in one.after]].all(0) for one in criteria], bool)
+    here_CN = np.array([one.part for one in criteria], int)[:, None] == user_parts(trajectory)
+    open_CN = ready_CN.reshape(shape) & here_CN & ~before_CN
+    return Marks(met_CN, open_CN & met_CN, open_CN)

@@ -1,0 +1,3 @@
+"""Recipes that change who gets how much of what was scored."""
+
+__all__: list[str] = []

@@ -1,0 +1,3 @@
+"""Recipes that change how attempts are played."""
+
+__all__: list[str] = []

@@ -1,0 +1,186 @@
+"""A rollout that spends a number of trajectories on one question, and branches where a tool's reply left it unsure."""
+
+from collections.abc import Callable, Generator
+from typing import Any
+
+import numpy as np
+
+from handaxe.errors import InputError
+from handaxe.exchange import Attempt, Measure, Stopped
+from handaxe.ops.seeds import derive_seed, generator
+from handaxe.records import Branch, Ending
+from handaxe.rollouts.budget import Budget, Tell
+from handaxe.rollouts.play import Play, Request, Rules
+from handaxe.rollouts.play.fork import fork
+from handaxe.rollouts.play.rounds import Rounds
+from handaxe.slots import Rollout, RolloutPlan
+
+__all__ = ["Chance", "Split", "branching"]
+
+Chance = Callable[[float, int], float]
+"""(H_k - H_0 in nats, branches made in a row) -> probability of a branch."""
+Split = Callable[[float, float | None, int], int]
+"""(H_0, mean of the H_k after tool replies or None, trajectories in all) -> how many of them play from the start."""
+
+
+def branching(
+    *,
+    chance: Chance,
+    total: int = 16,
+    from_start: int | Split = 8,
+    copies: int = 1,
+    first_tokens: int = 20,
+    max_turns: int = 4,
+    budget: Budget | None = None,
+    tell_budget: bool | Tell = False,
+) -> Rollout:
+    """Play a question's trajectories side by side, and copy those that hesitate after a tool's reply.
+
+        H_k    mean entropy, in nats, of the first `first_tokens` tokens of turn k
+        play `from_start` trajectories from the question on, in rounds of one turn each; after every round,
+        for each turn k that was played in it and follows a tool's reply, in the order of the trajectories:
+            for each of `copies`: with probability chance(H_k - H_0, l), while there are fewer than `total`,
+                another trajectory that has all before turn k, that reply included, and draws turn k and on itself
+            l, counted over the whole question, rises by one with every branch and is 0 after a turn without
+        when all are over and there are fewer than `total`: play the rest from the question on
+
+        t/0    q a0 | r0 | a1 | r1 | a2           t/0/2 left t/0 at a1: q a0 | r0 | b1 ...
+        t/0/1  q c0 | s0 | c1
+
+    One attempt owns all of it: with `group_size=1` a group is the `total` trajectories of one attempt. The one that
+    goes on decides no less than its copy; both may be left again at later turns, and so may be what is over by the end
+    of the round, but a copy not at the turn that it began with. A round is over when its slowest turn is, so who
+    branches depends on seeds and entropies, and not on how long tools take; every draw has a seed of its own.
+
+    Each trajectory's notes hold "entropy": [H_0, H_1, ...]. `branch_of` of those that play from the question on is
+    the first one's opening.
+
+    Args:
+        chance: see `Chance`; such as `branch_chance()`.
+        total: M trajectories, >= 1; 16 in the paper.
+        from_start: N of them, in [1, total], 8 in the paper. Or a function, such as `probe_split()`: then the first
+            trajectory is played to its end alone, and decides how many, itself included, play from the question on.
+        copies: Z, most branches at a turn, >= 1; 1 in the paper.
+        first_tokens: k, >= 1; 20 in the paper.
+        max_turns, budget, tell_budget: of each trajectory, as in `linear`.
+
+    Returns:
+        A rollout strategy: Attempt -> generator of requests that returns `total` trajectories, in the order in which
+        they began: fewer where the attempt is stopped. It is the first alone whose environment cannot be opened.
+
+    Raises:
+        InputError: a number out of range, an environment without snapshots or one of which only so many may be open,
+            an engine that cannot measure.
+
+    Example:
+        branching(chance=branch_chance(), total=16, from_start=8) with `Setting(group_size=1)`
+
+    Paper: ARPO, arXiv:2507.19849, entropy-based adaptive rollout; with `probe_split` and a penalty in `branch_chance`
+    AEPO, arXiv:2510.14545.
+    Differs: the released code takes the entropy of the turn before the reply, of the ten likeliest tokens, summed; it
+    starts one new trajectory a round when a question has none at work, and repeats the last where some are missing.
+    """
+    if not (1 <= (from_start if isinstance(from_start, int) else 1) <= total and copies >= 1 and first_tokens >= 1):
+        raise InputError(
+            f"branching has total={total}, from_start={from_start}, copies={copies} and first_tokens={first_tokens}; "
+            "give 1 or more of each, and not more from the start than in all"
+        )
+    rules = Rules(max_turns=max_turns, budget=budget or Budget(), tell_budget=tell_budget, snapshots=True)
+
+    def rollout(attempt: Attempt) -> RolloutPlan:
+        tree = _Tree(attempt, rules, chance, total=total, copies=copies, first_tokens=first_tokens)
+        try:
+            yield from tree.play(from_start)
+        except Stopped:
+            yield from tree.rounds.stop()
+        finally:
+            tree.rounds.close()
+        return tree.rounds.trajectories
+
+    rollout.branches = True  # type: ignore[attr-defined]
+    return rollout
+
+
+class _Tree:
+    """One question. `decided` says up to which turn of each play it is decided whether it is left there."""
+
+    def __init__(self, attempt: Attempt, rules: Rules, chance: Chance, *, total: int, copies: int, first_tokens: int):
+        self.rounds = Rounds(self._turn)
+        self._root = Play(attempt, rules)
+        self._chance, self._total, self._copies, self._first = chance, total, copies, first_tokens
+        self._decided = [1]
+        self._row = 0
+
+    def play(self, from_start: int | Split) -> Generator[Request, Any, None]:
+        yield from self.rounds.open(self._root)
+        if not self.rounds.active:
+            return
+        if isinstance(from_start, int):
+            self._begin(from_start)
+        else:
+            while self.rounds.active:
+                yield from self.rounds.next()
+            self._begin(self._asked(from_start))
+            self._branch()
+        while True:
+            if not self.rounds.active:
+                self._begin(self._total)
+            if not self.rounds.active:
+                return
+            yield from self.rounds.next()
+            self._branch()
+
+    def _turn(self, play: Play) -> Generator[Request, Any, Ending | None]:
+        """A turn, and what it began with."""
+        before = len(play.turns)
+        ending = yield from play.turn()
+        for turn in play.turns[before:]:
+            ids = play.sequences[turn.sequence].ids[: min(turn.stop, turn.start + self._first)]
+            temperature = turn.sampling.temperature or 1.0
+            found = yield from play.measure(Measure(ids, turn.start, ("entropy",), temperature))
+            play.notes.setdefault("entropy", []).append(float(np.mean(found["entropy"])))
+        return ending
+
+    def _asked(self, split: Split) -> int:
+        """How many play from the start, by what the first one, which is over, met."""
+        entropy, turns = self._root.notes.get("entropy", []), self._root.turns
+        if not entropy:
+            return 1
+        after = [entropy[k] for k in range(1, len(entropy)) if turns[k - 1].replies]
+        wanted = split(entropy[0], float(np.mean(after)) if after else None, self._total)
+        return min(max(wanted, 1), self._total)
+
+    def _begin(self, upto: int) -> None:
+        """Add plays from the question on until there are so many; none where nothing was sampled after it."""
+        if self._root.over and not self._root.turns:
+            return
+        while len(self.rounds.plays) < upto:
+            self._add(self._root, Branch(self._root.attempt.id, 0, 0), turn=0)
+
+    def _branch(self) -> None:
+        """Decide about every turn that was not decided about."""
+        for number, play in enumerate(self.rounds.plays):
+            for k in range(self._decided[number], len(play.notes.get("entropy", []))):
+                if play.turns[k - 1].replies:
+                    self._leave(play, k)
+            self._decided[number] = max(self._decided[number], len(play.turns))
+
+    def _leave(self, play: Play, k: int) -> None:
+        """Leave a play at the beginning of its turn k, or not."""
+        entropy, turn, made = play.notes["entropy"], play.turns[k], 0
+        for copy in range(self._copies):
+            if len(self.rounds.plays) >= self._total:
+                break
+            if generator(play.attempt.seed, "branch", k, copy).random() < self._chance(
+                entropy[k] - entropy[0], self._row
+            ):
+                self._add(play, Branch(play.attempt.id, turn.sequence, turn.start), turn=k)
+                self._row, made = self._row + 1, made + 1
+        self._row = self._row if made else 0
+
+    def _add(self, play: Play, place: Branch, *, turn: int) -> None:
+        attempt, number = self._root.attempt, len(self.rounds.plays)
+        made = fork(play, place, id=f"{attempt.id}/{number}", seed=derive_seed(attempt.seed, "play", number))
+        made.notes["entropy"] = play.notes.get("entropy", [])[:turn]  # one more than its mark has
+        self._decided.append(turn + 1)
+        self.rounds.add(made)

@@ -1,0 +1,33 @@
+"""Engines besides the policy's: how attempts speak to them, and that nothing of theirs is taken for the policy's."""
+
+from collections.abc import Iterable, Mapping
+
+from handaxe.errors import InputError
+from handaxe.exchange import Voice
+from handaxe.records import Trajectory
+from handaxe.slots import Speaker
+
+__all__ = ["NOBODY", "check_own", "voices"]
+
+NOBODY: Mapping[str, Speaker] = {}
+
+
+def voices(others: Mapping[str, Speaker]) -> dict[str, Voice]:
+    """How an attempt speaks to each of them.
+
+    Raises:
+        InputError: one of them has no name, which is the policy's.
+    """
+    if "" in others:
+        raise InputError("an engine that is asked besides the policy needs a name, such as others={'user': ...}")
+    return {name: Voice(one.format, one.sampling, one.engine.max_length) for name, one in others.items()}
+
+
+def check_own(trajectories: Iterable[Trajectory]) -> None:
+    """Raise InputError where a rollout returns what another engine said as if it were an attempt of the policy."""
+    for one in trajectories:
+        if one.by:
+            raise InputError(
+                f"a rollout returned {one.id!r}, which {one.by!r} said, as an attempt of the policy: it would be "
+                "scored and trained. Put it into the attempt's `asked`"
+            )

@@ -1,0 +1,138 @@
+"""Several plays that go on together, a turn at a time, for strategies that look at all of them in between."""
+
+from collections.abc import Callable, Generator
+from typing import Any
+
+from handaxe.errors import InputError
+from handaxe.exchange import Spawn, Stopped
+from handaxe.records import Ending, Trajectory
+from handaxe.rollouts.play import Play, Request
+from handaxe.slots import Bounded, RolloutPlan
+
+__all__ = ["Rounds"]
+
+TakeTurn = Callable[[Play], Generator[Request, Any, Ending | None]]
+
+
+class Rounds:
+    """Plays of one attempt in rounds: in each, every play that is not over takes one turn, all at the same time.
+
+        open(p)     p  [open]
+        next()      p  [turn 0]                 a round ends when the slowest turn has its answer
+        add(q)
+        next()      p  [turn 1]   q [open, turn 2, ...]
+
+    Between two rounds every play is over or between two turns, so each may be forked, and what a strategy decides there
+    depends on what was played and not on which tool answered first. Plays are numbered as they were added.
+
+    A play keeps its environment open from one round to the next, so all that are added are open at the same time.
+
+    Args:
+        turn: plays one turn and says how the play ended, or None: `Play.turn`, or what calls it and does more.
+
+    Example:
+        yield from rounds.open(play); rounds.add(fork(play, place, id="t/0/1", seed=7)); yield from rounds.next()
+
+    Idea: a barrier after every turn makes concurrent plays comparable, and what comes of them repeatable.
+    """
+
+    def __init__(self, turn: TakeTurn = Play.turn):
+        self._turn = turn
+        self._lanes: list[_Lane] = []
+
+    @property
+    def plays(self) -> list[Play]:
+        """All, in the order in which they were added."""
+        return [lane.play for lane in self._lanes]
+
+    @property
+    def active(self) -> list[Play]:
+        """Those that are not over."""
+        return [lane.play for lane in self._lanes if lane.trajectory is None]
+
+    @property
+    def trajectories(self) -> list[Trajectory]:
+        """What came of those that are over, in order."""
+        return [lane.trajectory for lane in self._lanes if lane.trajectory is not None]
+
+    def open(self, play: Play) -> Generator[Request, Any, None]:
+        """Add a play and open its environment, so that it can be forked at its very beginning.
+
+        Raises:
+            InputError: only so many environments may be open at a time (`slots.Bounded`): plays that wait for each
+                other's turns could then wait for ever.
+        """
+        if isinstance(play.attempt.env, Bounded):
+            raise InputError(
+                f"{play.attempt.id!r} is played in rounds with others whose environments are all open, but only "
+                f"{play.attempt.env.most} of these may be open at a time: choose a rollout without rounds"
+            )
+        self._lanes.append(_Lane(play, self._turn, pause=True))
+        yield from self.next()
+
+    def add(self, play: Play) -> None:
+        """Add a play, which opens its environment and takes its first turn in the next round."""
+        self._lanes.append(_Lane(play, self._turn))
+
+    def next(self) -> Generator[Request, Any, None]:
+        """Play a round. Raises Stopped when the attempt is no longer wanted: then call `stop`."""
+        lanes = [lane for lane in self._lanes if lane.trajectory is None]
+        yield Spawn(tuple(lane.go_on() for lane in lanes), tuple(lane.play.attempt.id for lane in lanes))
+
+    def drop(self, play: Play) -> Generator[Request, Any, None]:
+        """End one play as stopped."""
+        for lane in self._lanes:
+            if lane.play is play:
+                yield from lane.stop()
+
+    def stop(self) -> Generator[Request, Any, None]:
+        """End all that are not over as stopped. One that has not begun has nothing of its own, and leaves nothing."""
+        for lane in self._lanes:
+            yield from lane.stop()
+
+    def close(self) -> None:
+        """Close all environments at once, whatever happened."""
+        for lane in self._lanes:
+            lane.plan.close()
+
+
+class _Lane:
+    """A play, its plan, which yields PAUSE between turns, and what came of it."""
+
+    def __init__(self, play: Play, turn: TakeTurn, *, pause: bool = False):
+        self.play = play
+        self.plan = play.whole(self._turns(turn, pause))
+        self.trajectory: Trajectory | None = None
+        self._begun = False
+
+    def _turns(self, turn: TakeTurn, pause: bool) -> Generator[Any, Any, Ending]:
+        if pause:
+            yield PAUSE
+        while (ending := (yield from turn(self.play))) is None:
+            yield PAUSE
+        return ending
+
+    def stop(self) -> Generator[Request, Any, None]:
+        if self._begun and self.trajectory is None:
+            yield from self.go_on(Stopped())
+
+    def go_on(self, error: Exception | None = None) -> RolloutPlan:
+        """Relay what the play asks for until its next pause, or its end."""
+        answer: Any = None
+        self._begun = True
+        while True:
+            try:
+                request = self.plan.send(answer) if error is None else self.plan.throw(error)
+            except StopIteration as over:
+                self.trajectory = over.value
+                return [over.value]
+            if request is PAUSE:
+                return []
+            answer = error = None
+            try:
+                answer = yield request
+            except Exception as raised:
+                error = raised
+
+
+PAUSE: Any = object()

@@ -1,0 +1,37 @@
+"""Divides a question's trajectories into those that play from the start and those that branch, by a first one."""
+
+from math import exp, floor
+
+from handaxe.rollouts.branching import Split
+
+__all__ = ["probe_split"]
+
+
+def probe_split(*, slope: float = 0.5) -> Split:
+    """Play more from the start where the question leaves the policy unsure, and branch more where tool replies do.
+
+        m = clip(floor(k * sigmoid(slope * (H_root - H_tool))) + 1, 1, k)        the other k - m are for branches
+
+    H_root is the entropy of the first turn of a first trajectory, H_tool the mean of its turns after tool replies. One
+    without such a turn says nothing: the difference is 0 then.
+
+    Args:
+        slope: b, >= 0, per nat; 0.5 in the released code.
+
+    Returns:
+        (H_root, H_tool or None, k) -> m, for `branching(from_start=...)`.
+
+    Example:
+        k 16: H_root - H_tool = 1 -> floor(9.959) + 1 = 10; 0 -> 9; -4 -> floor(1.907) + 1 = 2
+
+    Paper: AEPO, arXiv:2510.14545, rollout pre-monitoring: m = k * sigmoid(beta * (H_root - H_tool)).
+    Differs: rounded as the released code does. The trajectory that is asked is one of the m.
+    Unconfirmed: the unit of the entropies, here means in nats, not divided by log |V|.
+    """
+
+    def split(root: float, after: float | None, total: int) -> int:
+        difference = 0.0 if after is None else root - after
+        share = 1 / (1 + exp(-max(-700.0, min(700.0, slope * difference))))
+        return min(max(floor(total * share) + 1, 1), total)
+
+    return split

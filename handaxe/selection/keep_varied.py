@@ -1,0 +1,55 @@
+"""Keep the groups whose siblings differ the most."""
+
+from collections.abc import Sequence
+from math import ceil
+
+import numpy as np
+
+from handaxe.errors import InputError
+from handaxe.ops.ragged import rewards_of
+from handaxe.ops.returns import Std, deviation
+from handaxe.records import Rated
+from handaxe.slots import Selector
+
+__all__ = ["keep_varied"]
+
+
+def keep_varied(*, share: float = 0.75, channel: str | None = None, std: Std = "sample") -> Selector:
+    """Keep a share of the groups, those with the largest standard deviation of rewards.
+
+        k = ceil(share n);  keep a group when std(R) >= the k-th largest std(R) of the n groups
+
+    R_i is the outcome plus the per-turn rewards, of every sibling that was scored, whether or not it trains. Groups
+    that are tied at the limit are all kept, so that their order does not matter.
+
+    Args:
+        share: in (0, 1]; 0.75 in SPEAR's base algorithm.
+        channel: look at this channel of the scores instead.
+        std: "sample" (n - 1) or "population" (n); with groups of unequal size it changes the ranks.
+
+    Returns:
+        A selector: [Rated] -> [Rated], the groups kept, unchanged and in order. Fewer than two scored siblings, and
+        rewards equal up to rounding, count as 0.
+
+    Raises:
+        InputError: for a share out of range, a channel that some group lacks, and scores that do not fit their group.
+
+    Example:
+        std 0.5, 0, 0.2, 0.4, share 0.75  ->  k = 3: the first, third and fourth
+
+    Paper: arXiv:2509.22601 (SPEAR), Dr.BoT. Differs: ties.
+    """
+    if not 0 < share <= 1:
+        raise InputError(f"keep_varied takes a share above 0 and up to 1, not {share}")
+
+    def select(rated: Sequence[Rated]) -> list[Rated]:
+        if not rated:
+            return []
+        spreads = []
+        for one in rated:
+            reward_G = rewards_of(one.group, one.scores, channel=channel)
+            spreads.append(deviation(reward_G[~np.isnan(reward_G)], std))
+        limit = sorted(spreads, reverse=True)[ceil(share * len(spreads)) - 1]
+        return [one for one, spread in zip(rated, spreads, strict=True) if spread >= limit]
+
+    return select

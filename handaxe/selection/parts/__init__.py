@@ -1,0 +1,3 @@
+"""What several selectors share."""
+
+__all__: list[str] = []

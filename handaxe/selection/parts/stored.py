@@ -1,0 +1,141 @@
+"""An attempt that a selector keeps for later steps: a rated group of one, with the log-probs it was drawn with.
+
+A group of one is all that a later step needs: the trajectory with its ids and versions, its own scores, what credit
+gave it, and the step it was made for. `dump` and `load` make it the state of a selector and back.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from handaxe.errors import InputError
+from handaxe.ops.codec import dump_record, load_record
+from handaxe.ops.ragged import rewards_of
+from handaxe.records import Advantages, Group, Rated, Scores, Task, TokenSequence, Trajectory
+
+__all__ = ["alone", "dump", "earned", "load", "put"]
+
+ARRAYS = ("ids", "author", "turn", "logp", "behaviour_logp", "version")
+
+
+def alone(one: Rated, index: int) -> Rated:
+    """A sibling as a group of its own, with its scores and advantages.
+
+    The log-prob that a ratio compares with becomes part of it, as the feature old_logp: the one that was measured, or
+    else the sampler's. It stands there as it was, whatever is measured later. A sequence that holds FORCED tokens and
+    was not measured has none.
+    """
+    advantages, scores = one.advantages, one.scores
+    trajectory = one.group[index]
+    sequences = tuple(_with_old_logp(sequence) for sequence in trajectory.sequences)
+    return Rated(
+        Group(one.group.task, (replace(trajectory, sequences=sequences, branch_of=None),), one.group.step),
+        Scores(
+            outcome=np.array([scores.outcome[index]], np.float64),
+            turns=None if scores.turns is None else (scores.turns[index],),
+            channels={name: values[index : index + 1].copy() for name, values in scores.channels.items()},
+            turn_channels={name: (values[index],) for name, values in scores.turn_channels.items()},
+            eligible=None if scores.eligible is None else scores.eligible[index : index + 1].copy(),
+        ),
+        Advantages(
+            tokens=(advantages.tokens[index],),
+            returns=None if advantages.returns is None else (advantages.returns[index],),
+            trains=None if advantages.trains is None else (advantages.trains[index],),
+        ),
+        np.ones(1, bool),
+    )
+
+
+def earned(stored: Rated, *, channel: str | None = None) -> float:
+    """What the attempt earned in all, or in a channel."""
+    return float(rewards_of(stored.group, stored.scores, channel=channel)[0])
+
+
+def put(one: Rated, index: int, stored: Rated, *, id: str) -> tuple[Group, Scores]:
+    """The group and its scores with a stored attempt in the place of a sibling.
+
+    Raises:
+        InputError: the attempt was scored by another reward: what it has and what the group has are not the same.
+    """
+    own, scores = stored.scores, one.scores
+    names = (set(own.channels), set(own.turn_channels), own.turns is None, own.eligible is None)
+    if names != (set(scores.channels), set(scores.turn_channels), scores.turns is None, scores.eligible is None):
+        raise InputError(
+            f"the stored attempt {stored.group[0].id!r} has channels {sorted(names[0] | names[1])}, the group has "
+            f"{sorted({*scores.channels, *scores.turn_channels})}: what is stored must come of the same reward"
+        )
+
+    def array(values: np.ndarray, mine: np.ndarray) -> np.ndarray:
+        changed = values.copy()
+        changed[index] = mine[0]
+        return changed
+
+    def ragged(values: tuple[np.ndarray, ...], mine: tuple[np.ndarray, ...]) -> tuple[np.ndarray, ...]:
+        return (*values[:index], mine[0], *values[index + 1 :])
+
+    kept, group = scores.turn_channels, one.group
+    changed = Scores(
+        outcome=array(scores.outcome, own.outcome),
+        turns=None if scores.turns is None or own.turns is None else ragged(scores.turns, own.turns),
+        channels={name: array(values, own.channels[name]) for name, values in scores.channels.items()},
+        turn_channels={name: ragged(values, own.turn_channels[name]) for name, values in kept.items()},
+        eligible=None if scores.eligible is None or own.eligible is None else array(scores.eligible, own.eligible),
+    )
+    siblings = list(group.trajectories)
+    siblings[index] = replace(stored.group[0], id=id, sample=group[index].sample)
+    return replace(group, trajectories=tuple(siblings)), changed
+
+
+def dump(stored: Rated) -> dict[str, Any]:
+    """A stored attempt as strings, numbers, arrays, lists and dicts of these."""
+    trajectory = stored.group[0]
+    scores, advantages = stored.scores, stored.advantages
+    return {
+        "step": stored.group.step,
+        "task": dump_record(stored.group.task),
+        "trajectory": dump_record(replace(trajectory, sequences=())),
+        "sequences": [
+            {name: getattr(one, name) for name in ARRAYS} | {"features": dict(one.features)}
+            for one in trajectory.sequences
+        ],
+        "outcome": float(scores.outcome[0]),
+        "turns": None if scores.turns is None else scores.turns[0],
+        "channels": {name: float(values[0]) for name, values in scores.channels.items()},
+        "turn_channels": {name: values[0] for name, values in scores.turn_channels.items()},
+        "eligible": None if scores.eligible is None else bool(scores.eligible[0]),
+        "advantages": list(advantages.tokens[0]),
+        "returns": None if advantages.returns is None else list(advantages.returns[0]),
+        "trains": None if advantages.trains is None else list(advantages.trains[0]),
+    }
+
+
+def load(state: Mapping[str, Any]) -> Rated:
+    """What `dump` was given."""
+    trajectory: Trajectory = load_record(Trajectory, state["trajectory"])
+    sequences = tuple(
+        TokenSequence(**{name: one[name] for name in ARRAYS}, features=dict(one["features"]))
+        for one in state["sequences"]
+    )
+
+    def ragged(name: str) -> tuple[tuple[np.ndarray, ...], ...] | None:
+        return None if state[name] is None else (tuple(state[name]),)
+
+    task = load_record(Task, state["task"])
+    scores = Scores(
+        outcome=np.array([state["outcome"]], np.float64),
+        turns=None if state["turns"] is None else (state["turns"],),
+        channels={name: np.array([value], np.float64) for name, value in state["channels"].items()},
+        turn_channels={name: (values,) for name, values in state["turn_channels"].items()},
+        eligible=None if state["eligible"] is None else np.array([state["eligible"]], bool),
+    )
+    advantages = Advantages((tuple(state["advantages"]),), ragged("returns"), ragged("trains"))
+    group = Group(task, (replace(trajectory, task=task, sequences=sequences),), state["step"])
+    return Rated(group, scores, advantages, np.ones(1, bool))
+
+
+def _with_old_logp(sequence: TokenSequence) -> TokenSequence:
+    if "old_logp" in sequence.features or sequence.forced.any():
+        return sequence
+    return replace(sequence, features={**sequence.features, "old_logp": sequence.logp})

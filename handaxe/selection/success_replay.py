@@ -1,0 +1,138 @@
+"""Put a stored success into a group in which every attempt failed."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, Literal
+
+import numpy as np
+
+from handaxe.errors import InputError
+from handaxe.ops.ragged import rewards_of
+from handaxe.ops.returns import deviation
+from handaxe.ops.seeds import generator
+from handaxe.records import Rated
+from handaxe.selection.parts.stored import alone, dump, earned, load, put
+from handaxe.slots import Credit, Selector, Stateful
+
+__all__ = ["SuccessReplay", "success_replay"]
+
+
+def success_replay(
+    *,
+    credit: Credit,
+    above: float = 0.1,
+    most: int = 8,
+    std_below: float = 0.05,
+    mean_below: float = 0.2,
+    place: Literal["first", "random"] = "first",
+    tasks: int = 4096,
+    seed: int = 0,
+) -> Selector:
+    """Give a group that learned nothing a success of the same task, from an earlier step.
+
+        std(R) < std_below and mean(R) < mean_below and the task has stored successes
+            ->  sibling k is replaced by a stored one, drawn uniformly, and the group is credited anew
+        afterwards every trained sibling of what was played with R_i > above is stored, the oldest beyond `most` leaving
+
+    R_i is the outcome plus the per-turn rewards of every sibling that was scored; std divides by n - 1. What is put in
+    keeps its ids, the versions of the weights that wrote them, its scores, and the log-probs that it was drawn with as
+    old_logp, so that its ratio says how far the policy has moved since. Where `train` annotates, that old_logp is not
+    measured anew; every other feature is. Credit sees the features as they were stored.
+
+    Args:
+        credit: judges the changed group: the one that the run uses. It must keep no state.
+        above: in units of reward; 0.1 in the paper.
+        most: successes stored of a task; 8 in the paper.
+        std_below, mean_below: in units of reward; 0.05 and 0.2 in the released code.
+        place: which sibling goes: the "first" of the group, as in the released code, or a "random" one.
+        tasks: tasks of which successes are stored; beyond that, the one that has had none for the longest is forgotten.
+        seed: of the draws, each of which depends on step and group alone.
+
+    Returns:
+        A stateful selector: [Rated] -> [Rated], all groups in order. A sibling put in has the id
+        REPLACED/replay/STORED and trains; the one replaced is in the record, untrained. A group without a scored
+        sibling is left alone, a lone sibling may be replaced (and has advantage 0 by most credits).
+
+    Raises:
+        InputError: a credit with state, a number out of range, and a stored attempt scored by another reward.
+
+    Example:
+        R = eight times 0, one success with R = 1 stored, credit group_norm(std="sample"):
+        R = 1, 0, 0, 0, 0, 0, 0, 0  ->  mean 0.125, std 0.35355, A = 2.475, -0.35355 (seven times)
+
+    Paper: arXiv:2505.16282 (ARPO), its experience replay for groups without reward.
+    Differs: what was replayed is not stored again, and a buffer of tasks has an end.
+    """
+    if isinstance(credit, Stateful):
+        raise InputError("success_replay credits some groups twice, so its credit must keep no state")
+    if most < 1 or tasks < 1 or place not in ("first", "random"):
+        raise InputError(
+            f"most is {most}, tasks {tasks} and place {place!r}: give 1 or more of the former, and 'first' or 'random'"
+        )
+    return SuccessReplay(credit, above, most, std_below, mean_below, place, tasks, seed)
+
+
+class SuccessReplay:
+    """The selector that `success_replay` describes; `stored` maps a task's id to its successes, the oldest first."""
+
+    def __init__(
+        self,
+        credit: Credit,
+        above: float,
+        most: int,
+        std_below: float,
+        mean_below: float,
+        place: Literal["first", "random"],
+        tasks: int,
+        seed: int,
+    ):
+        self.stored: dict[str, list[Rated]] = {}
+        self._credit = credit
+        self._above = above
+        self._most = most
+        self._std_below = std_below
+        self._mean_below = mean_below
+        self._place = place
+        self._tasks = tasks
+        self._seed = seed
+
+    def __call__(self, rated: Sequence[Rated]) -> list[Rated]:
+        changed = [self._helped(one) for one in rated]
+        for one in rated:
+            self._store(one)
+        return changed
+
+    def state_dict(self) -> dict[str, Any]:
+        return {"tasks": [[name, [dump(one) for one in found]] for name, found in self.stored.items()]}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        self.stored = {name: [load(one) for one in found] for name, found in state["tasks"]}
+
+    def _helped(self, one: Rated) -> Rated:
+        reward_G = rewards_of(one.group, one.scores)
+        reward_G = reward_G[~np.isnan(reward_G)]
+        found = self.stored.get(one.group.task.id)
+        if not found or not len(reward_G):
+            return one
+        if deviation(reward_G) >= self._std_below or reward_G.mean() >= self._mean_below:
+            return one
+        rng = generator("success_replay", self._seed, one.group.step, one.group[0].id)
+        stored = found[int(rng.integers(len(found)))]
+        index = int(rng.integers(len(one.group))) if self._place == "random" else 0
+        name = f"{one.group[index].id}/replay/{stored.group[0].id}"
+        group, scores = put(one, index, stored, id=name)
+        trained_G = one.trained.copy()
+        trained_G[index] = True
+        return replace(one, group=group, scores=scores, advantages=self._credit(group, scores), trained=trained_G)
+
+    def _store(self, one: Rated) -> None:
+        successes = [
+            stored
+            for i in np.flatnonzero(one.trained)
+            if one.group[int(i)].num_tokens and earned(stored := alone(one, int(i))) > self._above
+        ]
+        if successes:
+            found = self.stored.pop(one.group.task.id, [])
+            self.stored[one.group.task.id] = (found + successes)[-self._most :]
+        while len(self.stored) > self._tasks:
+            del self.stored[next(iter(self.stored))]

@@ -1,0 +1,41 @@
+"""Figures of an evaluation that compare calls with those of reference."""
+
+from collections.abc import Callable, Sequence
+
+from handaxe.gauges import Gauge
+from handaxe.records import Task, ToolCall, Trajectory
+
+__all__ = ["wasted_calls"]
+
+
+def wasted_calls(gold: Callable[[Task], Sequence[ToolCall]]) -> Gauge:
+    """Of the calls made, malformed ones among them, the share that equals no reference call not yet made.
+
+    Args:
+        gold: the reference calls of a task.
+
+    Example:
+        reference f(1), g(2); made f(1), f(1), h(3), and one that is malformed  ->  3 of 4
+    """
+
+    def wasted(attempt: Trajectory, outcome: float) -> float:
+        del outcome
+        missing = [(call.name, dict(call.arguments)) for call in gold(attempt.task)]
+        wrong = _malformed(attempt)
+        for call in attempt.calls:
+            one = (call.name, dict(call.arguments))
+            if one in missing:
+                missing.remove(one)
+            else:
+                wrong += 1
+        return float(wrong)
+
+    def made(attempt: Trajectory, outcome: float) -> float:
+        del outcome
+        return float(len(attempt.calls) + _malformed(attempt))
+
+    return Gauge(wasted, made)
+
+
+def _malformed(attempt: Trajectory) -> int:
+    return sum(len(turn.parsed.errors) for turn in attempt.turns)

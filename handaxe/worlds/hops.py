@@ -1,0 +1,74 @@
+"""Questions of one to four hops through a generated knowledge base, whose search tool finds distractors as well."""
+
+from __future__ import annotations
+
+from handaxe.envs.tool_chat import tool_chat
+from handaxe.records import Task
+from handaxe.rewards.exact_match import exact_match
+from handaxe.worlds import hops_facts
+from handaxe.worlds.call_gauges import wasted_calls
+from handaxe.worlds.checklists import call_check, call_criteria
+from handaxe.worlds.experts import calls_then_answer
+from handaxe.worlds.searched import gold_searches, says_something, search_tool
+from handaxe.worlds.sums import kept_calls
+from handaxe.worlds.world import Habit, Split, Start, World
+
+__all__ = ["hops"]
+
+START = Start(Habit(needed=0.8, clumsy=0.1), skill=400, steps=80)
+
+
+def hops(
+    *,
+    lengths: tuple[int, ...] = (1, 2, 3, 4),
+    distractors: int = 1,
+    results: int = 2,
+    brief: bool = True,
+    size: int = 200,
+    world_seed: int = 0,
+) -> World:
+    """Questions whose answer stands at the end of a chain of facts, each to be searched for by the answer before it.
+
+    Every task keeps the gold documents, answers and calls of its chain in its metadata, so that a reward can see how
+    far an attempt came. The index is made once and kept in the cache folder (HANDAXE_CACHE, or ~/.cache/handaxe).
+    Training and test ask of different people, and no fact leads from the ones to the others.
+
+    Args:
+        lengths: how many facts a question needs, each 1 to 4; drawn evenly.
+        distractors: people for each, 0 to 4, whose names differ from theirs by the last letter and whose facts differ.
+        results: passages that a search shows; all but the first are about somebody or something else.
+        brief: questions and passages in key words, which the tiny policy can learn to read; else in sentences.
+        size: people of whom questions ask, 16 to 900; four facts each.
+        world_seed: of the knowledge base.
+
+    Returns:
+        A world broken down by "hops", scored by exact match, with the gauge wasted_calls.
+
+    Raises:
+        InputError: an argument out of range, or a missing package (extra [search]).
+
+    Example:
+        "kemi boss ally?": search {"query": "kemi boss"} finds "[kemi boss] kemi boss luta", search {"query": "luta
+        ally"} finds "[luta ally] luta ally dozo", and the answer is "dozo"
+    """
+    known = hops_facts.build_facts(seed=world_seed, size=size, distractors=distractors)
+    key = (world_seed, size, distractors)
+
+    def tasks(split: Split, count: int, seed: int) -> list[Task]:
+        return hops_facts.tasks(known, key=key, count=count, seed=seed, split=split, hops=lengths, brief=brief)
+
+    return World(
+        name="hops",
+        tasks=tasks,
+        env=tool_chat,
+        correct=exact_match(),
+        tools=(search_tool(hops_facts.fact_documents(known, brief=brief), world="hops", results=results, snippet=60),),
+        by=("hops",),
+        answered=says_something,
+        reference=kept_calls,
+        expert=calls_then_answer(gold_searches),
+        start=START if brief else None,
+        criteria=call_criteria(kept_calls),
+        check=call_check(kept_calls, answered=says_something),
+        gauges={"wasted_calls": wasted_calls(kept_calls)},
+    )

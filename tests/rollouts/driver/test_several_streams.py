@@ -1,0 +1,43 @@
+"""Several engines behind one stream."""
+
+import pytest
+
+from handaxe.errors import InputError
+from handaxe.exchange import Completion, Partial, Sample
+from handaxe.records import Sampling
+from handaxe.rollouts.driver.batch_stream import BatchStream
+from handaxe.rollouts.driver.several_streams import SeveralStreams
+
+
+class Says:
+    def __init__(self, number):
+        self.number = number
+
+    def sample(self, requests):
+        return [Completion([self.number, *one.ids], [0.0], [0.0], [0], "stop") for one in requests]
+
+
+def ask(by, *ids):
+    return Sample(ids, Sampling(), 0, frozenset(), by=by)
+
+
+def made():
+    return SeveralStreams({"": BatchStream(Says(1)), "user": BatchStream(Says(2))})
+
+
+def test_each_request_goes_to_the_engine_that_it_names():
+    streams = made()
+    tickets = [streams.submit(ask(by, n)) for n, by in enumerate(["", "user", "", "user", "user"])]
+    assert tickets == [0, 1, 2, 3, 4] and len(streams) == 5
+    assert streams.interrupt(3) == Partial([], [], [], [])
+    ended = streams.poll()
+    assert [(ticket, said.ids) for ticket, said in ended] == [(0, [1, 0]), (1, [2, 1]), (2, [1, 2]), (4, [2, 4])]
+    assert len(streams) == 0 and streams.poll() == []
+    assert streams.submit(ask("user", 9)) == 5
+    streams.close()
+    assert len(streams) == 0
+
+
+def test_an_engine_that_is_not_there_is_named():
+    with pytest.raises(InputError, match="asks 'judge', but no engine of that name was given; there is 'user'"):
+        made().submit(ask("judge", 1))

@@ -1,0 +1,244 @@
+"""A simulated user: another engine that the environment asks, whose words are recorded and never trained."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from handaxe.credit.group_norm import group_norm
+from handaxe.engines.local import LocalEngine
+from handaxe.errors import InputError
+from handaxe.evaluation.run import evaluate
+from handaxe.exchange import Asked, Attempt, EnvReply, Voice
+from handaxe.losses.policy import policy
+from handaxe.losses.ratios.token import token
+from handaxe.losses.reductions.rollout_mean import rollout_mean
+from handaxe.losses.surrogates.clip import clip
+from handaxe.models.compact import Compact
+from handaxe.models.load import load
+from handaxe.models.tiny import TinyConfig, TinyModel
+from handaxe.records import Branch, Ending, Message, Sampling, Task, ToolCall, ToolSchema, check
+from handaxe.rewards.outcome import outcome
+from handaxe.rollouts.driver import run
+from handaxe.rollouts.forking import forking
+from handaxe.rollouts.linear import linear
+from handaxe.selection.in_order import in_order
+from handaxe.slots import Speaker
+from handaxe.testing.scripted import ScriptedEngine
+from handaxe.training.loop import train
+from handaxe.training.pace import Keep
+from handaxe.training.record.run_record import RunRecord
+from handaxe.training.replay.answers import Setup
+from handaxe.training.replay.attempts import replay
+
+LOOK = ToolSchema("look", "Looks at the phone.", {"type": "object", "properties": {"at": {"type": "string"}}})
+TASK = Task("phone", (Message("user", "my phone is dead"),))
+
+
+class Shop:
+    """A user who may look at the phone, and speaks to the policy afterwards; satisfied after three answers."""
+
+    def __init__(self, task):
+        self.task, self.talk, self.looks, self.answers = task, [Message("user", "hello")], 0, 0
+
+    def start(self):
+        return self.task.messages, ()
+
+    def step(self, turn, *, seed):
+        self.talk.append(Message("user", turn.text or "?"))
+        return EnvReply(asks=Asked("user", tuple(self.talk), (LOOK,)), facts={"looks": self.looks})
+
+    def heard(self, turn, *, seed):
+        self.talk.append(Message("assistant", turn.text, turn.calls))
+        if turn.calls:
+            self.looks += 1
+            self.talk.append(Message("tool", "black", call_id=turn.calls[0].id, name="look"))
+            return EnvReply(asks=Asked("user", tuple(self.talk), (LOOK,)), facts={"looks": self.looks})
+        self.answers += 1
+        return EnvReply((Message("user", turn.text or "."),), done=self.answers == 3)
+
+    def report(self):
+        return {"looks": self.looks}
+
+    def snapshot(self):
+        return list(self.talk), self.looks, self.answers
+
+    def restore(self, state):
+        talk, self.looks, self.answers = state
+        self.talk = list(talk)
+
+    def close(self):
+        pass
+
+
+def customer(text, turn):
+    """Looks first, then says how often it has looked and spoken."""
+    return ToolCall("look", {"at": "screen"}) if turn % 2 == 0 else f"it is black ({turn})"
+
+
+def clerk(text, turn):
+    return f"try {turn}"
+
+
+def user():
+    return Speaker(ScriptedEngine(Compact(), customer, tools=[LOOK]), Compact(), Sampling(max_tokens=40))
+
+
+def attempt(**changes):
+    voice = Voice(Compact(), Sampling(max_tokens=40), 4000)
+    made = Attempt(TASK, Shop, Compact(), Sampling(), "phone/0", 0, 7, 400, others={"user": voice})
+    return replace(made, **changes)
+
+
+def play(rollout=linear(max_turns=8), **changes):
+    engine = ScriptedEngine(Compact(), clerk)
+    return run([attempt(**changes)], rollout, engine, others={"user": user().engine})[0]
+
+
+def test_what_the_policy_reads_is_what_the_user_says_and_not_what_it_looks_at():
+    (one,) = play()
+    assert one.ending == Ending("completed") and len(one.turns) == 3
+    assert [m.content for m in one.messages] == [
+        "my phone is dead", "try 0", "it is black (1)", "try 1", "it is black (3)", "try 2", "it is black (5)",
+    ]  # fmt: skip
+    assert [turn.facts["looks"] for turn in one.turns] == [1, 2, 3]
+    assert one.env == {"looks": 3}
+    shown = Compact().decode(one.sequences[0].ids.tolist())
+    assert "black (3)" in shown and "look" not in shown.replace("looks", "")
+
+
+def test_what_the_user_said_is_kept_beside():
+    (one,) = play()
+    (said,) = one.asked
+    check(said)
+    assert (said.by, said.id, len(said.turns), len(said.sequences)) == ("user", "phone/0/user", 6, 6)
+    assert [len(turn.parsed.calls) for turn in said.turns] == [1, 0] * 3
+    assert said.messages[-1].content == "it is black (5)" and len(said.messages) == 13
+    assert one.by == "" and one.num_tokens == sum(t.stop - t.start for t in one.turns)
+    assert len({turn.seed for turn in (*one.turns, *said.turns)}) == 9
+
+
+def test_a_fork_goes_on_with_the_user_as_it_was():
+    trunk, *branches = play(forking(at=lambda t: [Branch(t.id, 0, t.turns[2].start)], max_turns=8))
+    (branch,) = branches
+    assert branch.messages == trunk.messages and branch.env == trunk.env
+    mine, theirs = branch.asked[0], trunk.asked[0]
+    assert mine.messages == theirs.messages and len(mine.turns) == 6
+    for k in range(4):
+        assert np.array_equal(mine.sequences[k].ids, theirs.sequences[k].ids)
+
+
+def test_who_is_not_there_cannot_be_asked():
+    with pytest.raises(InputError, match="asks 'user': give others="):
+        play(others={})
+    with pytest.raises(InputError, match="asks .'user'., but no engine of that name"):
+        run([attempt()], linear(), ScriptedEngine(Compact(), clerk))
+
+
+def test_an_environment_that_cannot_hear_is_told():
+    deaf = type("Deaf", (), {name: value for name, value in vars(Shop).items() if name != "heard"})
+    with pytest.raises(InputError, match="lacks heard"):
+        play(env=deaf)
+
+
+class Endless(Shop):
+    def heard(self, turn, *, seed):
+        return EnvReply(asks=Asked("user", (Message("user", "again"),)))
+
+
+def test_a_user_that_is_asked_for_ever_or_whose_context_is_full_is_nobodys_fault():
+    (one,) = play(env=Endless)
+    assert one.ending.kind == "infra_error" and "more than 64 times" in one.ending.reason
+    (one,) = play(others={"user": Voice(Compact(), Sampling(), 10)})
+    assert one.ending.kind == "infra_error" and "does not fit its context" in one.ending.reason
+
+
+def test_the_record_and_a_replay_have_what_the_user_said(tmp_path):
+    train(
+        engine=LocalEngine(load("tiny").model),
+        format=Compact(),
+        env=Shop,
+        tasks=in_order([TASK]),
+        rollout=linear(max_turns=2),
+        reward=outcome(lambda one: float(one.num_tokens % 3)),
+        credit=group_norm(),
+        loss=policy(ratio=token(), surrogate=clip(), reduction=rollout_mean()),
+        others={"user": user()},
+        steps=1,
+        groups=1,
+        group_size=2,
+        keep=Keep(out=tmp_path, progress=False),
+    )
+    with RunRecord(tmp_path) as record:
+        (group,) = [one.group for one in record.groups(step=0)]
+        (metrics,) = record.metrics()
+    for one in group:
+        for said in one.asked:
+            check(said)
+            assert said.by == "user"
+    asked = [said for one in group for said in one.asked]
+    assert metrics["asked/user/tokens"] == sum(said.num_tokens for said in asked) > 0
+    setup = Setup(linear(max_turns=2), Compact(), Shop, Sampling(), 512, others=attempt().others)
+    for tools in (False, True):
+        found = replay(group, replace(setup, tools=tools))
+        assert [difference for one in found for difference in one.differences] == []
+
+
+def tiny(seed):
+    return TinyModel.new(TinyConfig(layers=1, width=32, heads=2), seed=seed)
+
+
+@settings(max_examples=8, deadline=None)
+@given(seed=st.integers(0, 2**20), size=st.integers(2, 4))
+def test_nothing_of_another_engine_is_scored_or_trained(seed, size):
+    """Its weights stay; the reward sees the policy's attempts alone; the update counts the policy's tokens alone."""
+    other, seen = LocalEngine(tiny(2)), []
+    before = [p.clone() for p in other.model.module.parameters()]
+
+    def score(one):
+        seen.append(one)
+        return float(one.num_tokens % 2)
+
+    result = train(
+        engine=LocalEngine(load("tiny").model),
+        format=Compact(),
+        env=Shop,
+        tasks=in_order([TASK]),
+        rollout=linear(max_turns=3),
+        reward=outcome(score),
+        credit=group_norm(),
+        loss=policy(ratio=token(), surrogate=clip(), reduction=rollout_mean()),
+        sampling=Sampling(max_tokens=5),
+        others={"user": Speaker(other, Compact(), Sampling(max_tokens=5))},
+        steps=2,
+        groups=1,
+        group_size=size,
+        seed=seed,
+        keep=Keep(progress=False),
+    )
+    assert all(one.by == "" for one in seen) and len(seen) == 2 * size
+    assert other.version == 0
+    assert all(torch.equal(a, b) for a, b in zip(before, other.model.module.parameters()))
+    sampled = sum(row["tokens/sampled"] for row in result.metrics)
+    assert sampled == sum(one.num_tokens for one in seen)
+
+
+def test_what_another_said_is_never_taken_for_an_attempt():
+    def giving(attempt):
+        (one,) = yield from linear(max_turns=2)(attempt)
+        return [one, *one.asked]
+
+    with pytest.raises(InputError, match="which 'user' said, as an attempt of the policy"):
+        evaluate(
+            engine=ScriptedEngine(Compact(), clerk),
+            env=Shop,
+            format=Compact(),
+            rollout=giving,
+            tasks=[TASK],
+            reward=outcome(lambda one: 1.0),
+            sampling=Sampling(),
+            others={"user": user()},
+        )

@@ -1,0 +1,130 @@
+"""Branching and trees under a real policy, a real driver and tools that take their time; then their gradient, their
+record and their replay."""
+
+import numpy as np
+import pytest
+import torch
+
+from handaxe.credit.group_norm import group_norm
+from handaxe.credit.shared_prefix_mean import shared_prefix_mean
+from handaxe.engines.local import LocalEngine
+from handaxe.envs.slow import slow
+from handaxe.envs.tool_chat import tool_chat
+from handaxe.exchange import Attempt
+from handaxe.invariants import check_group
+from handaxe.losses.policy import policy as policy_loss
+from handaxe.losses.ratios.token import token
+from handaxe.losses.reductions.token_mean import token_mean
+from handaxe.losses.surrogates.clip import clip
+from handaxe.models.load import load
+from handaxe.ops.forks import shared_turns
+from handaxe.records import Ending, Group, Message, Rated, Sampling, Scores, Task
+from handaxe.rollouts.branch_chance import branch_chance
+from handaxe.rollouts.branching import branching
+from handaxe.rollouts.driver import run
+from handaxe.rollouts.probe_split import probe_split
+from handaxe.rollouts.tree import tree
+from handaxe.tools.calculator import calculator
+from handaxe.training.batch import make_batch
+from handaxe.training.record.groups import GroupRecord
+from handaxe.training.record.run_record import RunRecord
+from handaxe.training.replay import Setup, replay
+
+pytestmark = pytest.mark.exact
+
+STOPPED = Ending("truncated", "stopped")
+SAMPLING = Sampling(1.0, max_tokens=24)
+CHANCE = branch_chance(vocabulary=264, base=0.9, weight=1.0)
+ROLLOUTS = {
+    "branching": branching(chance=CHANCE, total=6, from_start=4),
+    "probing": branching(chance=CHANCE, total=6, from_start=probe_split(), copies=2),
+    "tree": tree(total=8, fork_most=3),
+}
+KEYS = ("ids", "author", "turn", "version")
+
+
+@pytest.fixture(scope="module")
+def tiny():
+    """In float64, so that what is computed together changes no draw."""
+    model, format = load("tiny")
+    model.module.double()
+    return LocalEngine(model), format
+
+
+def attempts(format, count=3, *, env=None):
+    tasks = [Task(f"t{i}", (Message("user", f"{12 + i}*34=?"),)) for i in range(count)]
+    env = env or tool_chat([calculator])
+    return [Attempt(task, env, format, SAMPLING, f"0/{task.id}/0", 0, 7 + i, 512) for i, task in enumerate(tasks)]
+
+
+def same(one, other):
+    for mine, theirs in zip(one.sequences, other.sequences, strict=True):
+        for key in KEYS:
+            np.testing.assert_array_equal(getattr(mine, key), getattr(theirs, key))
+    assert (one.id, one.seed, one.branch_of, one.ending) == (other.id, other.seed, other.branch_of, other.ending)
+    assert [reply.content for reply in one.replies] == [reply.content for reply in other.replies]
+
+
+@pytest.mark.parametrize("name", ROLLOUTS)
+def test_nothing_depends_on_which_tool_answers_first(tiny, name):
+    """One worker, or six that wait as long as chance will have it, or in lockstep."""
+    engine, format = tiny
+    plain = run(attempts(format), ROLLOUTS[name], engine, workers=1)
+    late = slow(tool_chat([calculator]), median=0.01, sigma=1.5)
+    for later in (
+        run(attempts(format, env=late), ROLLOUTS[name], engine, workers=6),
+        run(attempts(format)[::-1], ROLLOUTS[name], engine, workers=3, lockstep=True)[::-1],
+    ):
+        for found, again in zip(plain, later, strict=True):
+            for one, other in zip(found, again, strict=True):
+                same(one, other)
+    assert sum(shared_turns(one) > 0 for found in plain for one in found) >= 2, "there are branches to compare"
+
+
+def rated(found, credit):
+    """A group of those that were not given up, each worth what its last bytes add up to."""
+    kept = tuple(one for one in found if one.ending != STOPPED)
+    group = Group(kept[0].task, kept)
+    scores = Scores(np.array([float(one.sequences[-1].ids[-6:].sum() % 7) for one in kept]))
+    return Rated(group, scores, credit(group, scores), np.ones(len(kept), bool))
+
+
+def gradient(groups, packing):
+    model, _ = load("tiny")
+    model.module.double()
+    engine = LocalEngine(model, packing=packing)
+    batch = make_batch(groups, pad_id=engine.pad_id, dtype=torch.float64)
+    engine.forward_backward(batch, policy_loss(ratio=token(), surrogate=clip(), reduction=token_mean()))
+    return {name: p.grad.clone() for name, p in model.module.named_parameters() if p.grad is not None}
+
+
+@pytest.mark.parametrize("name", ["branching", "tree"])
+def test_the_gradient_is_the_sum_over_the_branches_however_it_is_computed(tiny, name):
+    """Read as trees, or as plain rows; with each branch's advantage, or the mean of those that share a token."""
+    engine, format = tiny
+    played = run(attempts(format, 2), ROLLOUTS[name], engine)
+    assert any(shared_turns(one) for found in played for one in found)
+    plain = gradient([rated(found, group_norm()) for found in played], "rows")
+    assert max(float(g.abs().max()) for g in plain.values()) > 1e-3
+    for credit in (group_norm(), shared_prefix_mean()):
+        groups = [rated(found, credit) for found in played]
+        for packing in ("tree", "rows"):
+            for key, value in gradient(groups, packing).items():
+                torch.testing.assert_close(value, plain[key], rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", ROLLOUTS)
+def test_what_was_recorded_can_be_played_again(tiny, name, tmp_path):
+    engine, format = tiny
+    played = [Group(found[0].task, tuple(found)) for found in run(attempts(format, 3), ROLLOUTS[name], engine)]
+    with RunRecord(tmp_path) as record:
+        nobody = [np.zeros(len(group), bool) for group in played]
+        record.write_step(0, [GroupRecord(g, n, n) for g, n in zip(played, nobody)], {})
+    with RunRecord.open(tmp_path) as record:
+        recorded = [one.group for one in record.groups()]
+    setup = Setup(ROLLOUTS[name], format, tool_chat([calculator]), SAMPLING, context=512, tools=True)
+    for group in recorded:
+        check_group(group)
+        for one in replay(group, setup):
+            assert not one.differences
+    assert name != "tree" or any(one.ending == STOPPED for group in recorded for one in group)

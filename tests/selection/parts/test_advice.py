@@ -1,0 +1,40 @@
+import pytest
+
+from handaxe.records import ToolReply
+from handaxe.selection.parts.advice import ADVICE, Failure, by_rules, failure_tags
+from handaxe.testing.records import make_trajectory
+
+
+def failure(*tags):
+    return Failure("i0", "task", "", 0.0, tags)
+
+
+def test_example():
+    failures = [failure("no call"), failure("cut"), failure("no call")]
+    assert by_rules()("Think.", failures, 0) == ["Think. Use a tool.", "Think. Be short."]
+    made = [by_rules()("Think. Use a tool.", failures, seed) for seed in range(20)]
+    assert {one[0] for one in made} == {"Think. Use a tool. Be short."}
+    assert {one[1] for one in made} == {"Think.", "Use a tool."}
+
+
+def test_from_nothing_and_too_long():
+    assert by_rules()("", [failure("wrong")], 0) == [ADVICE["wrong"]]
+    assert by_rules(longest=10)("Think.", [failure("no call")], 0) == []
+    assert by_rules()("", [failure("unheard of")], 0) == by_rules()("", [], 0) == []
+
+
+@pytest.mark.parametrize(
+    ("attempt", "tags"),
+    [
+        (make_trajectory(texts=["4"]), ("no call",)),
+        (make_trajectory(texts=["4"], calls=[["f"]]), ("wrong",)),
+        (make_trajectory(texts=["4"], calls=[["f"]], ending="truncated"), ("cut",)),
+        (make_trajectory(texts=["4"], errors=[["no JSON"]]), ("no call", "malformed")),
+        (
+            make_trajectory(texts=["", "4"], calls=[["f"], []], replies=[[ToolReply("0-0", "f", "no", "failed")], []]),
+            ("tool failed",),
+        ),
+    ],
+)
+def test_tags(attempt, tags):
+    assert failure_tags(attempt) == tags and set(tags) <= set(ADVICE)

@@ -1,0 +1,97 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from handaxe.credit.group_norm import group_norm
+from handaxe.errors import InputError
+from handaxe.invariants import check_group
+from handaxe.records import Branch, Rated
+from handaxe.selection.parts.stored import alone, dump, earned, load, put
+from handaxe.testing.ragged import random_group, random_scores
+from handaxe.testing.records import make_group, make_rated, make_scores, make_trajectory
+from handaxe.training.checkpoint import Checkpoints
+
+
+def rated(seed=0, features=()):
+    group = random_group(seed, size=3, features=features)
+    scores = replace(
+        random_scores(group, seed),
+        channels={"a": np.array([1.0, 2.0, 3.0])},
+        turn_channels={"b": tuple(np.ones(len(one.turns)) for one in group)},
+    )
+    return Rated(group, scores, group_norm()(group, scores), np.ones(3, bool))
+
+
+class Holder:
+    def __init__(self, one=None):
+        self.one = one
+
+    def state_dict(self):
+        return dump(self.one)
+
+    def load_state_dict(self, state):
+        self.one = load(state)
+
+
+def test_a_sibling_alone_is_what_it_was():
+    one = rated(features=("value",))
+    for i in range(3):
+        own = alone(one, i)
+        assert own.group[0].id == one.group[i].id and own.group.step == one.group.step
+        assert own.scores.outcome.tolist() == [one.scores.outcome[i]]
+        assert own.scores.channels["a"].tolist() == [i + 1.0]
+        assert earned(own) == pytest.approx(one.scores.outcome[i] + one.scores.turns[i].sum())
+        assert earned(own, channel="a") == i + 1
+        for now, then in zip(own.group[0].sequences, one.group[i].sequences, strict=True):
+            np.testing.assert_array_equal(now.features["old_logp"], then.logp)
+            assert set(now.features) == {"value", "old_logp"}
+
+
+def test_what_was_measured_stands_and_forced_tokens_have_none():
+    measured = make_trajectory(features={"old_logp": -2.0})
+    forced = make_trajectory(layouts=["Ut fp"])
+    one = make_rated(group=make_group(trajectories=[measured, forced]))
+    (sequence,) = alone(one, 0).group[0].sequences
+    np.testing.assert_array_equal(sequence.features["old_logp"][sequence.mask], -2.0)
+    assert "old_logp" not in alone(one, 1).group[0].sequences[0].features
+
+
+def test_a_fork_alone_is_none():
+    group = make_group(size=2)
+    fork = replace(group[1], branch_of=Branch(group[0].id, 0, 3))
+    one = make_rated(group=replace(group, trajectories=(group[0], fork)))
+    assert alone(one, 1).group[0].branch_of is None
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_through_a_checkpoint_and_back(seed, tmp_path, world):
+    one = alone(rated(seed, features=("value",)), seed % 3)
+    state = dump(one)
+    np.testing.assert_equal(dump(load(state)), state)
+    saved, back = Checkpoints(tmp_path), Holder()
+    saved.save(1, world.make_engine(), {"holder": Holder(one)})
+    saved.load(world.make_engine(), {"holder": back})
+    np.testing.assert_equal(dump(back.one), state)
+    for now, then in zip(back.one.group[0].sequences, one.group[0].sequences, strict=True):
+        assert now.ids.dtype == then.ids.dtype and now.logp.dtype == then.logp.dtype
+    assert back.one.group[0].turns == one.group[0].turns and back.one.group.task == one.group.task
+
+
+def test_in_the_place_of_a_sibling():
+    one, other = rated(0), rated(1)
+    stored = alone(other, 2)
+    group, scores = put(one, 1, stored, id="new")
+    check_group(group)
+    assert [t.id for t in group] == [one.group[0].id, "new", one.group[2].id]
+    assert group[1].sample == 1 and group[1].sequences is stored.group[0].sequences
+    assert scores.outcome.tolist() == [one.scores.outcome[0], other.scores.outcome[2], one.scores.outcome[2]]
+    assert scores.channels["a"].tolist() == [1, 3, 3] and scores.turns[1] is other.scores.turns[2]
+    assert scores.eligible.tolist() == [one.scores.eligible[0], other.scores.eligible[2], one.scores.eligible[2]]
+    assert one.scores.outcome[1] != scores.outcome[1]
+
+
+def test_of_another_reward():
+    stored = alone(make_rated(group=make_group(size=1), scores=make_scores([1.0], channels={"x": [1.0]})), 0)
+    with pytest.raises(InputError, match="same reward"):
+        put(make_rated(), 0, stored, id="new")

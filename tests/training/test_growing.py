@@ -1,0 +1,57 @@
+"""Attempts that branch or grow as a tree, in a run that trains: what the loop makes of them, and kills amid them."""
+
+import random
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from handaxe.invariants import check_group
+from handaxe.records import Ending
+from handaxe.testing.crash import kill_until_done, start_child
+from handaxe.training.loop import train
+from handaxe.training.record.run_record import RunRecord
+
+STOPPED = Ending("truncated", "stopped")
+SIZE = {"branching": 6, "tree": 5}
+
+
+def groups(folder):
+    with RunRecord.open(folder) as record:
+        return list(record.groups())
+
+
+@pytest.mark.parametrize("name", SIZE)
+def test_an_attempt_is_a_whole_group_of_which_what_was_given_up_is_not_scored(world, tmp_path, name):
+    result = train(**world.growing(name, steps=2, out=tmp_path))
+    found = groups(tmp_path)
+    assert len(found) == 4
+    for one in found:
+        check_group(one.group)
+        given_up = [t.ending == STOPPED for t in one.group]
+        assert len(one.scores.outcome) == SIZE[name] == len(one.group) - sum(given_up)
+        np.testing.assert_array_equal(one.scored, np.invert(given_up))
+    for row in result.metrics:
+        assert 0 < row["calls/executed"] < row["calls/made"] and row["trajectories/left"] > 0
+    stopped = sum(row["stopped"] for row in result.metrics)
+    assert (stopped > 0) == (name == "tree")
+
+
+@pytest.mark.parametrize("name", SIZE)
+def test_killed_at_random_and_resumed_is_uninterrupted(world, tmp_path, name):
+    """A child process, killed at random instants until it is done: the same weights, and the same trees."""
+    steps, rng = 5, random.Random(4)
+    roles = world.growing(name, steps=steps, out=tmp_path / "whole")
+    train(**roles)
+    file = Path(world.__file__)
+    start_child(file, "resume_growing", (tmp_path / "warm", 0, 0.0, name)).join()  # the server has imported torch now
+    after = sorted(rng.uniform(0.05, 0.5) for _ in range(6))
+    kills = kill_until_done(file, "resume_growing", (tmp_path / "run", steps, 0.05, name), after=after)
+    assert kills >= 1
+    assert world.same(torch.load(tmp_path / "run" / "final.pt"), world.weights(roles["engine"]))
+    for one, other in zip(groups(tmp_path / "whole"), groups(tmp_path / "run"), strict=True):
+        assert [t.id for t in one.group] == [t.id for t in other.group]
+        assert [t.branch_of for t in one.group] == [t.branch_of for t in other.group]
+        for mine, theirs in zip(one.group, other.group):
+            np.testing.assert_array_equal(mine.sequences[0].ids, theirs.sequences[0].ids)
