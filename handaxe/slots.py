@@ -13,6 +13,7 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
 from handaxe.exchange import Act, Attempt, Completion, EnvReply, Measure, Partial, Rendered, Sample, Spawn, Work
+from handaxe.judging import Fittable, Judge, Labelled, PairJudge, StepJudge
 from handaxe.records import (
     Advantages,
     Criterion,
@@ -32,7 +33,6 @@ from handaxe.tensors import Batch, LossOut, PolicyOut
 if TYPE_CHECKING:
     from pathlib import Path
 
-    import numpy as np
     import torch
 
     from handaxe.tools.deadline import Threads
@@ -407,46 +407,4 @@ class FromPolicy(Protocol):
 
     def begin(self, engine: Engine) -> None:
         """Take what it needs of the policy as it is now; the second call and later ones do nothing."""
-        ...
-
-
-# --- judges ------------------------------------------------------------------------------------------------------
-
-Labelled = tuple[Group, Scores]
-"""Attempts at one task and what somebody says of them, as a reward would say it; NaN: nothing is known. A preference is
-a group of two with outcomes (strength, 0), a tie has equal ones, labels of steps stand in `turns`."""
-
-
-class Judge(Protocol):
-    """Scores attempts by parameters of its own; says the same of the same attempts until it learns."""
-
-    def score(self, group: Group) -> np.ndarray:
-        """[G] scores; neither the order of the siblings nor who else is there matters, up to rounding."""
-        ...
-
-
-@runtime_checkable
-class StepJudge(Protocol):
-    """Scores every turn of an attempt."""
-
-    def score_steps(self, group: Group) -> tuple[np.ndarray, ...]:
-        """[N_i] scores a sibling, one a turn."""
-        ...
-
-
-@runtime_checkable
-class PairJudge(Protocol):
-    """Says which of two attempts at one task is better."""
-
-    def compare(self, pairs: Sequence[tuple[Trajectory, Trajectory]]) -> np.ndarray:
-        """[P] chance that the first is better."""
-        ...
-
-
-@runtime_checkable
-class Fittable(Protocol):
-    """A judge that learns from labels."""
-
-    def fit(self, labelled: Sequence[Labelled]) -> dict[str, float]:
-        """Learn from them; metrics."""
         ...
