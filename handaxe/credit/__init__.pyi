@@ -17,6 +17,7 @@ from handaxe.credit.min_form import min_form as min_form
 from handaxe.credit.on_tokens import on_tokens as on_tokens
 from handaxe.credit.optimal_baseline import optimal_baseline as optimal_baseline
 from handaxe.credit.return_to_go import return_to_go as return_to_go
+from handaxe.credit.score_scaled import score_scaled as score_scaled
 from handaxe.credit.shaped import shaped as shaped
 from handaxe.credit.shared_prefix_mean import shared_prefix_mean as shared_prefix_mean
 from handaxe.credit.step_leave_one_out import step_leave_one_out as step_leave_one_out

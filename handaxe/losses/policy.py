@@ -48,7 +48,7 @@ def policy(
         surrogate: of `losses.surrogates`.
         reduction: of `losses.reductions`.
         correction: of `losses.corrections`; None when the sampler's log-probs are the old ones.
-        adjustments: of `losses.covariance`.
+        adjustments: of `losses.covariance` and `losses.adjustments`.
         terms: of `losses.terms`; each has its own coefficient and reduction.
 
     Returns:

@@ -19,12 +19,12 @@ from handaxe.records import Sampling
 from handaxe.rewards.shuffled import shuffled
 from handaxe.rollouts.linear import linear
 from handaxe.selection.in_order import in_order
-from handaxe.slots import Engine
+from handaxe.slots import Engine, Loss
 from handaxe.training.cold_start import start_policy
 from handaxe.training.siblings import check_siblings
 from handaxe.worlds.world import World
 
-__all__ = ["build", "made_world", "make_method", "make_world", "offered_tools"]
+__all__ = ["build", "loss_of", "made_world", "make_method", "make_world", "offered_tools"]
 
 TRAIN = 4096
 """Tasks that a run trains on."""
@@ -58,14 +58,6 @@ def build(
     others = speakers(setting.others, max_tokens=setting.max_tokens)
     loaded = policy or _loaded(setting, world, tools, progress)
     plain = Sampling(max_tokens=setting.max_tokens)
-    loss = policy_loss(
-        ratio=method.ratio,
-        surrogate=method.surrogate,
-        reduction=method.reduction,
-        correction=method.correction,
-        adjustments=method.adjustments,
-        terms=method.terms,
-    )
     return {
         "engine": _engine(chosen, loaded, method),
         "format": loaded.format,
@@ -74,7 +66,7 @@ def build(
         "rollout": method.rollout,
         "reward": shuffled(method.reward, seed=setting.seed) if setting.shuffled else method.reward,
         "credit": method.credit,
-        "loss": loss,
+        "loss": loss_of(method),
         "select": method.select,
         "shape": method.shape,
         "learners": method.learners,
@@ -102,6 +94,18 @@ def build(
         "pace": method.pace,
         "others": others,
     }
+
+
+def loss_of(method: Method) -> Loss:
+    """The loss that its pieces make."""
+    return policy_loss(
+        ratio=method.ratio,
+        surrogate=method.surrogate,
+        reduction=method.reduction,
+        correction=method.correction,
+        adjustments=method.adjustments,
+        terms=method.terms,
+    )
 
 
 def make_world(chosen: Chosen) -> World:

@@ -20,6 +20,7 @@ from handaxe.rewards.outcome import outcome as outcome
 from handaxe.rewards.overlong import overlong as overlong
 from handaxe.rewards.per_turn import per_turn as per_turn
 from handaxe.rewards.product import product as product
+from handaxe.rewards.question_value import question_value as question_value
 from handaxe.rewards.shared_steps import shared_steps as shared_steps
 from handaxe.rewards.shuffled import shuffled as shuffled
 from handaxe.rewards.solve_f1 import solve_f1 as solve_f1

@@ -12,6 +12,7 @@ from handaxe.rollouts.horizon import horizon as horizon
 from handaxe.rollouts.linear import linear as linear
 from handaxe.rollouts.opened_with import opened_with as opened_with
 from handaxe.rollouts.probe_split import probe_split as probe_split
+from handaxe.rollouts.proposing import proposing as proposing
 from handaxe.rollouts.repairing import repairing as repairing
 from handaxe.rollouts.surprising_tokens import surprising_tokens as surprising_tokens
 from handaxe.rollouts.tree import tree as tree

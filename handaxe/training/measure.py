@@ -113,7 +113,8 @@ def group_metrics(groups: list[GroupRecord], seconds: dict[str, float]) -> dict[
     seconds/PHASE              wall time, of rewards beside sampling only what was waited for at the end;
                                seconds/tools is the sum over calls, which run side by side
     calls/made                 the sum over everything generated
-    asked/NAME/tokens, /turns  what other engines said, summed over everything; only where they said something
+    asked/NAME/tokens, /turns, /calls    what other engines said and called, summed over everything; only where they
+                               said something
     calls/executed             of these, those that a tool replied to; what forks share counts once
     trajectories/left          how many trajectories have forks that share a turn with them
     tokens/sampled, /trained   sums over everything generated and over the tokens that train; a rate is a sum over
@@ -186,6 +187,7 @@ def _asked(everything: list[Trajectory]) -> dict[str, float]:
     for one in (said for trajectory in everything for said in trajectory.asked):
         out[f"asked/{one.by}/tokens"] += one.num_tokens
         out[f"asked/{one.by}/turns"] += len(one.turns)
+        out[f"asked/{one.by}/calls"] += len(one.calls)
     return {name: float(count) for name, count in out.items()}
 
 

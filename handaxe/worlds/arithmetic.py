@@ -11,7 +11,7 @@ from handaxe.errors import InputError, TaskError
 from handaxe.ops.seeds import derive_seed
 from handaxe.records import Message, Task
 
-__all__ = ["PHRASINGS", "Split", "tasks"]
+__all__ = ["PHRASINGS", "Split", "split_of", "tasks"]
 
 Split = Literal["train", "test"]
 PHRASINGS = ("{0}=?", "What is {0}?", "Compute {0}.", "{0} =")
@@ -95,6 +95,17 @@ def _problem(rng: random.Random, difficulty: str) -> tuple[int, str, int]:
     operator, *sizes = rng.choice(HARD)
     left, right = (rng.randrange(10 ** (digits - 1), 10**digits) for digits in sizes)
     return left, operator, right
+
+
+def split_of(expression: str) -> Split:
+    """The split that a problem belongs to for ever.
+
+    Args:
+        expression: two whole numbers, none below 0, and + - or * between them, such as "12*34".
+    """
+    operator = next(sign for sign in OPERATORS if sign in expression)
+    left, right = expression.split(operator)
+    return _split(int(left), operator, int(right))
 
 
 def _split(left: int, operator: str, right: int) -> Split:

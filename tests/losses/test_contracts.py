@@ -75,7 +75,7 @@ def as_loss(name, **arguments):
             return policy(**parts | {"reduction": made})
         case "corrections":
             return policy(**parts, correction=made)
-        case "covariance":
+        case "covariance" | "adjustments":
             return policy(**parts, adjustments=[made])
         case "terms":
             return policy(**parts, terms=[made])

@@ -21,18 +21,23 @@ from handaxe.records import Advantages, Message, Sampling, Scores, Task, ToolCal
 from handaxe.rollouts.branch_chance import branch_chance
 from handaxe.rollouts.branching import branching
 from handaxe.rollouts.linear import linear
+from handaxe.rollouts.proposing import proposing
 from handaxe.rollouts.tree import tree
 from handaxe.selection.in_order import in_order
+from handaxe.selection.task_pool import task_pool
 from handaxe.tensors import LossOut
 from handaxe.testing.scripted import say
 from handaxe.training.loop import train
 from handaxe.training.pace import Keep, Pace
 from handaxe.training.run_stages import run_stages
 from handaxe.training.scripted import trajectory_from_messages
+from handaxe.training.second_policy import SecondPolicy
 from handaxe.training.site import make_site
 from handaxe.training.sources import played, scripted
+from handaxe.training.stages.frontier import frontier
 from handaxe.training.stages.prefer import prefer
 from handaxe.training.stages.reinforce import reinforce as reinforce_stage
+from handaxe.training.stages.reinforce_second import reinforce_second
 from handaxe.training.stages.repeat import repeat
 from handaxe.training.stages.teach import teach
 
@@ -358,3 +363,59 @@ def resume_shared(folder, pause, seed, name):
 
 
 CROSS_ENTROPY = cross_entropy()
+
+
+OPENING = task("ask")
+
+
+def read_anything(text):
+    """Whatever was written is a question; about every second text of an untrained policy is another one."""
+    return Task(f"asked-{sum(text.encode()) % 7}", (Message("user", text),))
+
+
+def speaking():
+    """A stage after which the policy says a number and stops, most of the time."""
+    said = [(Message("user", f"{name}?"), Message("assistant", text)) for name in ("ask", "t0") for text in "345"]
+    lessons = [trajectory_from_messages(FORMAT, both, (SCHEMA,), id=str(i)) for i, both in enumerate(said)]
+    return teach(source=scripted(trajectories=lessons), batch_size=6, learning_rate=0.03, epochs=40)
+
+
+def speaking_site(**changes):
+    """A site whose policy has been taught so."""
+    here = site(**changes)
+    speaking()(here._replace(out=None, resume=False))
+    here.engine.version = 0
+    return here
+
+
+def by_ids(group):
+    """Reward: tells most texts apart."""
+    return Scores(np.array([float(sum(int(s.ids[s.mask].sum()) for s in t.sequences) % 5) for t in group]))
+
+
+def two_policies(pause=0.0):
+    """A second policy, and two rounds in which it asks, tasks are made of its questions, and the policy learns them."""
+
+    def slow(group):
+        time.sleep(pause)
+        return by_ids(group)
+
+    second = SecondPolicy(reference=True)
+    asks = proposing(read=read_anything, solve=linear(max_turns=2), samples=2)
+    asking = {**PLAY, "tasks": in_order([OPENING]), "rollout": asks, "reward": slow}
+    learning = {"credit": centred, "loss": reinforce, "learning_rate": 0.01, "groups": 1, "group_size": 3, "steps": 2}
+    rounds = [
+        reinforce_second(second=second, asks="solver", arguments=asking | learning),
+        frontier(second=second, asks="solver", low=0.0, high=1.0, steps=2, group_size=4, arguments=asking),
+        reinforce_stage(arguments=TRAIN | {"steps": 2, "reward": slow, "learners": (second,)}),
+    ]
+    return second, [speaking(), repeat(stages=rounds, times=2)]
+
+
+def resume_two_policies(folder, pause):
+    """What a child process runs: go on with these stages in `folder`, and leave the weights of both there."""
+    torch.set_num_threads(1)
+    second, rounds = two_policies(pause)
+    here = site(out=Path(folder) / "run", resume=True, tasks=task_pool([task(f"t{i}") for i in range(5)]))
+    if not run_stages(rounds, here).stopped:
+        torch.save([weights(here.engine), weights(second.engine)], Path(folder) / "final.pt")

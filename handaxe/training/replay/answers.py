@@ -54,7 +54,7 @@ class FromRecord:
 
     def __init__(self, recorded: Sequence[Trajectory], setup: Setup):
         self.recorded, self.setup = recorded, setup
-        self.of = {one.id: one for one in recorded}
+        self.of = {one.id: one for own in recorded for one in (own, *own.asked)}
         self.turns: dict[int, tuple[Trajectory, int]] = {}
         for one in [said for own in recorded for said in (own, *own.asked)]:
             for k, turn in enumerate(one.turns):

@@ -117,6 +117,7 @@ def _differences(
         if one.id in again:
             state = setup.tools and _reports(one)
             found = discrepancies(one, again[one.id], ending=one.id not in answers.cut, state=state)
+            found += _of_asked(one, again[one.id], answers.cut, env=setup.tools)
             told = {(d.trajectory, d.what) for d in differences}
             differences += [d for d in found if (d.trajectory, d.what) not in told]
         else:
@@ -125,6 +126,21 @@ def _differences(
     return differences + [
         Discrepancy(first.id, "ids", "not there", f"{id} is returned, too") for id in again if id in extra
     ]
+
+
+def _of_asked(recorded: Trajectory, again: Trajectory, cut: set[str], *, env: bool) -> list[Discrepancy]:
+    """What differs in what other engines said in an attempt, told of the attempt. An environment whose answers come
+    from the record (`env` False) asks nobody, so that nobody is missed then."""
+    said = {one.id: one for one in again.asked}
+    found = [
+        Discrepancy(recorded.id, "ids", f"{one.id} was asked", "nobody of this name is")
+        for one in recorded.asked
+        if env and one.id not in said
+    ]
+    for one in recorded.asked:
+        if one.id in said:
+            found += discrepancies(one, said[one.id], ending=one.id not in cut)
+    return [one._replace(trajectory=recorded.id) for one in found]
 
 
 def _reports(one: Trajectory) -> bool:
