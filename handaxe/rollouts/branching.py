@@ -107,7 +107,8 @@ class _Tree:
     def __init__(self, attempt: Attempt, rules: Rules, chance: Chance, *, total: int, copies: int, first_tokens: int):
         self.rounds = Rounds(self._turn)
         self._root = Play(attempt, rules)
-        self._chance, self._total, self._copies, self._first = chance, total, copies, first_tokens
+        self._chance, self._copies = chance, copies
+        self._total, self._first = total, first_tokens
         self._decided = [1]
         self._row = 0
 
