@@ -168,7 +168,8 @@ class _Tree:
 
     def _leave(self, play: Play, k: int) -> None:
         """Leave a play at the beginning of its turn k, or not."""
-        entropy, turn, made = play.notes["entropy"], play.turns[k], 0
+        entropy, turn = play.notes["entropy"], play.turns[k]
+        made = 0
         for copy in range(self._copies):
             if len(self.rounds.plays) >= self._total:
                 break
