@@ -33,6 +33,7 @@ from handaxe.tensors import Batch, LossOut, PolicyOut
 if TYPE_CHECKING:
     from pathlib import Path
 
+    import numpy as np
     import torch
 
     from handaxe.tools.deadline import Threads
