@@ -18,10 +18,10 @@ from handaxe.slots import Env, EnvFactory
 from handaxe.tools.decorator import Tool
 from handaxe.tools.state import entries_of, tools_of
 from handaxe.worlds import bfcl_short
-from handaxe.worlds.bfcl_user_turns import UserTurns
 from handaxe.worlds.bfcl_matching import matches
 from handaxe.worlds.bfcl_package import MULTI_TURN, SINGLE_TURN, schema_of
 from handaxe.worlds.bfcl_tasks import CALL_IS_RIGHT, all_tasks, split_of
+from handaxe.worlds.bfcl_user_turns import UserTurns
 from handaxe.worlds.world import Facts, Habit, Split, Start, World
 
 __all__ = ["bfcl"]

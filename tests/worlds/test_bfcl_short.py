@@ -9,7 +9,6 @@ from handaxe.worlds import bfcl_short
 from handaxe.worlds.bfcl import bfcl
 from handaxe.worlds.demonstrate import demonstrate
 
-
 VERBS = {"Make folder": "mkdir", "Open folder": "cd", "Create file": "touch", "Delete file": "rm"}
 
 
