@@ -10,7 +10,8 @@ from handaxe.worlds.toolchains import after, toolchains
 __all__ = ["ftrl"]
 
 TITLE = "Feedback-Driven Tool-Use Improvements in Large Language Models via Automated Build Environments"
-RECALL, PRECISION = "ftrl --measure recall", "ftrl --measure precision"
+RECALL = "ftrl --measure recall"
+PRECISION = "ftrl --measure precision"
 RECIPE = Recipe(
     paper=Paper(TITLE, "FTRL", "2508.08791", 16),
     claims=(
