@@ -13,7 +13,7 @@ from handaxe.worlds.cache import cached, digest
 from handaxe.worlds.sums import kept_calls
 from handaxe.worlds.world import Facts
 
-__all__ = ["gold_searches", "answers_in_words", "search_tool"]
+__all__ = ["answers_in_words", "gold_searches", "search_tool"]
 
 
 def search_tool(documents: Sequence[dict[str, str]], *, world: str, results: int, snippet: int) -> Tool:
