@@ -9,7 +9,7 @@ from handaxe.worlds import hops_facts
 from handaxe.worlds.call_gauges import wasted_calls
 from handaxe.worlds.checklists import call_check, call_criteria
 from handaxe.worlds.experts import calls_then_answer
-from handaxe.worlds.searched import gold_searches, says_something, search_tool
+from handaxe.worlds.searched import answers_in_words, gold_searches, search_tool
 from handaxe.worlds.sums import kept_calls
 from handaxe.worlds.world import Habit, Split, Start, World
 
@@ -64,7 +64,7 @@ def hops(
         correct=exact_match(),
         tools=(search_tool(hops_facts.fact_documents(known, brief=brief), world="hops", results=results, snippet=60),),
         by=("hops",),
-        answered=says_something,
+        answered=answers_in_words,
         reference=kept_calls,
         expert=calls_then_answer(gold_searches),
         start=START if brief else None,

@@ -12,7 +12,7 @@ from handaxe.ops.seeds import derive_seed
 from handaxe.records import Message, Task
 from handaxe.worlds.world import Split
 
-__all__ = ["RELATIONS", "KnowledgeBase", "build_facts", "fact_documents", "tasks"]
+__all__ = ["KnowledgeBase", "RELATIONS", "build_facts", "fact_documents", "tasks"]
 
 RELATIONS = ("ally", "boss", "heir", "idol")
 CONSONANTS, VOWELS = "bdfgklmnprstvz", "aeiou"

@@ -15,7 +15,7 @@ from handaxe.rewards.exact_match import exact_match
 from handaxe.rewards.parts.solved import solved_by, unsolved_of
 from handaxe.tools.decorator import Tool
 from handaxe.worlds.hops_facts import KnowledgeBase, build_facts
-from handaxe.worlds.searched import says_something
+from handaxe.worlds.searched import answers_in_words
 from handaxe.worlds.sums import kept_calls
 from handaxe.worlds.toolchains_tools import RELATIONS, generated, tool_call
 from handaxe.worlds.world import Facts, Habit, Split, Start, World
@@ -108,7 +108,7 @@ def toolchains(
         env=lambda offered: tool_chat([*tools, *offered]),
         correct=exact_match(normalise=str.strip),
         by=("scenario",),
-        answered=says_something,
+        answered=answers_in_words,
         reference=kept_calls,
         expert=expert,
         start=START if brief and merged == 1 and not optional else None,
