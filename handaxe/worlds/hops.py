@@ -69,6 +69,6 @@ def hops(
         expert=calls_then_answer(gold_searches),
         start=START if brief else None,
         criteria=call_criteria(kept_calls),
-        check=call_check(kept_calls, answered=says_something),
+        check=call_check(kept_calls, answered=answers_in_words),
         gauges={"wasted_calls": wasted_calls(kept_calls)},
     )
