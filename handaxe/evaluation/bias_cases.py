@@ -42,8 +42,8 @@ LEFT_OUT: Mapping[str, str] = {
 """A file of `credit/` that is not measured, and why."""
 
 
-def _case(credit: str, said: str, made: Credit, **options: bool) -> Case:
-    return Case(credit, said, lambda: (made, None), **options)
+def _case(credit: str, said: str, made: Credit, *, forks: bool = False) -> Case:
+    return Case(credit, said, lambda: (made, None), forks=forks)
 
 
 def _paid(group: Group, scores: Scores) -> np.ndarray:
