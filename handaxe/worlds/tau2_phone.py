@@ -15,8 +15,8 @@ __all__ = [
     "action_name",
     "asked_for",
     "is_solved",
-    "short",
     "look_that_tells",
+    "short",
 ]
 
 CHECK = "check_phone"

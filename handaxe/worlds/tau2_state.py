@@ -23,9 +23,9 @@ __all__ = [
     "Call",
     "ServiceState",
     "Side",
+    "gold_actions",
     "kit_tools",
     "raw_task",
-    "gold_actions",
     "same_call",
     "transfers",
 ]

@@ -12,7 +12,7 @@ from handaxe.gauges import Gauge
 from handaxe.ops.seeds import derive_seed
 from handaxe.records import Message, Task, ToolCall, ToolReply, Trajectory
 from handaxe.rewards.exact_match import exact_match
-from handaxe.rewards.parts.solved import look_that_tells, unsolved_of
+from handaxe.rewards.parts.solved import solved_by, unsolved_of
 from handaxe.tools.decorator import Tool
 from handaxe.worlds.hops_facts import KnowledgeBase, build_facts
 from handaxe.worlds.searched import answers_in_words
@@ -125,7 +125,7 @@ def after(task: Task, replies: Sequence[ToolReply]) -> Mapping[str, Any]:
     Example:
         unsolved {"boss": ["luta"], "ally": ["dozo"]}, boss said "luta" -> {"ally": ["dozo"]} and a solve_rate of 0.5
     """
-    _, left = look_that_tells(replies, unsolved_of(task))
+    _, left = solved_by(replies, unsolved_of(task))
     open_ = {tool: list(results) for tool, results in left.items()}
     rounds: list[list[dict[str, Any]]] = []
     for calls in task.metadata["rounds"]:
@@ -225,4 +225,4 @@ def _asked(one: Trajectory) -> int:
 
 
 def _solved(one: Trajectory) -> int:
-    return sum(look_that_tells(one.replies, unsolved_of(one.task))[0])
+    return sum(solved_by(one.replies, unsolved_of(one.task))[0])
