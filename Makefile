@@ -11,6 +11,7 @@ quickstart: $(VENV)/.quickstart
 test: $(VENV)/.test sandbox lint types layers
 	$(VENV)/bin/handaxe papers --check
 	$(VENV)/bin/handaxe stubs --check
+	$(VENV)/bin/handaxe bias --check
 	$(VENV)/bin/pytest -n 2 --dist loadfile
 	$(VENV)/bin/python tests/instruction_sets.py
 

@@ -38,6 +38,7 @@ COMMANDS = {
     "compare": "train several recipes with the same seeds, and say what differs",
     "stubs": "write the type stubs of the rooms",
     "papers": "write PAPERS.md; --check fails when it is stale",
+    "bias": "write docs/bias.md, the bias and variance of every credit; --check fails when it is stale",
 }
 GO_ON = ("replicate", "compare")
 """Commands that take up what they left when they were stopped."""

@@ -12,7 +12,8 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
-from handaxe.exchange import Act, Attempt, Completion, EnvReply, Measure, Partial, Rendered, Sample, Spawn, Work
+from handaxe.continuous import Stream, Streams
+from handaxe.exchange import Act, Attempt, Completion, EnvReply, Measure, Rendered, Sample, Spawn, Work
 from handaxe.judging import Fittable, Judge, Labelled, PairJudge, StepJudge
 from handaxe.records import (
     Advantages,
@@ -33,6 +34,7 @@ from handaxe.tensors import Batch, LossOut, PolicyOut
 if TYPE_CHECKING:
     from pathlib import Path
 
+    import numpy as np
     import torch
 
     from handaxe.tools.deadline import Threads
@@ -277,45 +279,6 @@ class Twins(Protocol):
 
     def twin(self, *, reference: bool = False, clip_norm: float = 1.0) -> KeptEngine:
         """A new engine whose policy begins as this one's is now; they share nothing that either could change."""
-        ...
-
-
-class Stream(Protocol):
-    """Sampling at work, with requests joining and leaving between two tokens (continuous batching).
-
-    A completion depends on its request and the weights alone, not on what else is in the stream. When the engine's
-    version has changed since the last `poll`, requests go on under the new weights from where they are, and nothing
-    computed under the old ones is used again.
-    """
-
-    def submit(self, request: Sample) -> int:
-        """Add a request; its ticket, counted from 0. Raises InputError for one that cannot be sampled."""
-        ...
-
-    def poll(self, wait: float = 0.0) -> list[tuple[int, Completion]]:
-        """Write a token or more for every request that is in, and hand over those that ended, in order of ticket. One
-        that samples elsewhere waits up to `wait` seconds for that; a request that fails there ends as the error."""
-        ...
-
-    def interrupt(self, ticket: int) -> Partial:
-        """Take a request out and hand over what is sampled of it so far."""
-        ...
-
-    def __len__(self) -> int:
-        """How many requests are in, or wait to get in."""
-        ...
-
-    def close(self) -> None:
-        """Forget every request and release the memory."""
-        ...
-
-
-@runtime_checkable
-class Streams(Protocol):
-    """An engine that can sample continuously. The driver makes do without, a batch at a time."""
-
-    def stream(self) -> Stream:
-        """A new stream. It may keep keys and values of ended requests, to go on from when a request begins alike."""
         ...
 
 

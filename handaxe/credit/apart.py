@@ -2,11 +2,11 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
 from handaxe.errors import InputError
+from handaxe.ops.composite import Composite
 from handaxe.records import Advantages, Group, Scores
-from handaxe.slots import Credit, Stateful
+from handaxe.slots import Credit
 
 __all__ = ["apart"]
 
@@ -43,7 +43,7 @@ def apart(credit: Credit, channels: Mapping[str, Credit]) -> Credit:
     return _Apart({"": credit, **channels})
 
 
-class _Apart:
+class _Apart(Composite):
     def __init__(self, parts: dict[str, Credit]):
         self._parts = parts
 
@@ -55,16 +55,5 @@ class _Apart:
                 raise InputError(f"the credit of channel {name!r} has value targets or a choice of tokens of its own")
         return replace(main, channels={**main.channels, **{name: one.tokens for name, one in said.items()}})
 
-    def state_dict(self) -> dict[str, Any]:
-        return {name: part.state_dict() for name, part in self._stateful().items()}
-
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        for name, part in self._stateful().items():
-            part.load_state_dict(state[name])
-
-    def _stateful(self) -> dict[str, Stateful]:
-        found: dict[str, Stateful] = {}
-        for name, credit in self._parts.items():
-            if isinstance(credit, Stateful):
-                found[name] = credit
-        return found
+    def parts(self) -> Mapping[str, object]:
+        return self._parts

@@ -39,6 +39,7 @@ def fork_norm(*, channel: str | None = None, std: Std | None = "sample", eps: fl
 
     Paper: PORTool, arXiv:2510.26020, fork-relative advantage.
     Unconfirmed: the formula: standard deviation, eps, and 0 without a sibling.
+    Differs: nothing that is known.
     """
 
     def credit(group: Group, scores: Scores) -> Advantages:

@@ -1,9 +1,10 @@
 """A credit followed by shapers."""
 
-from typing import Any
+from collections.abc import Mapping
 
+from handaxe.ops.composite import Composite
 from handaxe.records import Advantages, Group, Scores
-from handaxe.slots import Credit, Shaper, Stateful
+from handaxe.slots import Credit, Shaper
 
 __all__ = ["shaped"]
 
@@ -28,7 +29,7 @@ def shaped(credit: Credit, *shapers: Shaper) -> Credit:
     return _Shaped(credit, shapers)
 
 
-class _Shaped:
+class _Shaped(Composite):
     def __init__(self, credit: Credit, shapers: tuple[Shaper, ...]):
         self._credit = credit
         self._shapers = shapers
@@ -39,16 +40,5 @@ class _Shaped:
             advantages = shaper(group, advantages)
         return advantages
 
-    def state_dict(self) -> dict[str, Any]:
-        return {place: part.state_dict() for place, part in self._stateful().items()}
-
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        for place, part in self._stateful().items():
-            part.load_state_dict(state[place])
-
-    def _stateful(self) -> dict[str, Stateful]:
-        found: dict[str, Stateful] = {}
-        for place, part in enumerate((self._credit, *self._shapers)):
-            if isinstance(part, Stateful):
-                found[str(place)] = part
-        return found
+    def parts(self) -> Mapping[str, object]:
+        return {str(place): part for place, part in enumerate((self._credit, *self._shapers))}

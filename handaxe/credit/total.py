@@ -1,13 +1,13 @@
 """A weighted sum of credits."""
 
 from collections.abc import Callable, Mapping
-from typing import Any
 
 import numpy as np
 
 from handaxe.errors import InputError
+from handaxe.ops.composite import Composite
 from handaxe.records import Advantages, Group, Scores
-from handaxe.slots import Credit, Stateful
+from handaxe.slots import Credit
 
 __all__ = ["total"]
 
@@ -50,7 +50,7 @@ def total(parts: Mapping[str, tuple[Weight, Credit]]) -> Credit:
     return _Total(dict(parts))
 
 
-class _Total:
+class _Total(Composite):
     def __init__(self, parts: dict[str, tuple[Weight, Credit]]):
         self._parts = parts
 
@@ -75,19 +75,8 @@ class _Total:
             critic, returns = name, said.returns
         return Advantages(tokens, returns, _any(trains))
 
-    def state_dict(self) -> dict[str, Any]:
-        return {name: part.state_dict() for name, part in self._stateful().items()}
-
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        for name, part in self._stateful().items():
-            part.load_state_dict(state[name])
-
-    def _stateful(self) -> dict[str, Stateful]:
-        found: dict[str, Stateful] = {}
-        for name, (_, credit) in self._parts.items():
-            if isinstance(credit, Stateful):
-                found[name] = credit
-        return found
+    def parts(self) -> Mapping[str, object]:
+        return {name: credit for name, (_, credit) in self._parts.items()}
 
 
 def _finite(name: str, weight: float) -> float:

@@ -74,12 +74,21 @@ def measure(cases: Sequence[Case], *, size: int = 4) -> list[Measured]:
 
 
 def _measured(case: Case, size: int) -> Measured:
-    figures = [_in_world(case, world, size) for world in WORLDS]
-    straight = all(one.bias < EXACT and one.length > 0 for one in figures)
-    unbiased: Verdict = "no" if not straight else "up to its length"
-    if straight and all(abs(one.length - 1) < EXACT for one in figures):
-        unbiased = "yes"
-    return figures[0]._replace(unbiased=unbiased)
+    first, *others = WORLDS
+    found = _in_world(case, first, size)
+    lengths = [found.length]
+    if not _straight(found):
+        return found
+    for world in others:
+        other = _in_world(case, world, size)
+        lengths.append(other.length)
+        if not _straight(other):
+            return found
+    return found._replace(unbiased="yes" if all(abs(one - 1) < EXACT for one in lengths) else "up to its length")
+
+
+def _straight(one: Measured) -> bool:
+    return one.bias < EXACT and one.length > 0
 
 
 def _in_world(case: Case, world: StopOrGo, size: int) -> Measured:

@@ -51,6 +51,7 @@ def shared_steps(
 
     Paper: PORTool, arXiv:2510.26020, step rewards; "max" is its second version's.
     Unconfirmed: the formula and its numbers.
+    Differs: the base is any reward, where the paper asks a model for right or wrong.
     """
     if not 0 < gamma <= 1 or format_weight < 0 or descendants not in ("mean", "max"):
         raise InputError(

@@ -107,7 +107,8 @@ class _Tree:
     def __init__(self, attempt: Attempt, rules: Rules, chance: Chance, *, total: int, copies: int, first_tokens: int):
         self.rounds = Rounds(self._turn)
         self._root = Play(attempt, rules)
-        self._chance, self._total, self._copies, self._first = chance, total, copies, first_tokens
+        self._chance, self._copies = chance, copies
+        self._total, self._first = total, first_tokens
         self._decided = [1]
         self._row = 0
 
@@ -167,7 +168,8 @@ class _Tree:
 
     def _leave(self, play: Play, k: int) -> None:
         """Leave a play at the beginning of its turn k, or not."""
-        entropy, turn, made = play.notes["entropy"], play.turns[k], 0
+        entropy, turn = play.notes["entropy"], play.turns[k]
+        made = 0
         for copy in range(self._copies):
             if len(self.rounds.plays) >= self._total:
                 break

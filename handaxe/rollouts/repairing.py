@@ -112,7 +112,8 @@ def _replace(play: Play, t: int, tries: int, similar: float) -> Generator[Reques
     place = _calls_begin(failed, repaired) if alike >= similar else None
     own, cut = place or (0, 0)
     if own + repaired.stop - repaired.start - cut > play.attempt.sampling.max_tokens:
-        place, own, cut = None, 0, 0
+        place = None
+        own = cut = 0
     thought = play.sequences[failed.sequence].span(failed.start, failed.start + own)
     rest = play.sequences[repaired.sequence].span(repaired.start + cut, repaired.stop)
     ending = yield from play.rewind(t)

@@ -63,6 +63,7 @@ def tree(
 
     Paper: PORTool, arXiv:2510.26020, tree rollouts.
     Unconfirmed: n, f, and by what the kept turns are chosen.
+    Differs: turns that are not kept are not played first.
     """
     if total < 1 or fork_most < 1:
         raise InputError(f"tree has total={total} and fork_most={fork_most}; give 1 or more of each")

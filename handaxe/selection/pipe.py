@@ -1,10 +1,10 @@
 """Selectors one after the other."""
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
 
+from handaxe.ops.composite import Composite
 from handaxe.records import Rated
-from handaxe.slots import Selector, Stateful
+from handaxe.slots import Selector
 
 __all__ = ["pipe"]
 
@@ -29,7 +29,7 @@ def pipe(*selectors: Selector) -> Selector:
     return _Pipe(selectors)
 
 
-class _Pipe:
+class _Pipe(Composite):
     def __init__(self, selectors: tuple[Selector, ...]):
         self._selectors = selectors
 
@@ -39,16 +39,5 @@ class _Pipe:
             kept = select(kept)
         return list(kept)
 
-    def state_dict(self) -> dict[str, Any]:
-        return {place: part.state_dict() for place, part in self._stateful().items()}
-
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        for place, part in self._stateful().items():
-            part.load_state_dict(state[place])
-
-    def _stateful(self) -> dict[str, Stateful]:
-        found: dict[str, Stateful] = {}
-        for place, part in enumerate(self._selectors):
-            if isinstance(part, Stateful):
-                found[str(place)] = part
-        return found
+    def parts(self) -> Mapping[str, object]:
+        return {str(place): part for place, part in enumerate(self._selectors)}

@@ -80,7 +80,7 @@ class StopOrGo:
         return self.outcome[attempt] + sum(self.rewards(attempt))
 
     def group(self, attempts: Sequence[int], *, turn_rewards: bool = True) -> tuple[Group, Scores]:
-        """Siblings that made these attempts, each turn a token, with features value, collision and old_logp.
+        """Siblings that made these attempts, each turn a token, with features value, collision, entropy and old_logp.
 
         Args:
             turn_rewards: False adds the rewards of turns into the outcome.
@@ -91,6 +91,7 @@ class StopOrGo:
             features = {
                 "value": self.value[: len(logp)],
                 "collision": np.exp(2 * logp) + (1 - np.exp(logp)) ** 2,
+                "entropy": -np.exp(logp) * logp - (1 - np.exp(logp)) * np.log1p(-np.exp(logp)),
                 "old_logp": logp,
             }
             layout = "Ut" + "tTt".join("p" * len(logp))

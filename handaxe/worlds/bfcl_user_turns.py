@@ -11,7 +11,6 @@ from handaxe.envs.tool_chat import tool_chat
 from handaxe.errors import Failed
 from handaxe.exchange import EnvReply
 from handaxe.records import Ending, Message, ParsedTurn, Task, ToolSchema
-from handaxe.slots import Env
 from handaxe.tools.deadline import Threads
 from handaxe.worlds.bfcl_simulators import Simulators, simulator_schemas
 
@@ -147,8 +146,3 @@ def _quietly(simulators: Simulators, call: Mapping[str, Any]) -> None:
 
 def _described(schema: ToolSchema) -> dict[str, Any]:
     return {"name": schema.name, "description": schema.description, "parameters": schema.parameters}
-
-
-def _check_env(env: UserTurns) -> Env:
-    """For type checkers: a UserTurns is an Env."""
-    return env

@@ -9,7 +9,7 @@ from handaxe.worlds import hops_facts
 from handaxe.worlds.call_gauges import wasted_calls
 from handaxe.worlds.checklists import call_check, call_criteria
 from handaxe.worlds.experts import calls_then_answer
-from handaxe.worlds.searched import gold_searches, says_something, search_tool
+from handaxe.worlds.searched import answers_in_words, gold_searches, search_tool
 from handaxe.worlds.sums import kept_calls
 from handaxe.worlds.world import Habit, Split, Start, World
 
@@ -35,9 +35,10 @@ def hops(
 
     Args:
         lengths: how many facts a question needs, each 1 to 4; drawn evenly.
-        distractors: people for each, 0 to 4, whose names differ from theirs by the last letter and whose facts differ.
+        distractors: people for each, 0 to 4, with facts of their own and names that differ by the last letter or digit.
         results: passages that a search shows; all but the first are about somebody or something else.
-        brief: questions and passages in key words, which the tiny policy can learn to read; else in sentences.
+        brief: people are numbers of four digits, and questions and passages key words, for the tiny policy; else they
+            have names, and there are sentences.
         size: people of whom questions ask, 16 to 900; four facts each.
         world_seed: of the knowledge base.
 
@@ -48,10 +49,10 @@ def hops(
         InputError: an argument out of range, or a missing package (extra [search]).
 
     Example:
-        "kemi boss ally?": search {"query": "kemi boss"} finds "[kemi boss] kemi boss luta", search {"query": "luta
-        ally"} finds "[luta ally] luta ally dozo", and the answer is "dozo"
+        "4071 boss ally?": search {"query": "4071 boss"} finds "[4071 boss] 4071 boss 5526", search {"query": "5526
+        ally"} finds "[5526 ally] 5526 ally 1390", and the answer is "1390"
     """
-    known = hops_facts.build_facts(seed=world_seed, size=size, distractors=distractors)
+    known = hops_facts.build_facts(seed=world_seed, size=size, distractors=distractors, digits=brief)
     key = (world_seed, size, distractors)
 
     def tasks(split: Split, count: int, seed: int) -> list[Task]:
@@ -64,11 +65,11 @@ def hops(
         correct=exact_match(),
         tools=(search_tool(hops_facts.fact_documents(known, brief=brief), world="hops", results=results, snippet=60),),
         by=("hops",),
-        answered=says_something,
+        answered=answers_in_words,
         reference=kept_calls,
         expert=calls_then_answer(gold_searches),
         start=START if brief else None,
         criteria=call_criteria(kept_calls),
-        check=call_check(kept_calls, answered=says_something),
+        check=call_check(kept_calls, answered=answers_in_words),
         gauges={"wasted_calls": wasted_calls(kept_calls)},
     )

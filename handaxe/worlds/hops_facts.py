@@ -12,7 +12,7 @@ from handaxe.ops.seeds import derive_seed
 from handaxe.records import Message, Task
 from handaxe.worlds.world import Split
 
-__all__ = ["RELATIONS", "KnowledgeBase", "build_facts", "fact_documents", "tasks"]
+__all__ = ["KnowledgeBase", "RELATIONS", "build_facts", "fact_documents", "tasks"]
 
 RELATIONS = ("ally", "boss", "heir", "idol")
 CONSONANTS, VOWELS = "bdfgklmnprstvz", "aeiou"
@@ -28,7 +28,9 @@ class KnowledgeBase(NamedTuple):
 
 
 @functools.lru_cache(maxsize=8)
-def build_facts(*, seed: int, size: int, distractors: int, relations: tuple[str, ...] = RELATIONS) -> KnowledgeBase:
+def build_facts(
+    *, seed: int, size: int, distractors: int, relations: tuple[str, ...] = RELATIONS, digits: bool = False
+) -> KnowledgeBase:
     """Invent people and whom they call ally, boss, heir and idol.
 
     Args:
@@ -36,6 +38,7 @@ def build_facts(*, seed: int, size: int, distractors: int, relations: tuple[str,
         size: people of whom questions ask, 16 to 900; a quarter of them is the test half.
         distractors: namesakes of each, 0 to 4: a query with one wrong letter finds somebody else's answer.
         relations: what they are to each other.
+        digits: their names are numbers of four digits, such as 4071, which the tiny policy can copy from the start.
 
     Raises:
         InputError: an argument out of range.
@@ -47,14 +50,17 @@ def build_facts(*, seed: int, size: int, distractors: int, relations: tuple[str,
         raise InputError(f"a knowledge base has 16 to 900 people with 0 to 4 distractors each: {size}, {distractors}")
     rng = random.Random(derive_seed("hops", seed, size))
     stems = [a + b + c for a in CONSONANTS for b in VOWELS for c in CONSONANTS]
-    names = [stem + rng.choice(VOWELS) for stem in rng.sample(stems, size)]
+    lasts = VOWELS
+    if digits:
+        stems, lasts = [str(number) for number in range(100, 1000)], "0123456789"
+    names = [stem + rng.choice(lasts) for stem in rng.sample(stems, size)]
     cut = size // 4
     halves = (tuple(names[cut:]), tuple(names[:cut]))
     namesakes: list[str] = []
     facts: dict[tuple[str, str], str] = {}
     for half in halves:
         for name in half:
-            others = [name[:-1] + vowel for vowel in VOWELS if vowel != name[-1]]
+            others = [name[:-1] + last for last in lasts if last != name[-1]]
             twins = rng.sample(others, distractors)
             namesakes += twins
             for one in (name, *twins):
@@ -101,7 +107,7 @@ def tasks(
         seed: the same seed gives the same tasks, and the first k of them do not depend on count.
         split: train or test; they ask of different people.
         hops: how many facts a question needs, each 1 to 4; drawn evenly.
-        brief: "kemi boss ally?", read from left to right; else "Who is the ally of the boss of kemi?".
+        brief: "4071 boss ally?", read from left to right; else "Who is the ally of the boss of kemi?".
 
     Returns:
         Tasks with the answer as text and metadata: hops; path (the relations, first step first); gold_documents (ids,

@@ -7,7 +7,7 @@ from handaxe.records import Task
 from handaxe.rewards.exact_match import exact_match
 from handaxe.worlds import library_tasks
 from handaxe.worlds.experts import calls_then_answer
-from handaxe.worlds.searched import gold_searches, says_something, search_tool
+from handaxe.worlds.searched import answers_in_words, gold_searches, search_tool
 from handaxe.worlds.sums import kept_calls
 from handaxe.worlds.world import Split, World
 
@@ -48,7 +48,7 @@ def library(
         correct=exact_match(),
         tools=(search_tool(documents, world="library", results=results, snippet=snippet),),
         by=("hops",),
-        answered=says_something,
+        answered=answers_in_words,
         reference=kept_calls,
         expert=calls_then_answer(gold_searches),
     )

@@ -13,7 +13,7 @@ from handaxe.worlds.cache import cached, digest
 from handaxe.worlds.sums import kept_calls
 from handaxe.worlds.world import Facts
 
-__all__ = ["gold_searches", "says_something", "search_tool"]
+__all__ = ["answers_in_words", "gold_searches", "search_tool"]
 
 
 def search_tool(documents: Sequence[dict[str, str]], *, world: str, results: int, snippet: int) -> Tool:
@@ -33,7 +33,7 @@ def search_tool(documents: Sequence[dict[str, str]], *, world: str, results: int
     return find
 
 
-def says_something(turn: Turn) -> bool:
+def answers_in_words(turn: Turn) -> bool:
     """Whether a turn has text and no call: an answer, in worlds where answers are words."""
     return bool(turn.parsed.text.strip()) and not turn.parsed.calls
 

@@ -10,7 +10,7 @@ from handaxe.records import Message, Task, ToolCall, Trajectory
 from handaxe.rewards.outcome import outcome
 from handaxe.worlds.tau2_package import Domain
 from handaxe.worlds.tau2_phone import CHECK, action_name
-from handaxe.worlds.tau2_state import Call, raw_task, right_calls, transfers
+from handaxe.worlds.tau2_state import Call, gold_actions, raw_task, transfers
 from handaxe.worlds.tau2_talk import talk
 from handaxe.worlds.tau2_tasks import Mode, TaskChoice, tasks
 from handaxe.worlds.tau2_user import TRANSFER
@@ -101,7 +101,7 @@ def solved(attempt: Trajectory) -> float:
 
 
 def _reference(task: Task) -> tuple[ToolCall, ...]:
-    calls = right_calls(task.metadata["domain"], task.metadata["scenario"])
+    calls = gold_actions(task.metadata["domain"], task.metadata["scenario"])
     return tuple(ToolCall(one.name, dict(one.arguments)) for one in calls)
 
 
@@ -113,7 +113,7 @@ def _expert(brief: bool, *, alone: bool) -> Expert:
 
     def expert(task: Task, facts: Facts) -> Message:
         domain, scenario = task.metadata["domain"], task.metadata["scenario"]
-        gold = right_calls(domain, scenario)
+        gold = gold_actions(domain, scenario)
         if not alone and facts["turn"] == 0 and not facts.get("sure", True):
             return Message("assistant", BRIEFLY_OVER if brief else HANDED_OVER)
         if brief and not facts.get("looked", False):

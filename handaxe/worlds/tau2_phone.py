@@ -15,8 +15,8 @@ __all__ = [
     "action_name",
     "asked_for",
     "is_solved",
+    "look_that_tells",
     "short",
-    "solved_by",
 ]
 
 CHECK = "check_phone"
@@ -119,7 +119,7 @@ def _arguments(tool: str, text: str) -> dict[str, Any]:
     return {"app_name": app} if tool in ("check_app_permissions", "check_app_status") else {}
 
 
-def solved_by(scenario: str) -> str:
+def look_that_tells(scenario: str) -> str:
     """The tool by which the user of a scenario, called [kind]..., sees whether their trouble is over."""
     looks = {"service_issue": "check_status_bar", "mobile_data_issue": "run_speed_test", "mms_issue": "can_send_mms"}
     return looks[scenario[1:].partition("]")[0]]

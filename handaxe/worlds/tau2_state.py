@@ -23,9 +23,9 @@ __all__ = [
     "Call",
     "ServiceState",
     "Side",
+    "gold_actions",
     "kit_tools",
     "raw_task",
-    "right_calls",
     "same_call",
     "transfers",
 ]
@@ -114,7 +114,7 @@ class ServiceState:
         criteria = raw_task(self.domain, self.scenario)["evaluation_criteria"]
         state, wanted = self.digest(), _gold_digest(self.domain, self.scenario)
         held = all(self._holds(one) for one in criteria.get("env_assertions") or ())
-        gold = right_calls(self.domain, self.scenario)
+        gold = gold_actions(self.domain, self.scenario)
         outputs = list(criteria.get("communicate_info") or ())
         heard = [text.lower().replace(",", "") for text in said]
         parts = {
@@ -168,7 +168,7 @@ def raw_task(domain: Domain, scenario: str) -> Mapping[str, Any]:
     return found
 
 
-def right_calls(domain: Domain, scenario: str) -> tuple[Call, ...]:
+def gold_actions(domain: Domain, scenario: str) -> tuple[Call, ...]:
     """The calls that solve a task, in order."""
     return tuple(_gold(one) for one in raw_task(domain, scenario)["evaluation_criteria"].get("actions") or ())
 
@@ -181,7 +181,7 @@ def _gold(one: Mapping[str, Any]) -> Call:
 
 def transfers(domain: Domain, scenario: str) -> bool:
     """Whether nothing else can be done than to hand the user over."""
-    return any(one.name == HAND_OVER for one in right_calls(domain, scenario))
+    return any(one.name == HAND_OVER for one in gold_actions(domain, scenario))
 
 
 @functools.lru_cache(maxsize=3)
@@ -222,7 +222,7 @@ def _tool(side: Side, told: Any) -> Tool:
 @functools.lru_cache(maxsize=4096)
 def _gold_digest(domain: Domain, scenario: str) -> str:
     state = ServiceState(domain, scenario)
-    for one in right_calls(domain, scenario):
+    for one in gold_actions(domain, scenario):
         try:
             state.call(one.side, one.name, one.arguments)
         except Failed:

@@ -16,7 +16,7 @@ from handaxe.tools.deadline import Threads
 from handaxe.tools.decorator import Tool, tool
 from handaxe.worlds.tau2_package import Domain, package
 from handaxe.worlds.tau2_phone import ACTIONS, CHECK, STATUS, asked_for, short
-from handaxe.worlds.tau2_state import ServiceState, Side, kit_tools, raw_task, right_calls, same_call
+from handaxe.worlds.tau2_state import ServiceState, Side, gold_actions, kit_tools, raw_task, same_call
 from handaxe.worlds.tau2_user import OUT_OF_SCOPE, User, ended, manner, rule
 
 __all__ = ["talk"]
@@ -76,7 +76,7 @@ class _Talk:
 
     def __init__(self, task: Task, domain: Domain, tools: tuple[Any, ...], *, alone: bool, brief: bool, by: str):
         scenario = str(task.metadata.get("scenario"))
-        self.raw, self.gold = raw_task(domain, scenario), right_calls(domain, scenario)
+        self.raw, self.gold = raw_task(domain, scenario), gold_actions(domain, scenario)
         self.state, self.brief = ServiceState(domain, scenario), brief
         self.by = by
         self.said: list[str] = []

@@ -12,7 +12,7 @@ from handaxe.ops.seeds import derive_seed
 from handaxe.records import Message, Task
 from handaxe.worlds.tau2_package import Domain, package
 from handaxe.worlds.tau2_phone import ACTIONS, action_name
-from handaxe.worlds.tau2_state import raw_task, right_calls, transfers
+from handaxe.worlds.tau2_state import gold_actions, raw_task, transfers
 from handaxe.worlds.tau2_user import first_person, manner
 from handaxe.worlds.world import Split
 
@@ -90,7 +90,7 @@ def _side(scenario: str) -> Split:
 
 def _is_brief(scenario: str) -> bool:
     """Whether the phone alone can mend it, in words that brief worlds have."""
-    calls = right_calls("telecom", scenario)
+    calls = gold_actions("telecom", scenario)
     return not transfers("telecom", scenario) and all(
         one.side == "user" and action_name(one.name, one.arguments) in ACTIONS for one in calls
     )

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from handaxe.errors import InputError
 from handaxe.records import Message, ParsedTurn, ToolCall, ToolSchema
-from handaxe.worlds.tau2_phone import COMES, asked_for, is_solved, solved_by
+from handaxe.worlds.tau2_phone import COMES, asked_for, is_solved, look_that_tells
 
 __all__ = ["MANNERS", "Manner", "OUT_OF_SCOPE", "STOP", "TRANSFER", "User", "ended", "first_person", "manner", "rule"]
 
@@ -132,7 +132,7 @@ def _with_phone(
     rng: random.Random,
 ) -> ParsedTurn:
     replies = _replies(view)
-    look = solved_by(str(raw["id"]))
+    look = look_that_tells(str(raw["id"]))
     if replies:
         if look not in [one.name for one in replies]:
             return _call(look, {}, len(view))

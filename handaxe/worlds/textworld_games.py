@@ -20,7 +20,7 @@ from handaxe.tools.decorator import tool
 from handaxe.worlds.cache import cached, digest
 from handaxe.worlds.world import Split
 
-__all__ = ["Game", "Games", "Kind", "Opening"]
+__all__ = ["Game", "GameOpening", "Games", "Kind"]
 
 Kind = Literal["easy", "medium", "hard"]
 LEADS_ON = ("go", "take", "open", "unlock")
@@ -32,7 +32,7 @@ PARSER = threading.RLock()
 """Held wherever textworld is at work: its parser keeps one state for the whole process, and rollouts have threads."""
 
 
-class Opening(NamedTuple):
+class GameOpening(NamedTuple):
     """What is known of a game before it begins: the thing to find, what is seen first, and a way to win."""
 
     thing: str
@@ -67,16 +67,16 @@ class Games:
         self.settings, self.count = (kind, rooms, length), count
         parts = [importlib.metadata.version("textworld"), kind, str(rooms), str(length)]
         self.folder = cached("textworld", f"{kind}-{rooms}-{length}-{digest(parts)}")
-        self._known: dict[int, Opening | None] = {}
+        self._known: dict[int, GameOpening | None] = {}
 
-    def opening(self, number: int) -> Opening | None:
+    def opening(self, number: int) -> GameOpening | None:
         """What is known of a game; None where there is none of this number."""
         if number not in self._known:
             file = self.file(number).with_suffix(".opening")
             if not file.exists():
                 self._make(number)
             found = json.loads(file.read_text())
-            self._known[number] = None if found is None else Opening(*found)
+            self._known[number] = None if found is None else GameOpening(*found)
         return self._known[number]
 
     def of(self, split: Split, seed: int) -> Iterator[int]:
@@ -125,7 +125,7 @@ class Games:
             else:
                 game = Game(made)
                 way = game.facts()["policy_commands"]
-                opening = Opening(_thing(way[-1]), game.seen, way)
+                opening = GameOpening(_thing(way[-1]), game.seen, way)
                 made.replace(self.file(number))
             told = Path(work) / "told"
             told.write_text(json.dumps(opening))

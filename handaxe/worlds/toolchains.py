@@ -15,7 +15,7 @@ from handaxe.rewards.exact_match import exact_match
 from handaxe.rewards.parts.solved import solved_by, unsolved_of
 from handaxe.tools.decorator import Tool
 from handaxe.worlds.hops_facts import KnowledgeBase, build_facts
-from handaxe.worlds.searched import says_something
+from handaxe.worlds.searched import answers_in_words
 from handaxe.worlds.sums import kept_calls
 from handaxe.worlds.toolchains_tools import RELATIONS, generated, tool_call
 from handaxe.worlds.world import Facts, Habit, Split, Start, World
@@ -52,7 +52,8 @@ def toolchains(
         optional: give every tool a parameter that may be left out.
         needless: share of the expert's turns with calls in which one that nothing asks for is made besides; it harms
             no answer, and is what a policy that begins from its conversations has to unlearn.
-        brief: ask in key words, which the tiny policy can learn to read; else in sentences.
+        brief: people are numbers of four digits, and asked for in key words, for the tiny policy; else they have names,
+            and there are sentences.
         size: people whom the facts are about, 16 to 900; a quarter of them is asked of in tests alone.
         world_seed: of the facts.
 
@@ -65,8 +66,8 @@ def toolchains(
         InputError: an argument out of range.
 
     Example:
-        "kemi boss ally, zuda heir?" with the tools ally, boss, heir, nurse, tutor: the calls boss("kemi") and
-        heir("zuda"), which say luta and rono, then ally("luta"), and the answer "dozo, rono"
+        "4071 boss ally, 9930 heir idol?" with tools for these four and two others: the calls boss("4071") and
+        heir("9930"), which say 5526 and 7108, then ally("5526") and idol("7108"), and the answer "1390, 2817"
 
     Paper: arXiv:2508.08791 (FTRL), its construction of environments.
     Differs: scenarios and documentation come from a template and not from a language model.
@@ -75,7 +76,7 @@ def toolchains(
         raise InputError(f"scenarios are some of {', '.join(SCENARIOS)}; they are {list(scenarios)}")
     if not 0 <= distractors <= 4 or not 1 <= merged <= 3 or not 0 <= needless <= 1:
         raise InputError(f"distractors 0 to 4, merged 1 to 3, needless 0 to 1: {distractors}, {merged}, {needless}")
-    known = build_facts(seed=world_seed, size=size, distractors=0, relations=RELATIONS)
+    known = build_facts(seed=world_seed, size=size, distractors=0, relations=RELATIONS, digits=brief)
     tools = generated(known, merged=merged, optional=optional)
     key = ("toolchains", world_seed, size, merged, distractors)
 
@@ -108,7 +109,7 @@ def toolchains(
         env=lambda offered: tool_chat([*tools, *offered]),
         correct=exact_match(normalise=str.strip),
         by=("scenario",),
-        answered=says_something,
+        answered=answers_in_words,
         reference=kept_calls,
         expert=expert,
         start=START if brief and merged == 1 and not optional else None,

@@ -120,3 +120,15 @@ def test_a_task_that_asks_nothing_is_found():
 def test_need_names_the_world_and_the_field():
     with pytest.raises(InputError, match="world 'sums' has no 'expert', which this recipe needs"):
         broken(expert=None).need("expert")
+
+
+def test_what_is_hidden_belongs_to_the_question():
+    """Every task of both splits asks the same; what differs is only in what the policy is not told."""
+
+    def same(split, count, seed):
+        return [replace(task, messages=(Message("user", "?"),)) for task in sums().tasks(split, count, seed)]
+
+    world = broken(tasks=same, hidden=("expression",))
+    check_world(world, count=4)
+    with pytest.raises(AssertionError, match="in both splits"):
+        check_world(replace(world, hidden=()), count=4)

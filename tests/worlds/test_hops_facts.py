@@ -22,6 +22,12 @@ def test_a_namesake_differs_by_its_last_letter_and_nobody_asks_for_it():
     assert sum(differ) / len(differ) > 0.9
 
 
+def test_names_may_be_numbers():
+    known = build_facts(seed=0, size=100, distractors=4, digits=True)
+    names = [*known.halves[0], *known.halves[1], *known.namesakes]
+    assert len(set(names)) == 500 and all(len(name) == 4 and name.isdigit() for name in names)
+
+
 def test_a_document_a_fact():
     made = fact_documents(KNOWN, brief=True)
     assert len(made) == len(KNOWN.facts) == 300 * 4

@@ -16,12 +16,9 @@ PAGE = (Path(__file__).parents[2] / "docs" / "worlds.md").read_text()
 (OWN,) = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
 COMMANDS = [part.replace("\\\n", " ") for part in re.findall(r"```\n(handaxe .*?)```", PAGE, re.DOTALL)]
 
-WORLDS = ["gym", "sums", "calls", "library", "hops", "textworld", "toolchains", "tau2", "bfcl", "jsonl"]
-
 
 def test_the_table_holds_every_world():
-    assert re.findall(r"^\| `(\w+)` \|", PAGE, re.MULTILINE) == WORLDS
-    assert {one.name for one in offered("worlds")} == set(WORLDS)
+    assert set(re.findall(r"^\| `(\w+)` \|", PAGE, re.MULTILINE)) == {one.name for one in offered("worlds")}
 
 
 def test_a_world_of_ones_own():

@@ -4,7 +4,7 @@ pytest.importorskip("bm25s")
 
 from handaxe.records import ParsedTurn, Sampling, ToolCall, Turn
 from handaxe.testing.records import make_task
-from handaxe.worlds.searched import gold_searches, says_something, search_tool
+from handaxe.worlds.searched import answers_in_words, gold_searches, search_tool
 
 DOCUMENTS = [{"id": "a", "text": "kemi boss luta"}, {"id": "b", "text": "zuda boss kemi"}]
 
@@ -24,6 +24,6 @@ def test_the_index_is_made_once_for_the_same_documents(tmp_path, monkeypatch):
 def test_what_is_an_answer_and_what_is_called():
     call = ToolCall("search", {"query": "x"})
     for parsed, found in ((ParsedTurn("luta"), True), (ParsedTurn(" "), False), (ParsedTurn("hm", (call,)), False)):
-        assert says_something(Turn(0, 0, 1, parsed, "stop", Sampling(), 0)) is found
+        assert answers_in_words(Turn(0, 0, 1, parsed, "stop", Sampling(), 0)) is found
     task = make_task(metadata={"gold_calls": [{"name": "search", "arguments": {"query": "x"}}]})
     assert gold_searches(task, {"tools": ["search"]}) == (call,) and gold_searches(task, {"tools": []}) == ()

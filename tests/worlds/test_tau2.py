@@ -1,19 +1,31 @@
 """The world, played: whether its expert is right everywhere, and whether attempts can be forked and branch for good."""
 
+import contextlib
+import socket
+import threading
 from dataclasses import replace
 
 import pytest
 
 pytest.importorskip("tau2")
+pytest.importorskip("httpx")
+pytest.importorskip("starlette")
+pytest.importorskip("uvicorn")
 
+import uvicorn
+
+from handaxe.engines.chat_server import chat_app
 from handaxe.engines.local import LocalEngine
+from handaxe.engines.openai_compatible import OpenAICompatible
 from handaxe.errors import InputError
 from handaxe.evaluation.metrics import columns, task_result
 from handaxe.evaluation.run import evaluate
 from handaxe.exchange import Attempt, Completion
 from handaxe.gauges import TaskResult
 from handaxe.models.compact import Compact
+from handaxe.models.load import load
 from handaxe.models.tiny import TinyConfig, TinyModel, TinyNet
+from handaxe.models.transcript import Transcript
 from handaxe.records import Ending, Group, Message, Sampling, Scores, ToolCall
 from handaxe.rewards.state_and_outputs import state_and_outputs
 from handaxe.rollouts.driver.run_plan import run_plan
@@ -188,6 +200,39 @@ def test_an_untrained_policy_plays_it():
         gauges=world.gauges,
     )
     assert len(found.tasks) == 4 and all(one.scored == 1 for one in found.tasks)
+
+
+@contextlib.contextmanager
+def serving(engine, format):
+    """`handaxe serve` of a model, in a thread."""
+    own = uvicorn.Server(uvicorn.Config(chat_app(engine, format, name="tiny"), log_level="error"))
+    listening = socket.create_server(("127.0.0.1", 0))
+    thread = threading.Thread(target=own.run, kwargs={"sockets": [listening]})
+    thread.start()
+    try:
+        yield listening.getsockname()[1]
+    finally:
+        own.should_exit = True
+        thread.join()
+
+
+@pytest.mark.parametrize("arguments", [SOLO, {"brief": True}], ids=str)
+def test_a_model_behind_a_chat_server_plays_it(arguments):
+    world = tau2(**arguments)
+    policy = load("tiny")
+    with serving(LocalEngine(policy.model), policy.format) as port:
+        engine = OpenAICompatible(f"http://127.0.0.1:{port}/v1", model="tiny", format=Transcript(), attempts=1)
+        found = evaluate(
+            tasks=world.tasks("test", 3, 0),
+            engine=engine,
+            format=Transcript(),
+            env=world.env(()),
+            rollout=linear(max_turns=2),
+            reward=world.correct,
+            sampling=Sampling(max_tokens=16),
+        )
+        engine.close()
+    assert [one.scored for one in found.tasks] == [1, 1, 1]
 
 
 @pytest.mark.parametrize("arguments", [{"mode": "solo"}, {"brief": True}, {"atoms": (1,)}], ids=str)

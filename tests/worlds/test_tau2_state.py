@@ -8,7 +8,7 @@ pytest.importorskip("tau2")
 
 from handaxe.errors import Failed, TaskError
 from handaxe.worlds.tau2_package import package
-from handaxe.worlds.tau2_state import ServiceState, kit_tools, right_calls, transfers
+from handaxe.worlds.tau2_state import ServiceState, gold_actions, kit_tools, transfers
 
 COUNTS = {"telecom": (2285, 32, 0), "retail": (114, 4, 7), "airline": (50, 1, 19)}
 """How many tasks there are, in how many the user can only be handed over, and how many are right untouched."""
@@ -26,7 +26,7 @@ def told(domain, scenario):
 
 def replayed(domain, scenario):
     state = ServiceState(domain, scenario)
-    for one in right_calls(domain, scenario):
+    for one in gold_actions(domain, scenario):
         try:
             state.call(one.side, one.name, one.arguments)
         except Failed:
@@ -47,7 +47,7 @@ def test_the_right_calls_of_every_task_score_1(domain):
 
 def test_a_part_that_is_missing_is_seen():
     state = ServiceState("retail", "3")
-    for one in right_calls("retail", "3"):
+    for one in gold_actions("retail", "3"):
         if one.name != "get_product_details":
             state.call(one.side, one.name, one.arguments)
     assert worth(state, ["There are 1,0 of them"]) and not worth(state, ["There are nine"])
@@ -63,7 +63,7 @@ def test_looking_changes_nothing_and_writing_is_seen_by_one_attempt():
     first.call("assistant", "get_order_details", {"order_id": "#W2378156"})
     first.call("assistant", "find_user_id_by_name_zip", {"first_name": "Yusuf", "last_name": "Rossi", "zip": "19122"})
     assert first.digest() == before
-    for one in right_calls("retail", "0"):
+    for one in gold_actions("retail", "0"):
         first.call(one.side, one.name, one.arguments)
     assert first.digest() != before == other.digest() == ServiceState("retail", "0").digest()
 
@@ -91,14 +91,14 @@ def test_a_snapshot_is_untouched_by_what_comes_after():
     for domain, scenario in (("telecom", SOLVES), ("retail", "0"), ("airline", "12")):
         state = ServiceState(domain, scenario)
         before, kept = state.digest(), state.snapshot()
-        for one in right_calls(domain, scenario):
+        for one in gold_actions(domain, scenario):
             state.call(one.side, one.name, one.arguments)
         after = state.digest()
         other = ServiceState(domain, scenario)
         other.restore(kept)
         assert other.digest() == before != after and other.calls == []
         state.restore(kept)
-        for one in right_calls(domain, scenario):
+        for one in gold_actions(domain, scenario):
             state.call(one.side, one.name, one.arguments)
         assert state.digest() == after
 

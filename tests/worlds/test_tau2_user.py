@@ -11,7 +11,7 @@ from handaxe.errors import InputError
 from handaxe.records import ParsedTurn
 from handaxe.worlds.tau2_package import package
 from handaxe.worlds.tau2_phone import ACTIONS, PHRASES, PhoneAction, asked_for, is_solved, short
-from handaxe.worlds.tau2_state import ServiceState, kit_tools, right_calls
+from handaxe.worlds.tau2_state import ServiceState, gold_actions, kit_tools
 from handaxe.worlds.tau2_user import MANNERS, OUT_OF_SCOPE, STOP, TRANSFER, User, ended, first_person, manner, rule
 
 AIR = "[service_issue]airplane_mode_on[PERSONA:None]"
@@ -102,7 +102,7 @@ def test_every_tool_of_the_phone_can_be_asked_for_by_name():
 def test_every_right_call_of_a_user_survives_being_said():
     world = {}
     for scenario in package("telecom").raw:
-        for one in right_calls("telecom", scenario):
+        for one in gold_actions("telecom", scenario):
             if one.side == "user":
                 world[one.name, str(one.arguments)] = one
     for one in world.values():

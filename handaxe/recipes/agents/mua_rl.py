@@ -21,7 +21,7 @@ RECIPE = Recipe(
             "up",
             baseline="mua_rl --users static",
             where=("persona", "hard"),
-            vice=0.9,
+            vice=0.3,
             note=NOTE,
         ),
     ),

@@ -12,21 +12,21 @@ Example:
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
 from handaxe.errors import InputError
+from handaxe.ops.composite import Composite
 from handaxe.records import Group, Scores
 from handaxe.rewards.parts.checks import checked
-from handaxe.slots import Reward, Stateful
+from handaxe.slots import Reward
 
 __all__ = ["Combined", "Merge"]
 
 Merge = Callable[[Group, dict[str, Scores]], Scores]
 
 
-class Combined:
+class Combined(Composite):
     """Scores every component, merges what they say, and carries their state."""
 
     def __init__(self, components: Mapping[str, Reward], merge: Merge, *, keep_apart: bool = True):
@@ -53,16 +53,5 @@ class Combined:
                 eligible = part.eligible if eligible is None else eligible & part.eligible
         return replace(merged, channels=channels, turn_channels=turn_channels, eligible=eligible)
 
-    def state_dict(self) -> dict[str, Any]:
-        return {name: part.state_dict() for name, part in self._stateful().items()}
-
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        for name, part in self._stateful().items():
-            part.load_state_dict(state[name])
-
-    def _stateful(self) -> dict[str, Stateful]:
-        found: dict[str, Stateful] = {}
-        for name, part in self._components.items():
-            if isinstance(part, Stateful):
-                found[name] = part
-        return found
+    def parts(self) -> Mapping[str, object]:
+        return self._components

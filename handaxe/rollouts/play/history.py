@@ -4,6 +4,7 @@
     notes      {"anew": [{"read": [0, 5], "then": 6}]}              the second sequence holds 0, 5 and all from 6 on
 
 The notes of a trajectory say it (JSON), one entry a new sequence, so that a fork and `continued` know it too.
+Idea: a play may show its policy less than was said, and the record still has to say what it was shown.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,7 +12,7 @@ from typing import Any, NamedTuple
 
 from handaxe.records import Message
 
-__all__ = ["ANEW", "GO_ON", "Following", "begun_after", "history", "note_anew"]
+__all__ = ["ANEW", "Following", "GO_ON", "begun_after", "history", "note_anew"]
 
 
 class Following(NamedTuple):

@@ -166,7 +166,8 @@ class Play:
         self._taken_back = self._taken_back.together(Spent.of(self.turns[k:])).together(others)
         self.said = self.said[: mark.said]
         self.messages, self.notes = self.messages[: mark.messages], deepcopy(mark.notes)
-        self.turns, self.marks, self._shared = self.turns[:k], self.marks[: k + 1], -1
+        self.turns, self.marks = self.turns[:k], self.marks[: k + 1]
+        self._shared = -1
         self.sequences = [*self.sequences[: first.sequence], self.sequences[first.sequence].prefix(first.start)]
         return None
 

@@ -113,7 +113,8 @@ class RunRecord:
         path = Path(folder) / "record.sqlite"
         if not path.is_file():
             return False
-        with suppress(sqlite3.Error), closing(sqlite3.connect(f"file:{quote(str(path))}?mode=ro", uri=True)) as db:
+        where = f"file:{quote(str(path))}?mode=ro"
+        with suppress(sqlite3.Error, UnicodeDecodeError), closing(sqlite3.connect(where, uri=True)) as db:
             return _has_tables(db)
         return True  # whatever it is, it is not ours to write over
 

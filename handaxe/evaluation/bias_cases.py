@@ -1,0 +1,110 @@
+"""Which credits and shapes the table of bias holds, each as it is used, and which it leaves out, with the reason."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from handaxe.credit.among import among
+from handaxe.credit.batch_norm import batch_norm
+from handaxe.credit.batch_whiten import batch_whiten
+from handaxe.credit.bi_level_gae import bi_level_gae
+from handaxe.credit.constant_baseline import constant_baseline
+from handaxe.credit.entropy_scaled import entropy_scaled
+from handaxe.credit.fork_norm import fork_norm
+from handaxe.credit.gae import gae
+from handaxe.credit.group_norm import group_norm
+from handaxe.credit.kl_return import kl_return
+from handaxe.credit.leave_one_out import leave_one_out
+from handaxe.credit.min_form import min_form
+from handaxe.credit.on_tokens import on_tokens
+from handaxe.credit.optimal_baseline import optimal_baseline
+from handaxe.credit.return_to_go import return_to_go
+from handaxe.credit.shared_prefix_mean import shared_prefix_mean
+from handaxe.credit.step_leave_one_out import step_leave_one_out
+from handaxe.credit.total import total
+from handaxe.credit.turn_gae import turn_gae
+from handaxe.credit.turn_norm import turn_norm
+from handaxe.evaluation.bias import Case
+from handaxe.ops.places import in_turn
+from handaxe.records import Group, Scores
+from handaxe.slots import Credit
+
+__all__ = ["CASES", "LEFT_OUT"]
+
+LEFT_OUT: Mapping[str, str] = {
+    "apart": "it gives what its credits give, each to a loss of its own",
+    "checklist": "it needs the criteria of a task, which this process has none of",
+    "credited_again": "it gives what its credit gives, under another reward",
+    "shaped": "it gives what its credit and shapers give",
+}
+"""A file of `credit/` that is not measured, and why."""
+
+
+def _case(credit: str, said: str, made: Credit, *, forks: bool = False) -> Case:
+    return Case(credit, said, lambda: (made, None), forks=forks)
+
+
+def _paid(group: Group, scores: Scores) -> np.ndarray:
+    del group
+    return scores.outcome > 0
+
+
+def _matchtir() -> Credit:
+    turns = turn_norm(norm="index", gamma=0.9, order="sum_first", lone="reward")
+    return total({"attempt": (0.5, group_norm()), "turn": (0.5, turns)})
+
+
+CASES: tuple[Case, ...] = (
+    _case("leave_one_out", "leave_one_out()", leave_one_out()),
+    _case("constant_baseline", "constant_baseline()", constant_baseline()),
+    _case("group_norm", "group_norm(std=None)", group_norm(std=None)),
+    _case("group_norm", "group_norm()", group_norm()),
+    _case("optimal_baseline", "optimal_baseline()", optimal_baseline()),
+    _case("return_to_go", "return_to_go()", return_to_go()),
+    _case("return_to_go", "return_to_go(gamma=0.9)", return_to_go(gamma=0.9)),
+    _case("kl_return", "kl_return()", kl_return()),
+    _case("kl_return", 'kl_return(baseline="group")', kl_return(baseline="group")),
+    _case("gae", "gae(lam=1)", gae(lam=1.0)),
+    _case("gae", "gae()", gae()),
+    _case("turn_gae", "turn_gae(lam=1)", turn_gae(lam=1.0)),
+    _case("turn_gae", "turn_gae()", turn_gae()),
+    _case("bi_level_gae", "bi_level_gae(turn_gamma=1, turn_lam=1)", bi_level_gae(turn_gamma=1.0, turn_lam=1.0)),
+    _case("bi_level_gae", "bi_level_gae()", bi_level_gae()),
+    _case("turn_norm", "turn_norm(norm=None)", turn_norm(norm=None)),
+    _case("turn_norm", "turn_norm(std=None)", turn_norm(std=None)),
+    _case("turn_norm", "turn_norm()", turn_norm()),
+    _case("turn_norm", 'turn_norm(norm="index", std=None)', turn_norm(norm="index", std=None)),
+    _case("turn_norm", 'turn_norm(norm="index")', turn_norm(norm="index")),
+    _case(
+        "turn_norm",
+        'turn_norm(norm="index", order="sum_first", std=None)',
+        turn_norm(norm="index", order="sum_first", std=None),
+    ),
+    _case("turn_norm", 'turn_norm(norm="index", order="sum_first")', turn_norm(norm="index", order="sum_first")),
+    _case("min_form", "min_form()", min_form()),
+    _case("min_form", 'min_form(form="sum")', min_form(form="sum")),
+    _case("step_leave_one_out", "step_leave_one_out()", step_leave_one_out()),
+    _case("step_leave_one_out", "step_leave_one_out(released=True)", step_leave_one_out(released=True)),
+    _case(
+        "total",
+        'total({"attempt": (1, leave_one_out()), "step": (1, step_leave_one_out())})',
+        total({"attempt": (1.0, leave_one_out()), "step": (1.0, step_leave_one_out())}),
+    ),
+    _case("total", "total(...) as in MatchTIR", _matchtir()),
+    _case("among", "among(leave_one_out(), outcome > 0)", among(leave_one_out(), _paid)),
+    _case("on_tokens", "on_tokens(leave_one_out(), where=in_turn(0))", on_tokens(leave_one_out(), where=in_turn(0))),
+    Case("batch_norm", "batch_norm()", lambda: (group_norm(std=None), batch_norm()), groups=2),
+    Case("batch_norm", 'batch_norm(mean="batch")', lambda: (group_norm(std=None), batch_norm(mean="batch")), groups=2),
+    Case("batch_whiten", "batch_whiten() of return_to_go()", lambda: (return_to_go(), batch_whiten()), groups=2),
+    Case(
+        "entropy_scaled", "entropy_scaled() of leave_one_out()", lambda: (leave_one_out(), entropy_scaled()), groups=2
+    ),
+    _case("group_norm", "group_norm(std=None)", group_norm(std=None), forks=True),
+    _case("group_norm", "group_norm()", group_norm(), forks=True),
+    _case("return_to_go", "return_to_go()", return_to_go(), forks=True),
+    _case("shared_prefix_mean", "shared_prefix_mean()", shared_prefix_mean(), forks=True),
+    _case("fork_norm", "fork_norm(std=None)", fork_norm(std=None), forks=True),
+    _case("fork_norm", "fork_norm()", fork_norm(), forks=True),
+)

@@ -1,0 +1,32 @@
+"""The state of what is made of parts: that of those parts which have one, by their names."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from handaxe.slots import Stateful
+
+__all__ = ["Composite"]
+
+
+class Composite:
+    """A part of a run that is made of others. Its state is that of its stateful parts, by name; it is Stateful itself.
+
+    A subclass says what it is made of.
+
+    Example:
+        parts() {"a": a credit that remembers, "b": one that does not}: state_dict() is {"a": ...}
+    """
+
+    def parts(self) -> Mapping[str, object]:
+        """What it is made of, by name; names stay the same from run to run."""
+        raise NotImplementedError
+
+    def state_dict(self) -> dict[str, Any]:
+        """The state of each part that has one."""
+        return {name: part.state_dict() for name, part in self.parts().items() if isinstance(part, Stateful)}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Take back what `state_dict` gave."""
+        for name, part in self.parts().items():
+            if isinstance(part, Stateful):
+                part.load_state_dict(state[name])

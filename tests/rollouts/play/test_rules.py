@@ -1,0 +1,10 @@
+import pytest
+
+from handaxe.errors import InputError
+from handaxe.rollouts.play import Rules
+
+
+def test_an_attempt_has_a_turn_at_least():
+    assert Rules(max_turns=1).max_turns == 1
+    with pytest.raises(InputError, match="max_turns is 0; give 1 or more"):
+        Rules(max_turns=0)
