@@ -1,14 +1,14 @@
 """Believe advantages the less, the less the answers agreed from which a task's answer was taken."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
 from handaxe.errors import InputError
+from handaxe.ops.composite import Composite
 from handaxe.records import Advantages, Group, Scores, Task
-from handaxe.slots import Credit, Stateful
+from handaxe.slots import Credit
 
 __all__ = ["score_scaled", "told_score"]
 
@@ -68,7 +68,7 @@ def score_scaled(
     return _Scaled(credit, least, low, high, score)
 
 
-class _Scaled:
+class _Scaled(Composite):
     def __init__(self, credit: Credit, least: float, low: float, high: float, score: Callable[[Task], float]):
         self._credit = credit
         self._least = least
@@ -87,9 +87,5 @@ class _Scaled:
         tokens = tuple(tuple(scale * adv_T for adv_T in own) for own in said.tokens)
         return replace(said, tokens=tokens, channels={**said.channels, "room": room})
 
-    def state_dict(self) -> dict[str, Any]:
-        return {"credit": self._credit.state_dict()} if isinstance(self._credit, Stateful) else {}
-
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        if isinstance(self._credit, Stateful):
-            self._credit.load_state_dict(state["credit"])
+    def parts(self) -> Mapping[str, object]:
+        return {"credit": self._credit}

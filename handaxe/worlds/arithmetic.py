@@ -11,7 +11,7 @@ from handaxe.errors import InputError, TaskError
 from handaxe.ops.seeds import derive_seed
 from handaxe.records import Message, Task
 
-__all__ = ["PHRASINGS", "Split", "split_of", "tasks"]
+__all__ = ["PHRASINGS", "Split", "split_of_problem", "tasks"]
 
 Split = Literal["train", "test"]
 PHRASINGS = ("{0}=?", "What is {0}?", "Compute {0}.", "{0} =")
@@ -97,7 +97,7 @@ def _problem(rng: random.Random, difficulty: str) -> tuple[int, str, int]:
     return left, operator, right
 
 
-def split_of(expression: str) -> Split:
+def split_of_problem(expression: str) -> Split:
     """The split that a problem belongs to for ever.
 
     Args:

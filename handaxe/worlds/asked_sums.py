@@ -60,7 +60,7 @@ def read_question(text: str) -> Task | None:
 
 def for_training(task: Task) -> bool:
     """Whether a question may be trained on: its problem is none of the held-out ones."""
-    return arithmetic.split_of(str(task.metadata["expression"])) == "train"
+    return arithmetic.split_of_problem(str(task.metadata["expression"])) == "train"
 
 
 def unlabelled(tasks: Sequence[Task], seed: int) -> Curriculum:

@@ -45,3 +45,24 @@ def test_what_does_not_fit():
         score_scaled(credit=group_norm(), least=1.5)
     with pytest.raises(InputError, match="has no score in its metadata"):
         score_scaled(credit=group_norm())(make_group(trajectories=[make_trajectory(texts=["a"])]), make_scores([1.0]))
+
+
+def test_its_state_is_that_of_the_credit():
+    class Counts:
+        count = 0
+
+        def __call__(self, group, scores):
+            self.count += 1
+            return group_norm()(group, scores)
+
+        def state_dict(self):
+            return {"count": self.count}
+
+        def load_state_dict(self, state):
+            self.count = state["count"]
+
+    first, second = (score_scaled(credit=Counts(), score=lambda task: 0.5) for _ in range(2))
+    first(make_group(trajectories=[make_trajectory(texts=["a"])]), make_scores([1.0]))
+    second.load_state_dict(first.state_dict())
+    assert second.state_dict() == {"credit": {"count": 1}}
+    assert score_scaled(credit=group_norm()).state_dict() == {}

@@ -23,7 +23,7 @@ def test_what_is_held_out_is_not_trained_on():
     train = [task.metadata["expression"] for task in asked_sums().tasks("train", 60, 3)]
     assert not any(for_training(read_question(one)) for one in test)
     assert all(for_training(read_question(one)) for one in train)
-    assert {arithmetic.split_of(one) for one in test} == {"test"}
+    assert {arithmetic.split_of_problem(one) for one in test} == {"test"}
 
 
 def test_the_start_learns_to_write_questions_that_can_be_read():

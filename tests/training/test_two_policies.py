@@ -1,0 +1,89 @@
+"""Two policies that train each other: whose tokens train where, whatever the seed."""
+
+import importlib.util
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from handaxe.selection.in_order import in_order
+from handaxe.selection.task_pool import task_pool
+from handaxe.training.record import RunRecord
+from handaxe.training.run_stages import run_stages
+from handaxe.training.second_policy import SecondPolicy
+from handaxe.training.stages.frontier import frontier
+from handaxe.training.stages.reinforce import reinforce
+from handaxe.training.stages.reinforce_second import reinforce_second
+
+
+@pytest.fixture(scope="module")
+def world():
+    path = Path(__file__).parent / "world.py"
+    spec = importlib.util.spec_from_file_location("training_world", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def noted(loss, seen):
+    """The loss, noting which rows it is given and which of their tokens train."""
+
+    def call(out, batch):
+        for ids, mask, attend in zip(batch.ids_BT, batch.mask_BT, batch.attend_BT):
+            seen.append((tuple(ids[attend].tolist()), tuple(mask[attend].tolist())))
+        return loss(out, batch)
+
+    return call
+
+
+def rows(folder):
+    """(ids, mask) of what the run's own policy played there, and of what another was asked."""
+    with RunRecord.open(folder) as record:
+        played = record.trajectories()
+    own = {(tuple(s.ids.tolist()), tuple(s.mask.tolist())) for one in played for s in one.sequences}
+    asked = {
+        (tuple(s.ids.tolist()), tuple(s.mask.tolist())) for one in played for said in one.asked for s in said.sequences
+    }
+    return played, own, asked
+
+
+@settings(max_examples=4, deadline=None)
+@given(seed=st.integers(0, 2**20))
+def test_each_trains_on_its_own_words_alone_and_only_in_its_own_step(world, tmp_path_factory, seed):
+    out = tmp_path_factory.mktemp("run")
+    second, seen = SecondPolicy(), {"second": [], "own": []}
+    site = world.speaking_site(out=out, seed=seed, tasks=task_pool([world.task("t0"), world.task("t1")]))
+    weights, states = (lambda: [world.weights(site.engine), world.weights(second.engine)]), []
+    rollout = world.proposing(read=world.read_anything, solve=world.linear(max_turns=2), samples=2)
+    asking = {**world.PLAY, "tasks": in_order([world.OPENING]), "rollout": rollout, "reward": world.by_ids}
+    learning = {"credit": world.centred, "learning_rate": 0.01, "steps": 1, "groups": 1, "group_size": 4}
+    second.begin(site.engine)
+    first = reinforce_second(
+        second=second, asks="solver", arguments={**asking, **learning, "loss": noted(world.reinforce, seen["second"])}
+    )
+    last = {**world.TRAIN, "steps": 1, "reward": world.by_ids, "learners": (second,)}
+    stages = [
+        first,
+        frontier(second=second, asks="solver", low=0.0, high=1.0, group_size=4, arguments=asking),
+        reinforce(arguments={**last, "loss": noted(world.reinforce, seen["own"])}),
+    ]
+
+    def watched(stage):
+        def run(site):
+            states.append(weights())
+            return stage(site)
+
+        return run
+
+    run_stages([watched(one) for one in stages], site)
+    states.append(weights())
+    assert all(world.same(a, b) for a, b in zip(states[0][:1] + states[1], states[1][:1] + states[2]))
+    assert world.same(states[2][1], states[3][1])
+    folders = sorted(one.parent for one in out.rglob("record.sqlite"))
+    (played, own, asked), _, (solved, solver_own, nobody) = map(rows, folders)
+    assert asked and set(seen["second"]) <= own and not set(seen["second"]) & asked
+    assert set(seen["own"]) <= solver_own and nobody == set() and not set(seen["own"]) & own
+    assert all(one.by == "" for one in (*played, *solved))
+    assert seen["second"] or world.same(states[0][1], states[1][1])
+    assert seen["own"] or world.same(states[2][0], states[3][0])
