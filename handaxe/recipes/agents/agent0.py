@@ -12,6 +12,7 @@ from handaxe.rollouts.proposing import proposing
 from handaxe.worlds.asked_sums import OPENING, asked_sums, for_training, read_question, unlabelled
 
 __all__ = ["agent0"]
+
 TITLE = "Agent0: Unleashing Self-Evolving Agents from Zero Data via Tool-Integrated Reasoning"
 RECIPE = Recipe(
     paper=Paper(TITLE, "Agent0", "2511.16043", 45),
@@ -20,17 +21,16 @@ RECIPE = Recipe(
         Claim("And than where tools are not paid for.", "pass@1", "up", baseline="agent0 --tool 0", vice=0.95),
         Claim("And than where questions may be alike.", "pass@1", "up", baseline="agent0 --repetition 0", vice=0.95),
     ),
-    base=partial(grpo, kl_coefficient=0.01),
-    world=asked_sums,
-    setting=Setting(model="start"),
-)
+    base=partial(grpo, kl_coefficient=0.01), world=asked_sums, setting=Setting(model="start"),
+)  # fmt: skip
 
 
 def agent0(base: Method, *, tool: float = 0.6, repetition: float = 1.0, earlier: int = 1) -> Method:
     """Train a proposer on what its questions are worth, and the policy with ADPO on those at its frontier.
 
     Args:
-        tool, repetition: weights in the proposer's reward.
+        tool: weight of calls in the proposer's reward; 0.6 in the paper.
+        repetition: weight of the penalty for questions that are alike.
         earlier: rounds before the last one; 2 in the paper.
     """
     asks, worth = proposing(read=read_question, solve=base.rollout), question_value(tools=tool, repeated=repetition)
