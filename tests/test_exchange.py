@@ -7,7 +7,7 @@ from handaxe.records import Message, ParsedTurn, Sampling, Task
 
 
 def test_an_empty_reply_is_no_ending():
-    assert EnvReply() == ((), (), False, None, {})
+    assert EnvReply() == ((), (), False, None, {}, None)
 
 
 def test_a_rendering_continues_unless_it_says_otherwise():

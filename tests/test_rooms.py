@@ -37,7 +37,7 @@ def test_rooms_within_rooms_and_files_that_are_no_factory():
 
 def test_a_name_that_is_not_there():
     code = "from handaxe import credit\ntry: credit.grup_norm\nexcept AttributeError as error: print(error)"
-    assert fresh(code) == "handaxe.credit has no 'grup_norm'; did you mean group_norm?"
+    assert fresh(code) == "handaxe.credit has no 'grup_norm'; did you mean group_norm or turn_norm?"
     code = "import handaxe\ntry: handaxe.trian\nexcept AttributeError as error: print(error)"
     assert fresh(code) == "handaxe has no 'trian'"
     assert fresh("from handaxe import credit; print(hasattr(credit, '__wrapped__'))") == "False"

@@ -37,6 +37,7 @@ LEFT_OUT: Mapping[str, str] = {
     "apart": "it gives what its credits give, each to a loss of its own",
     "checklist": "it needs the criteria of a task, which this process has none of",
     "credited_again": "it gives what its credit gives, under another reward",
+    "score_scaled": "it multiplies what its credit gives by a number of the task",
     "shaped": "it gives what its credit and shapers give",
 }
 """A file of `credit/` that is not measured, and why."""

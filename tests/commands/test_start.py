@@ -61,7 +61,7 @@ def test_without_questions_it_is_tried_on_none(mine, capsys):
 @pytest.mark.parametrize(
     "words, message",
     [
-        ([], "which world? One of calls, gym, jsonl"),
+        ([], "which world? One of asked_sums, bfcl, calls, gym"),
         (["sumz", "--out", "a"], "there is no world 'sumz'; did you mean sums"),
         ([*WORLD, "--out", "a"], "world jsonl has no start: it needs an expert"),
         (["sums", "--out", "a", "--needed", "1.5"], "--needed must be shares from 0 to 1"),
@@ -78,7 +78,7 @@ def test_wrong_words_are_one_line(mine, capsys, words, message):
 
 def test_help_lists_the_options_of_the_world(mine, capsys):
     assert main(["start", "--help"]) == 0
-    assert "worlds: calls, gym, jsonl, library, sums" in capsys.readouterr().out
+    assert "worlds: asked_sums, bfcl, calls, gym" in capsys.readouterr().out
     assert main(["start", "gym", "--help"]) == 0
     shown = capsys.readouterr().out
     assert "--world.names" in shown and "--needless" in shown

@@ -34,7 +34,11 @@ def test_rooms_offer_what_can_be_named_and_no_helper():
         ("recipes", "otk", "there is no recipe 'otk'; did you mean otc?"),
         ("recipes", "qqqqqqqqqq", "`handaxe recipes` lists them"),
         ("worlds", "sum", "did you mean sums?"),
-        ("tools", "zzz", "there are calculator, compute, cpython, python, and MODULE:ATTRIBUTE of your own"),
+        (
+            "tools",
+            "zzz",
+            "there are calculator, compute, cpython, fold_memory, python, and MODULE:ATTRIBUTE of your own",
+        ),
         ("engines", "vllm", "there is no engine 'vllm'"),
         ("worlds", "no_such_module_here:world", "there is no world 'no_such_module_here:world'"),
     ],
