@@ -16,7 +16,7 @@ def attempt(*calls, status="ok", ending="completed"):
     return make_trajectory(texts=[""], calls=[made], replies=[replies], ending=ending, task=make_task(answer=REFERENCE))
 
 
-SIBLINGS = [attempt(F), attempt(G, F), attempt()]
+SIBLINGS = make_group(trajectories=[attempt(F), attempt(G, F), attempt()], task=make_task(answer=REFERENCE))
 
 
 def outcome(reward, *made):
