@@ -98,8 +98,8 @@ def pad(rows: Sequence[Row], *, pad_id: int, dtype: torch.dtype = torch.float32)
     mask_BT = integers([row.sequence.mask if row.mask is None else row.mask for row in rows], 0).bool()
     names = set.intersection(*[set(s.features) for s in sequences])
     extras = {name: floats([s.features[name] for s in sequences]) for name in sorted(names)}
-    for name in sorted(set.intersection(*[set(row.channels) for row in rows])):
-        extras[CHANNEL + name] = floats([row.channels[name] for row in rows])
+    for name in sorted({name for row in rows for name in row.channels}):  # 0 where a row's credit says nothing of it
+        extras[CHANNEL + name] = floats([row.channels.get(name, np.zeros(len(row.sequence))) for row in rows])
     if all(row.returns is not None for row in rows):
         extras["returns"] = floats([row.returns for row in rows if row.returns is not None])
     batch = Batch(

@@ -243,4 +243,7 @@ def test_channels_of_advantages_become_extras_with_denominators_of_their_own():
     assert batch.channels["advantage/second"].tokens == group[0].num_tokens
     (piece,) = [p for p in minibatches(batch, 4, np.random.default_rng(0)) if 0 in p.rollout_B]
     assert piece.channels["advantage/second"] == piece.denominators._replace(positive=piece.denominators.tokens)
-    assert "advantage/second" not in make_batch([with_channel, one], pad_id=0).extras
+    both = make_batch([with_channel, one], pad_id=0)  # a group whose credit says nothing of it
+    assert torch.equal(both.extras["advantage/second"][: len(batch)], batch.extras["advantage/second"])
+    assert not both.extras["advantage/second"][len(batch) :].any()
+    assert both.channels["advantage/second"] == batch.channels["advantage/second"]
