@@ -100,7 +100,10 @@ def replicate(name: str, options: ReplicateOptions, *, command: str, console: Co
     runs = {one: [read_side(jobs[one, seed].folder) for seed in seeds] for one in sides}
     dealt = None if control is None else read_side(control.folder)
     decided = tuple(_decide(claim, runs, ours.name, theirs.get(claim), dealt) for claim in claims)
-    metrics = dict.fromkeys([*CURVES, *(one.metric for one in claims if one.metric.startswith("training/"))])
+    shown: dict[str, set[str]] = {metric: set(sides) for metric in CURVES}
+    for claim in claims:  # only the sides that it is about need have a figure of the training steps
+        if claim.metric.startswith("training/"):
+            shown.setdefault(claim.metric, set()).update(one.name for one in (ours, theirs.get(claim)) if one)
     return Replication(
         recipe=name,
         command=command,
@@ -109,7 +112,10 @@ def replicate(name: str, options: ReplicateOptions, *, command: str, console: Co
         claims=decided,
         arguments=ours.arguments(),
         baselines={one.name: one.arguments() for one in theirs.values()},
-        curves={metric: {one: curve_of(found, metric) for one, found in runs.items()} for metric in metrics},
+        curves={
+            metric: {one: curve_of(found, metric) for one, found in runs.items() if one in whose}
+            for metric, whose in shown.items()
+        },
         seconds={one: sum(float(run.spent("seconds")[-1]) for run in found) for one, found in runs.items()},
     )
 

@@ -49,3 +49,13 @@ def test_bad_words(words, said, tmp_path):
 def test_too_little_to_compare(words, tmp_path):
     with pytest.raises(InputError, match="2 or more of each"):
         compare.main([*words, "--runs", str(tmp_path)])
+
+
+@pytest.mark.slow
+def test_a_figure_of_the_training_steps_that_the_baseline_has_not(tmp_path):
+    """iStar's base has no judge; its second claim, about the judge, is of its own runs alone"""
+    words = ["istar", "--seeds", "2", f"--options={OPTIONS} --model tiny", "--runs", str(tmp_path / "runs")]
+    assert replicate.main([*words, "--out", str(tmp_path / "results"), "--no-plots"]) == 0
+    found = Replication.from_json((tmp_path / "results" / "istar.json").read_text())
+    assert [set(sides) for metric, sides in found.curves.items() if metric.endswith("step_gap")] == [{"istar"}]
+    assert set(found.curves["pass@1"]) == {"istar", "rloo"}
