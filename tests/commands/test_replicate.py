@@ -58,4 +58,4 @@ def test_a_figure_of_the_training_steps_that_the_baseline_has_not(tmp_path):
     assert replicate.main([*words, "--out", str(tmp_path / "results"), "--no-plots"]) == 0
     found = Replication.from_json((tmp_path / "results" / "istar.json").read_text())
     assert [set(sides) for metric, sides in found.curves.items() if metric.endswith("step_gap")] == [{"istar"}]
-    assert set(found.curves["pass@1"]) == {"istar", "rloo"}
+    assert set(found.curves["training/reward"]) == {"istar", "rloo"}
