@@ -102,7 +102,7 @@ def _write(
 def _check_folder(folder: Path) -> None:
     """A folder that is not ours is not touched."""
     if not folder.exists():
-        folder.mkdir(parents=True)
+        folder.mkdir(parents=True, exist_ok=True)  # another process may be first
     elif not folder.is_dir():
         raise InputError(f"{str(folder)!r} is a file: give a folder for the index")
     # The lock is there from the first build on, also when that was cut short.
