@@ -15,7 +15,7 @@ from handaxe.records import Group, Sampling, Scores, Task, Trajectory
 from handaxe.rewards.parts.scoring import score_group
 from handaxe.rollouts import driver
 from handaxe.rollouts.driver.executor import Executor
-from handaxe.rollouts.driver.others import NOBODY, check_own, voices
+from handaxe.rollouts.driver.others import NO_OTHERS, check_own, voices
 from handaxe.slots import ChatFormat, Engine, EnvFactory, Reward, Rollout, Speaker
 
 __all__ = ["evaluate", "summarise"]
@@ -42,7 +42,7 @@ def evaluate(
     correct_above: float = 0.5,
     level: float = 0.95,
     progress: Callable[[int], None] | None = None,
-    others: Mapping[str, Speaker] = NOBODY,
+    others: Mapping[str, Speaker] = NO_OTHERS,
 ) -> Evaluation:
     """Attempt every task `samples` times and estimate what matters, each with an interval.
 

@@ -65,6 +65,6 @@ class StepStatus:
 
 
 def _failed(turn: Turn) -> bool:
-    # A tool that its machinery failed is nobody's fault.
+    # What failed in a tool's machinery is no fault of the policy.
     replies = [reply.status not in ("ok", "infra_error") for reply in turn.replies]
     return turn.finish != "stop" or bool(turn.parsed.errors) or any(replies)

@@ -46,7 +46,7 @@ def majority(answers: Sequence[str]) -> Vote:
 
     Returns:
         Of answers given equally often the one that comes first in the order of texts, whatever their order here; ""
-        with share 0 where nobody answered.
+        with share 0 where there is no answer.
 
     Example:
         "7", "9", "7", "", "8"  ->  "7", share 0.4

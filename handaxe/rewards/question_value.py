@@ -22,7 +22,7 @@ def question_value(
     released: bool = False,
     marker: str = "```output",
 ) -> Reward:
-    """Pay a proposer for questions on which its solver is of two minds, that take tools, and that nobody else asked.
+    """Pay a proposer for questions whose answers divide its solver, that take tools, and that are unlike the others.
 
         R_i = F_i max(0, unsure U_i + tools T_i - repeated S_i)
         U_i = 1 - 2 |p_i - 0.5|              p_i: share of the solver's answers that are the answer given most often

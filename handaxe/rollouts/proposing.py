@@ -34,7 +34,7 @@ def proposing(
 
     The attempts of the other engine stand in the trajectory's `asked`: recorded, counted, never scored or trained. What
     became of the question stands in its notes (`ops.votes.Proposal`), for rewards and for who makes tasks of it: it
-    is the task of these attempts. A text that cannot be read as a question, or did not end by itself, is put to nobody.
+    is the task of these attempts. A text that cannot be read as a question, or did not end by itself, is not put to the other engine.
 
     Args:
         read: the task that a text asks; None where it is no question. Its answer, where it has one, is the proposer's
@@ -50,7 +50,7 @@ def proposing(
         whose environment failed are not among the k; where all failed, the whole ends as infra_error.
 
     Raises:
-        InputError: samples below 1; when played, nobody is called `by`.
+        InputError: samples below 1; when played, there is no engine called `by`.
 
     Example:
         read("23*41") asks "23*41=?", answered 943, 943, "" and 94  ->  answer "943", p 0.5

@@ -55,7 +55,7 @@ def instructions(
 
     R_i is the outcome plus the per-turn rewards. An instruction on trial is given to the first tasks of a step until it
     has had `trial` groups; its weight then is the mean reward of their attempts. Those of the beginning are on trial
-    too. The instruction is a system message before the task's own, which nobody trains on; ids of tasks stay, and
+    too. The instruction is a system message before the task's own, which does not train; ids of tasks stay, and
     `metadata["instruction"]` is its name.
 
     Args:

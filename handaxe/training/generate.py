@@ -14,7 +14,7 @@ from handaxe.ops.seeds import derive_seed
 from handaxe.records import EndingKind, Sampling, Task
 from handaxe.rollouts.driver import Driver, Finished
 from handaxe.rollouts.driver.executor import Executor
-from handaxe.rollouts.driver.others import NOBODY, voices
+from handaxe.rollouts.driver.others import NO_OTHERS, voices
 from handaxe.slots import ChatFormat, Curriculum, Engine, EnvFactory, Rollout, RolloutPlan, Speaker
 from handaxe.training.endings import Treatment
 from handaxe.training.gate import may_launch
@@ -88,7 +88,7 @@ class Player:
         retries: int,
         workers: int | Executor,
         seed: int,
-        others: Mapping[str, Speaker] = NOBODY,
+        others: Mapping[str, Speaker] = NO_OTHERS,
     ):
         if groups < 1 or group_size < 1:
             raise InputError(f"groups is {groups} and group_size {group_size}; give 1 or more of each")

@@ -9,7 +9,7 @@ from handaxe.exchange import Work
 from handaxe.ops.seeds import derive_seed, generator
 from handaxe.records import EndingKind, Rated, Sampling
 from handaxe.rollouts.driver.executor import Executor
-from handaxe.rollouts.driver.others import NOBODY
+from handaxe.rollouts.driver.others import NO_OTHERS
 from handaxe.selection.keep_all import keep_all
 from handaxe.slots import (
     ChatFormat,
@@ -81,7 +81,7 @@ def train(
     keep: Keep = KEEP,
     workers: int | Executor = 8,
     meanwhile: Callable[[Sequence[Rated]], Work] | None = None,
-    others: Mapping[str, Speaker] = NOBODY,
+    others: Mapping[str, Speaker] = NO_OTHERS,
 ) -> TrainResult:
     """Train a policy: draw tasks, play groups, reward, credit, select, shape, update; `steps` times.
 

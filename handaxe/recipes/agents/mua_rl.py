@@ -9,7 +9,7 @@ from handaxe.worlds.tau2 import tau2
 __all__ = ["mua_rl"]
 
 TITLE = "MUA-RL: Multi-turn User-interacting Agent Reinforcement Learning for agentic tool use"
-NOTE = "The start learned from talks with static users; nobody trains with a hard one, of whom evaluations are made."
+NOTE = "The start learned from talks with static users; no training has a hard one, which evaluations do."
 RECIPE = Recipe(
     paper=Paper(TITLE, "MUA-RL", "2508.18669", 21),
     claims=(

@@ -13,6 +13,7 @@ from handaxe.rollouts.driver.batch_stream import BatchStream
 from handaxe.rollouts.driver.executor import Answer, Executor
 from handaxe.rollouts.driver.garbage_collection import fewer_collections
 from handaxe.rollouts.driver.live_plans import LiveAttempt, LivePlan, Segment
+from handaxe.rollouts.driver.others import NO_OTHERS
 from handaxe.rollouts.driver.scheduler import Scheduler
 from handaxe.rollouts.driver.several_streams import SeveralStreams
 from handaxe.rollouts.driver.workers import Workers
@@ -20,7 +21,6 @@ from handaxe.slots import Engine, Measures, Rollout, Stream, Streams
 
 __all__ = ["Driver", "Finished", "run"]
 
-NOBODY: Mapping[str, Engine] = {}
 PAUSE, LONG = 0.002, 0.5
 """Seconds to wait for a stream that samples elsewhere: while a tool or other work is under way, and otherwise."""
 
@@ -40,7 +40,7 @@ def run(
     workers: int | Executor = 8,
     lockstep: bool = False,
     progress: Callable[[int], None] | None = None,
-    others: Mapping[str, Engine] = NOBODY,
+    others: Mapping[str, Engine] = NO_OTHERS,
 ) -> list[list[Trajectory]]:
     """Play every attempt to its end.
 
@@ -103,7 +103,7 @@ class Driver:
         *,
         workers: int | Executor = 8,
         lockstep: bool = False,
-        others: Mapping[str, Engine] = NOBODY,
+        others: Mapping[str, Engine] = NO_OTHERS,
     ):
         executor: Executor = Workers(workers) if isinstance(workers, int) else workers
         self._engine, self._others = engine, others

@@ -1,15 +1,18 @@
 """Engines besides the policy's: how attempts speak to them, and that nothing of theirs is taken for the policy's."""
 
 from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+from typing import Any
 
 from handaxe.errors import InputError
 from handaxe.exchange import Voice
 from handaxe.records import Trajectory
 from handaxe.slots import Speaker
 
-__all__ = ["NOBODY", "check_own", "voices"]
+__all__ = ["NO_OTHERS", "check_own", "voices"]
 
-NOBODY: Mapping[str, Speaker] = {}
+NO_OTHERS: Mapping[str, Any] = MappingProxyType({})
+"""No engine besides the policy's."""
 
 
 def voices(others: Mapping[str, Speaker]) -> dict[str, Voice]:

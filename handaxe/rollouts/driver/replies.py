@@ -59,7 +59,7 @@ def _wrong(reply: Any) -> str:
 
 def _wrong_question(asked: Any) -> str:
     if not isinstance(asked, Asked) or not asked.by or not isinstance(asked.by, str):
-        return f"is a {type(asked).__name__}, or names nobody"
+        return f"is a {type(asked).__name__}, or has no name"
     if not asked.messages or not all(isinstance(message, Message) for message in asked.messages):
         return "has no messages"
     return next((f"has a message that {w}" for m in asked.messages if (w := _wrong_text(m.content))), "")

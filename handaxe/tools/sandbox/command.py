@@ -19,7 +19,7 @@ FOLDER = "/session"
 """The private folder, where code starts."""
 INSTALL = "install it (Debian, Ubuntu: apt-get install bubblewrap), or use handaxe.tools.python, which needs none of it"
 DEVICES = ("null", "zero", "full", "random", "urandom")
-NOBODY = 65534
+NO_OTHERS = 65534
 ENVIRONMENT = {
     "HOME": FOLDER,
     "TMPDIR": FOLDER,
@@ -66,8 +66,8 @@ def outside_id(uid_map: str | None = None, user: int | None = None) -> int | Non
         return None
     text = Path("/proc/self/uid_map").read_text() if uid_map is None else uid_map
     ranges = [(int(first), int(count)) for first, _, count in (line.split() for line in text.splitlines())]
-    if any(first <= NOBODY < first + count for first, count in ranges):
-        return NOBODY
+    if any(first <= NO_OTHERS < first + count for first, count in ranges):
+        return NO_OTHERS
     highest = max(first + count - 1 for first, count in ranges)
     return highest if highest > 0 else None
 
@@ -91,7 +91,7 @@ def command(spec: Spec, *, bubblewrap: str, descriptors: dict[str, int], as_root
         words += ["--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID", "--uid", "0", "--gid", "0"]
         words += ["--userns-block-fd", str(descriptors["block"])]
     else:
-        words += ["--uid", str(NOBODY), "--gid", str(NOBODY)]
+        words += ["--uid", str(NO_OTHERS), "--gid", str(NO_OTHERS)]
     for name, value in ENVIRONMENT.items():
         words += ["--setenv", name, value]
     words += _mounts(spec.layout)
