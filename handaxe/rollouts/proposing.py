@@ -34,7 +34,8 @@ def proposing(
 
     The attempts of the other engine stand in the trajectory's `asked`: recorded, counted, never scored or trained. What
     became of the question stands in its notes (`ops.votes.Proposal`), for rewards and for who makes tasks of it: it
-    is the task of these attempts. A text that cannot be read as a question, or did not end by itself, is not put to the other engine.
+    is the task of these attempts. The other engine is not asked a text that cannot be read as a question, or that did not
+    end by itself.
 
     Args:
         read: the task that a text asks; None where it is no question. Its answer, where it has one, is the proposer's

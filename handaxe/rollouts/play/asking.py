@@ -1,4 +1,4 @@
-"""Lets another engine answer what an environment asks: a simulated user, a critic or any other that is not the policy."""
+"""Lets another engine than the policy's answer what an environment asks, such as a simulated user."""
 
 from collections.abc import Generator, Sequence
 from dataclasses import replace
