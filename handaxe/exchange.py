@@ -124,11 +124,12 @@ class Measure(NamedTuple):
 
 
 class Act(NamedTuple):
-    """A rollout's request: let the environment answer this turn."""
+    """A rollout's request: let the environment answer this turn, which the engine `by` said; "" is the policy."""
 
     env: Env
     turn: ParsedTurn
     seed: int
+    by: str = ""
 
 
 class Work(NamedTuple):

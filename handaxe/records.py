@@ -35,6 +35,7 @@ __all__ = [
     "Pair",
     "ParsedTurn",
     "Rated",
+    "STOPPED",
     "Sampling",
     "Scores",
     "Spent",
@@ -251,6 +252,9 @@ class Ending:
 
     kind: EndingKind
     reason: str = ""
+
+
+STOPPED = Ending("truncated", "stopped")  # no longer wanted: neither scored nor trained
 
 
 class Branch(NamedTuple):

@@ -1,14 +1,14 @@
 """A credit among some of the siblings."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
 from handaxe.errors import InputError
+from handaxe.ops.composite import Composite
 from handaxe.records import Advantages, Group, Scores
-from handaxe.slots import Credit, Stateful
+from handaxe.slots import Credit
 
 __all__ = ["among"]
 
@@ -43,7 +43,7 @@ def among(credit: Credit, only: Choice) -> Credit:
     return _Among(credit, only)
 
 
-class _Among:
+class _Among(Composite):
     def __init__(self, credit: Credit, only: Choice):
         self._credit = credit
         self._only = only
@@ -64,12 +64,8 @@ class _Among:
                 trains[i] = inner.trains[place]
         return Advantages(tuple(tokens), trains=None if inner.trains is None else tuple(trains))
 
-    def state_dict(self) -> dict[str, Any]:
-        return {"credit": self._credit.state_dict()} if isinstance(self._credit, Stateful) else {}
-
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        if isinstance(self._credit, Stateful):
-            self._credit.load_state_dict(state["credit"])
+    def parts(self) -> Mapping[str, object]:
+        return {"credit": self._credit}
 
 
 def _taken(scores: Scores, index: np.ndarray) -> Scores:

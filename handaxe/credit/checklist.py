@@ -1,12 +1,13 @@
 """Credit for criteria: by trajectory, by turn of the user, or by step of the policy."""
 
+from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
 
 from handaxe.errors import InputError
 from handaxe.ops.checklists import user_parts
-from handaxe.ops.ragged import counted, rewards_of, scatter, turn_of_token
+from handaxe.ops.ragged import counted, rewards_of, scatter, turn_channel, turn_of_token
 from handaxe.ops.returns import standardise
 from handaxe.records import Advantages, Group, Scores
 from handaxe.slots import Credit
@@ -60,7 +61,7 @@ def checklist(*, assign: Assign = "trajectory") -> Credit:
             level_G = standardise(reward_G, counted_G, std=None)
             turns = [np.full(len(one.turns), level) for one, level in zip(group, level_G)]
         elif assign == "turn":
-            turns = _by_part(group, _channel(scores, "checklist"), counted_G)
+            turns = _by_part(group, turn_channel(group, scores, "checklist"), counted_G)
         else:
             turns = _by_step(group, scores, counted_G)
         return Advantages(tuple(scatter(one, own[turn_of_token(one)]) for one, own in zip(group, turns, strict=True)))
@@ -68,14 +69,7 @@ def checklist(*, assign: Assign = "trajectory") -> Credit:
     return credit
 
 
-def _channel(scores: Scores, name: str) -> tuple[np.ndarray, ...]:
-    if name not in scores.turn_channels:
-        there = ", ".join(sorted(scores.turn_channels)) or "none"
-        raise InputError(f"the scores have no per-turn channel {name!r}, which rewards.checklist makes; there: {there}")
-    return scores.turn_channels[name]
-
-
-def _by_part(group: Group, earned: tuple[np.ndarray, ...], counted_G: np.ndarray) -> list[np.ndarray]:
+def _by_part(group: Group, earned: Sequence[np.ndarray], counted_G: np.ndarray) -> list[np.ndarray]:
     parts = [user_parts(one) for one in group]
     out = [np.zeros(len(one.turns)) for one in group]
     for part in range(max((int(own.max(initial=-1)) for own in parts), default=-1) + 1):
@@ -88,12 +82,12 @@ def _by_part(group: Group, earned: tuple[np.ndarray, ...], counted_G: np.ndarray
 
 
 def _by_step(group: Group, scores: Scores, counted_G: np.ndarray) -> list[np.ndarray]:
-    _channel(scores, "checklist")
+    turn_channel(group, scores, "checklist")
     names = [name.removeprefix("item/") for name in scores.turn_channels if name.startswith("item/")]
     above = [np.zeros(len(one.turns)) for one in group]
     weight = [np.zeros(len(one.turns)) for one in group]
     for name in names:
-        items, weights = _channel(scores, f"item/{name}"), _channel(scores, f"weight/{name}")
+        items, weights = (turn_channel(group, scores, f"{kind}/{name}") for kind in ("item", "weight"))
         share = np.mean([bool(items[i].any()) for i in np.flatnonzero(counted_G)]) if counted_G.any() else 0.0
         for i in np.flatnonzero(counted_G):
             above[i] += weights[i] * (items[i] - share)

@@ -2,9 +2,8 @@
 
 import numpy as np
 
-from handaxe.errors import InputError
 from handaxe.ops.forks import steps_of
-from handaxe.ops.ragged import scatter, turn_of_token, turn_rewards
+from handaxe.ops.ragged import scatter, turn_channel, turn_of_token
 from handaxe.ops.returns import Std, standardise
 from handaxe.records import Advantages, Group, Scores
 from handaxe.slots import Credit
@@ -43,7 +42,7 @@ def fork_norm(*, channel: str | None = None, std: Std | None = "sample", eps: fl
     """
 
     def credit(group: Group, scores: Scores) -> Advantages:
-        rewards, tree = _rewards(group, scores, channel), steps_of(group)
+        rewards, tree = turn_channel(group, scores, channel), steps_of(group)
         said: list[list[float]] = [[] for _ in tree.through]
         for own, reward_N, outcome in zip(tree.of, rewards, scores.outcome):
             for step, value in zip(own, reward_N):
@@ -61,13 +60,3 @@ def fork_norm(*, channel: str | None = None, std: Std | None = "sample", eps: fl
         )
 
     return credit
-
-
-def _rewards(group: Group, scores: Scores, channel: str | None) -> list[np.ndarray]:
-    """[N_i] a sibling."""
-    if channel is None:
-        return turn_rewards(group, scores)
-    if channel not in scores.turn_channels:
-        known = ", ".join(sorted(scores.turn_channels)) or "none"
-        raise InputError(f"the scores have no turn channel {channel!r}; there are {known}")
-    return [np.asarray(own, np.float64) for own in scores.turn_channels[channel]]

@@ -1,13 +1,14 @@
 """Credit in which siblings agree on the tokens that they share."""
 
-from typing import Any
+from collections.abc import Mapping
 
 import numpy as np
 
 from handaxe.credit.group_norm import group_norm
+from handaxe.ops.composite import Composite
 from handaxe.ops.forks import owners
 from handaxe.records import Advantages, Group, Scores
-from handaxe.slots import Credit, Stateful
+from handaxe.slots import Credit
 
 __all__ = ["shared_prefix_mean"]
 
@@ -27,7 +28,7 @@ def shared_prefix_mean(*, credit: Credit | None = None) -> Credit:
 
     Returns:
         A credit: (Group, Scores) -> Advantages, [T] for each sequence; `returns` and `trains` stay as they are.
-        Unscored siblings (outcome NaN) get 0 and count nowhere. It is Stateful where `credit` is, with its state.
+        Unscored siblings (outcome NaN) get 0 and count nowhere. Its state is that of `credit`.
 
     Example:
         outcomes 1, 0, 0, 0  ->  A 1.5, -0.5, -0.5, -0.5; what the first two share gets 0.5 in both
@@ -38,7 +39,7 @@ def shared_prefix_mean(*, credit: Credit | None = None) -> Credit:
     return _SharedPrefixMean(group_norm() if credit is None else credit)
 
 
-class _SharedPrefixMean:
+class _SharedPrefixMean(Composite):
     def __init__(self, credit: Credit):
         self._credit = credit
 
@@ -53,12 +54,8 @@ class _SharedPrefixMean:
                 _average([tokens[i][s] for i in having], [whose[i][s] == number for i in having])
         return Advantages(tokens, said.returns, said.trains)
 
-    def state_dict(self) -> dict[str, Any]:
-        return self._credit.state_dict() if isinstance(self._credit, Stateful) else {}
-
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        if isinstance(self._credit, Stateful):
-            self._credit.load_state_dict(state)
+    def parts(self) -> Mapping[str, object]:
+        return {"credit": self._credit}
 
 
 def _average(rows: list[np.ndarray], own: list[np.ndarray]) -> None:

@@ -5,7 +5,7 @@ from typing import Literal
 import numpy as np
 
 from handaxe.errors import InputError
-from handaxe.ops.ragged import counted, rewards_of, scatter, token_rewards, turn_of_token
+from handaxe.ops.ragged import counted, rewards_of, scatter, token_rewards, turn_channel, turn_of_token
 from handaxe.ops.returns import Lone, Std, discounted, standardise
 from handaxe.records import Advantages, Group, Scores
 from handaxe.slots import Credit
@@ -68,7 +68,8 @@ def turn_norm(
         ->  0.7071, 0.7071, -0.7071 and -0.7071, -0.7071, 0.7071
 
     Paper: arXiv:2510.14967 (IGPO), joint; arXiv:2601.10712 (MatchTIR), index, sum_first, gamma 0.9, lone "reward".
-    Differs: nothing.
+    Unconfirmed: IGPO's joint form, which is told from memory.
+    Differs: IGPO's released code sums first, and subtracts the group's mean at the same token position, without std.
     """
     if not 0 <= gamma <= 1 or norm not in ("joint", "index", None) or order not in ("normalise_first", "sum_first"):
         raise InputError(
@@ -91,18 +92,7 @@ def turn_norm(
 
 def _values(group: Group, scores: Scores, channel: str | None) -> list[np.ndarray]:
     """[N_i] a sibling: r of the docstring; 0 for the unscored."""
-    if channel is None:
-        return token_rewards(group, scores, turns=True)
-    if channel not in scores.turn_channels:
-        there = ", ".join(sorted(scores.turn_channels)) or "none"
-        raise InputError(f"the scores have no per-turn channel {channel!r}; there are {there}")
-    values = [np.array(own, np.float64) for own in scores.turn_channels[channel]]
-    for one, own, outcome in zip(group, values, scores.outcome, strict=True):
-        if own.shape != (len(one.turns),) or not (np.isnan(outcome) or np.all(np.isfinite(own))):
-            raise InputError(f"channel {channel!r} of trajectory {one.id!r} is no finite number a turn: {own}")
-        if np.isnan(outcome):
-            own[:] = 0.0
-    return values
+    return token_rewards(group, scores, turns=True) if channel is None else turn_channel(group, scores, channel)
 
 
 def _normalised(

@@ -11,7 +11,7 @@ from handaxe.evaluation.result import Evaluation
 from handaxe.exchange import Attempt
 from handaxe.gauges import Gauge, Statistic
 from handaxe.ops.seeds import derive_seed
-from handaxe.records import Group, Sampling, Scores, Task, Trajectory
+from handaxe.records import STOPPED, Group, Sampling, Scores, Task, Trajectory
 from handaxe.rewards.parts.scoring import score_group
 from handaxe.rollouts import driver
 from handaxe.rollouts.driver.executor import Executor
@@ -107,7 +107,8 @@ def evaluate(
     check_own(trajectory for attempt in played for trajectory in attempt)
     scored = []
     for index, task in enumerate(tasks):
-        group = Group(task, _flat(played[index * samples : (index + 1) * samples]), step=engine.version)
+        tried = _flat(played[index * samples : (index + 1) * samples])
+        group = Group(task, tuple(one for one in tried if one.ending != STOPPED), step=engine.version)
         scored.append(score_group(reward, group))
     _check_scored([group for group, _ in scored])
     settings = {"samples": samples, "seed": seed, "sampling": asdict(sampling), "version": engine.version}

@@ -5,7 +5,7 @@ from typing import Any
 
 from handaxe.slots import Stateful
 
-__all__ = ["Composite"]
+__all__ = ["Composite", "remembers"]
 
 
 class Composite:
@@ -30,3 +30,10 @@ class Composite:
         for name, part in self.parts().items():
             if isinstance(part, Stateful):
                 part.load_state_dict(state[name])
+
+
+def remembers(part: object) -> bool:
+    """Whether a part has a state to keep, or, where it is made of others, any of those."""
+    if isinstance(part, Composite):
+        return any(remembers(one) for one in part.parts().values())
+    return isinstance(part, Stateful)

@@ -1,13 +1,14 @@
 """Pays a turn for what it taught: how much likelier the right answer became by it."""
 
-from typing import Any
+from collections.abc import Mapping
 
 import numpy as np
 
 from handaxe.errors import InputError
+from handaxe.ops.composite import Composite
 from handaxe.records import Group, Scores, Trajectory
 from handaxe.rewards.parts.checks import checked, outcome_only
-from handaxe.slots import Reward, Stateful
+from handaxe.slots import Reward
 
 __all__ = ["information_gain"]
 
@@ -41,7 +42,7 @@ def information_gain(*, base: Reward, note: str = "answer_likelihood") -> Reward
     return _InformationGain(base, note)
 
 
-class _InformationGain:
+class _InformationGain(Composite):
     def __init__(self, base: Reward, note: str):
         self._base, self._note = base, note
 
@@ -53,12 +54,8 @@ class _InformationGain:
         channels = {"base": base.outcome, "gained": gained} | inner
         return Scores(base.outcome, turns, channels, {"gain": turns}, base.eligible)
 
-    def state_dict(self) -> dict[str, Any]:
-        return {"base": self._base.state_dict()} if isinstance(self._base, Stateful) else {}
-
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        if isinstance(self._base, Stateful):
-            self._base.load_state_dict(state["base"])
+    def parts(self) -> Mapping[str, object]:
+        return {"base": self._base}
 
 
 def _gains(one: Trajectory, note: str) -> np.ndarray:

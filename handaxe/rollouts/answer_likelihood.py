@@ -4,6 +4,7 @@ from collections.abc import Callable, Generator, Sequence
 from math import exp
 from typing import Any
 
+from handaxe.errors import TaskError
 from handaxe.exchange import Attempt, Measure
 from handaxe.records import Ending, Message, Task
 from handaxe.rollouts.budget import Budget, Tell
@@ -31,8 +32,8 @@ def answer_likelihood(
     those of `before` and `after`, and the stop id, are not counted. pi is the policy that plays, at temperature 1. The
     measured turn is not part of the attempt: nothing of it is seen, kept or trained.
 
-    p_0 .. p_n stand in the trajectory's notes: one before each turn that was begun. Where the answer does not fit the
-    context, p stays what it was (0 at first).
+    p_0 .. p_n stand in the trajectory's notes: one before each turn that was begun, and another where none followed.
+    Where the answer does not fit the context, p stays what it was (0 at first).
 
     Args:
         max_turns, budget, tell_budget: as in `linear`.
@@ -47,6 +48,7 @@ def answer_likelihood(
 
     Raises:
         InputError: a limit out of range, and what an environment raises for a task it cannot take.
+        TaskError: a task without an answer.
 
     Example:
         log-probs of the answer's tokens with means -2, -1 and -0.75 before turns 0, 1 and 2: 0.1353, 0.3679, 0.4724
@@ -73,6 +75,8 @@ def answer_likelihood(
 
 def _first(task: Task) -> str:
     given = task.answer
+    if given is None or given in ("", [], ()):
+        raise TaskError(f"task {task.id!r} has no answer, so how likely it is cannot be measured")
     return str(given[0] if isinstance(given, list | tuple) and given else given)
 
 

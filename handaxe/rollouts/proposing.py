@@ -8,9 +8,9 @@ from handaxe.errors import InputError
 from handaxe.exchange import Attempt, Spawn, Stopped
 from handaxe.ops.seeds import derive_seed
 from handaxe.ops.votes import NOTE, Proposal, majority
-from handaxe.records import Ending, Task, Trajectory
+from handaxe.records import STOPPED, Ending, Task, Trajectory
 from handaxe.rollouts.play import Play, Rules
-from handaxe.slots import EnvFactory, Rollout, RolloutPlan
+from handaxe.slots import Bounded, EnvFactory, Rollout, RolloutPlan
 
 __all__ = ["proposing"]
 
@@ -34,8 +34,8 @@ def proposing(
 
     The attempts of the other engine stand in the trajectory's `asked`: recorded, counted, never scored or trained. What
     became of the question stands in its notes (`ops.votes.Proposal`), for rewards and for who makes tasks of it: it
-    is the task of these attempts. The other engine is not asked a text that cannot be read as a question, or that did not
-    end by itself.
+    is the task of these attempts. A text that is no question, or that did not end by itself, is not put to the other
+    engine.
 
     Args:
         read: the task that a text asks; None where it is no question. Its answer, where it has one, is the proposer's
@@ -51,7 +51,8 @@ def proposing(
         whose environment failed are not among the k; where all failed, the whole ends as infra_error.
 
     Raises:
-        InputError: samples below 1; when played, there is no engine called `by`.
+        InputError: samples below 1; when played, there is no engine called `by`, or the environment of the policy's own
+            attempt is one of which only so many may be open at a time, and no `env` is given.
 
     Example:
         read("23*41") asks "23*41=?", answered 943, 943, "" and 94  ->  answer "943", p 0.5
@@ -66,6 +67,11 @@ def proposing(
     def rollout(attempt: Attempt) -> RolloutPlan:
         if by not in attempt.others:
             raise InputError(f"this rollout asks {by!r}: give others={{{by!r}: Speaker(...)}}")
+        if env is None and isinstance(attempt.env, Bounded):
+            raise InputError(
+                f"{attempt.id!r} keeps its environment open while {by!r} waits for {samples} more, of which only "
+                f"{attempt.env.most} may be open: give proposing(env=...)"
+            )
         written = yield from Play(attempt, RULES).whole()
         task = read(written.final_text) if written.ending.kind == "completed" else None
         if task is None:
@@ -86,7 +92,7 @@ def proposing(
         try:
             found: list[list[Trajectory]] = yield Spawn(plans, names)
         except Stopped as stopped:
-            return [one for part in stopped.spawned for one in part], Ending("truncated", "stopped")
+            return [one for part in stopped.spawned for one in part], STOPPED
         return [one for part in found for one in part], None
 
     def _asked(attempt: Attempt, task: Task, name: str, k: int) -> Attempt:

@@ -65,7 +65,8 @@ def repairing(
     Paper: arXiv:2601.15141 (CLEANER), similarity-aware adaptive rollback. Unconfirmed: gamma and K.
     Differs: the new turn is carried out once more instead of taking over the retry's reply, so that environments with
     state are right; a failed turn whose call cannot be found among its tokens, or whose graft would be longer than a
-    turn may be, is replaced whole. The paper recomputes the log-probs of all tokens; here too, as the feature old_logp.
+    turn may be, is replaced whole; and where the budget leaves no calls to carry the new turn out once more, all stays
+    as it was said. The paper recomputes the log-probs of all tokens; here too, as the feature old_logp.
     """
     if retries < 0:
         raise InputError(f"retries is {retries}; give 0 or more")
@@ -99,11 +100,19 @@ def _repair(play: Play, retries: int, similar: float) -> Generator[Request, Any,
         count = len(play.turns)
         ending = yield from play.turn(seed=derive_seed(play.attempt.seed, "retry", t, n))
         worked = len(play.turns) > count and _worked(play.turns[-1])
+        if worked and not _may_be_repeated(play):
+            return ending
         if worked and (ending is None or ending.kind == "completed" or ending.reason in ROOM):
             return (yield from _replace(play, t, n + 1, similar))
         if ending is not None:
             return ending
     return None
+
+
+def _may_be_repeated(play: Play) -> bool:
+    """Whether the budget has room to carry out the last turn's calls once more."""
+    left = play.calls_left
+    return left is None or len(play.turns[-1].parsed.calls) <= left
 
 
 def _replace(play: Play, t: int, tries: int, similar: float) -> Generator[Request, Any, Ending | None]:

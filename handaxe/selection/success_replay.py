@@ -7,12 +7,13 @@ from typing import Any, Literal
 import numpy as np
 
 from handaxe.errors import InputError
+from handaxe.ops.composite import remembers
 from handaxe.ops.ragged import rewards_of
 from handaxe.ops.returns import deviation
 from handaxe.ops.seeds import generator
 from handaxe.records import Rated
 from handaxe.selection.parts.stored import alone, dump, earned, load, put
-from handaxe.slots import Credit, Selector, Stateful
+from handaxe.slots import Credit, Selector
 
 __all__ = ["SuccessReplay", "success_replay"]
 
@@ -63,7 +64,7 @@ def success_replay(
     Paper: arXiv:2505.16282 (ARPO), its experience replay for groups without reward.
     Differs: what was replayed is not stored again, and a buffer of tasks has an end.
     """
-    if isinstance(credit, Stateful):
+    if remembers(credit):
         raise InputError("success_replay credits some groups twice, so its credit must keep no state")
     if most < 1 or tasks < 1 or place not in ("first", "random"):
         raise InputError(

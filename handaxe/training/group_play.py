@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from handaxe.exchange import Attempt
-from handaxe.records import Ending, EndingKind, Group, Rated, Task, Trajectory
+from handaxe.records import STOPPED, EndingKind, Group, Rated, Task, Trajectory
 from handaxe.rewards.parts.scoring import NEVER_SCORED
 from handaxe.rollouts.driver.others import check_own
 from handaxe.rollouts.stopping.rule import StopRule
@@ -15,8 +15,6 @@ from handaxe.training.endings import Treatment
 from handaxe.training.record.groups import Fate
 
 __all__ = ["GroupPlay", "Next", "Tried"]
-
-STOPPED = Ending("truncated", "stopped")
 
 
 @dataclass(eq=False)

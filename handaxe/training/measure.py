@@ -10,7 +10,8 @@ from typing import TypeVar, get_args
 import numpy as np
 
 from handaxe.ops.forks import shared_turns
-from handaxe.records import Advantages, Ending, Rated, Trajectory
+from handaxe.records import STOPPED, Advantages, Rated, Trajectory
+from handaxe.rollouts.driver.others import asked_in
 from handaxe.training.endings import DEFAULT
 from handaxe.training.group_play import Tried
 from handaxe.training.record.groups import Fate, GroupRecord
@@ -18,7 +19,6 @@ from handaxe.training.record.groups import Fate, GroupRecord
 __all__ = ["Clock", "added_metrics", "group_metrics", "settle"]
 
 Item = TypeVar("Item")
-STOPPED = Ending("truncated", "stopped")
 
 
 class Clock:
@@ -184,7 +184,7 @@ def _tokens_trained(one: GroupRecord) -> int:
 
 def _asked(everything: list[Trajectory]) -> dict[str, float]:
     out: Counter[str] = Counter()
-    for one in (said for trajectory in everything for said in trajectory.asked):
+    for one in (said for trajectory in everything for said in asked_in(trajectory)):
         out[f"asked/{one.by}/tokens"] += one.num_tokens
         out[f"asked/{one.by}/turns"] += len(one.turns)
         out[f"asked/{one.by}/calls"] += len(one.calls)

@@ -54,7 +54,7 @@ def test_a_channel_of_turns():
     scores = replace(make_scores([0, 0]), turn_channels={"step": (np.array([3.0]), np.array([1.0]))})
     assert [own[0][1] for own in fork_norm(channel="step", std=None)(group, scores).tokens] == [1, -1]
     assert not np.any(fork_norm()(group, scores).tokens[0][0]), "there are no rewards of turns otherwise"
-    with pytest.raises(InputError, match="no turn channel 'other'; there are step"):
+    with pytest.raises(InputError, match="no per-turn channel 'other'; there are step"):
         fork_norm(channel="other")(group, scores)
 
 

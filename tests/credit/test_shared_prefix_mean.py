@@ -112,8 +112,8 @@ def test_the_state_is_that_of_the_credit():
     credit = shared_prefix_mean(credit=inner)
     group, scores = grown(0)
     credit(group, scores)
-    assert isinstance(credit, Stateful) and credit.state_dict() == {"asked": 1}
-    credit.load_state_dict({"asked": 5})
+    assert isinstance(credit, Stateful) and credit.state_dict() == {"credit": {"asked": 1}}
+    credit.load_state_dict({"credit": {"asked": 5}})
     assert inner.asked == 5
     plain = shared_prefix_mean()
     plain.load_state_dict(plain.state_dict())

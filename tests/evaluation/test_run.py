@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -9,7 +10,7 @@ from handaxe.evaluation.result import Evaluation
 from handaxe.evaluation.run import evaluate, summarise
 from handaxe.exchange import Completion, EnvReply
 from handaxe.models.compact import Compact
-from handaxe.records import Message, Sampling, Task, ToolCall, ToolReply, ToolSchema
+from handaxe.records import STOPPED, Message, Sampling, Task, ToolCall, ToolReply, ToolSchema
 from handaxe.rewards.exact_match import exact_match
 from handaxe.rollouts.linear import linear
 from handaxe.testing.records import make_group, make_scores, make_task, make_trajectory
@@ -195,3 +196,13 @@ def test_an_attempt_of_an_evaluation_is_of_step_0_and_knows_its_siblings():
 
     run(tasks=tasks_of(2, 3), rollout=watching, samples=3)
     assert seen == [(id, 0, k, 3) for id in ("double-2", "double-3") for k in range(3)]
+
+
+def test_a_branch_that_was_given_up_is_no_attempt():
+    def rollout(attempt):
+        (one,) = yield from linear()(attempt)
+        given_up = replace(one, id=f"{one.id}/given up", ending=STOPPED, messages=one.messages[:1])
+        return [one, given_up]
+
+    found = run(rollout=rollout)
+    assert [one.scored for one in found.tasks] == [1] * 4 and found.metrics["pass@1"].value == 1.0

@@ -1,5 +1,6 @@
 """How likely the right answer is before every turn, measured while the attempt is played."""
 
+from dataclasses import replace
 from math import exp
 
 import pytest
@@ -7,6 +8,7 @@ import torch
 
 from handaxe.engines.local import LocalEngine
 from handaxe.envs.tool_chat import tool_chat
+from handaxe.errors import InputError, TaskError
 from handaxe.exchange import Attempt
 from handaxe.models.compact import Compact
 from handaxe.models.tiny import TinyConfig, TinyModel
@@ -78,6 +80,17 @@ def test_the_first_of_several_answers_is_meant_and_no_room_leaves_it_as_it_was()
     assert bytes(asked.requests[0].ids[asked.requests[0].start :]) == b"408"
     long = Task("sum", TASK.messages, "4" * 500)
     assert asked.play(answer_likelihood(), task=long).notes["answer_likelihood"] == [0.0] * 3
+
+
+@pytest.mark.parametrize("answer", [None, "", []])
+def test_a_task_without_an_answer_is_refused_by_name(answer):
+    with pytest.raises(TaskError, match="task 'sum' has no answer"):
+        Asked().play(answer_likelihood(), task=Task("sum", TASK.messages, answer))
+
+
+def test_another_engine_than_the_policy_is_not_measured():
+    with pytest.raises(InputError, match="only the policy can be measured"):
+        Asked().play(lambda attempt: answer_likelihood()(replace(attempt, by="solver")))
 
 
 @pytest.mark.parametrize("answer", ["7", "408"])

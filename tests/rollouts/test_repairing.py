@@ -200,7 +200,8 @@ def test_a_retry_that_was_the_last_turn_allowed_makes_room_again():
 
 def test_budgets_count_what_was_taken_back():
     made, _ = played(repairing(budget=Budget(calls=2)), say("print(1+)"), say("print(1+1)"), "2")
-    assert made.ending == Ending("truncated", "budget"), "no call is left to carry the repaired turn out"
+    assert made.ending == Ending("completed") and "repaired" not in made.notes, "no call is left to carry it out again"
+    assert len(made.turns) == 3 and made.spent is None
     made, _ = played(repairing(budget=Budget(calls=3)), say("print(1+)"), say("print(1+1)"), "2")
     assert made.ending == Ending("completed")
     sampled = made.spent.tokens

@@ -9,7 +9,7 @@ from handaxe.exchange import Voice
 from handaxe.records import Trajectory
 from handaxe.slots import Speaker
 
-__all__ = ["NO_OTHERS", "check_own", "voices"]
+__all__ = ["NO_OTHERS", "asked_in", "check_own", "voices"]
 
 NO_OTHERS: Mapping[str, Any] = MappingProxyType({})
 """No engine besides the policy's."""
@@ -24,6 +24,11 @@ def voices(others: Mapping[str, Speaker]) -> dict[str, Voice]:
     if "" in others:
         raise InputError("an engine that is asked besides the policy needs a name, such as others={'user': ...}")
     return {name: Voice(one.format, one.sampling, one.engine.max_length) for name, one in others.items()}
+
+
+def asked_in(trajectory: Trajectory) -> list[Trajectory]:
+    """All that other engines said in an attempt, with what others again said in that."""
+    return [one for said in trajectory.asked for one in (said, *asked_in(said))]
 
 
 def check_own(trajectories: Iterable[Trajectory]) -> None:

@@ -105,7 +105,7 @@ class Scheduler:
             else:
                 self.submit(plan)
         elif isinstance(request, Act):
-            calls = len(request.turn.calls)
+            calls = 0 if request.by else len(request.turn.calls)
             if calls and plan.live.would_exceed(calls, self.segment):
                 self.held[plan.key] = plan
             else:

@@ -8,6 +8,9 @@ from handaxe.slots import Stream
 
 __all__ = ["SeveralStreams"]
 
+MOMENT = 0.002
+"""Seconds."""
+
 
 class SeveralStreams:
     """Implements `slots.Stream`.
@@ -39,11 +42,11 @@ class SeveralStreams:
         return ticket
 
     def poll(self, wait: float = 0.0) -> list[tuple[int, Completion]]:
-        """What ended in any of them; only where one alone is at work may it wait."""
+        """What ended in any of them; where several are at work, each waits a moment only."""
         busy = [name for name, stream in self._streams.items() if len(stream)]
         ended: list[tuple[int, Completion | InfrastructureError]] = []
         for name in busy:
-            for ticket, completion in self._streams[name].poll(wait if len(busy) == 1 else 0.0):
+            for ticket, completion in self._streams[name].poll(wait if len(busy) == 1 else min(wait, MOMENT)):
                 outer = self._outer.pop((name, ticket))
                 del self._inner[outer]
                 ended.append((outer, completion))

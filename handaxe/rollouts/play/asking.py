@@ -79,7 +79,7 @@ def hear(
         said.append(
             OtherTurn(by, sequence, turn, (*told, Message("assistant", parsed.text, parsed.calls)), tuple(tools))
         )
-        more: EnvReply = yield Act(_Listener(env), parsed, seed)  # type: ignore[arg-type]
+        more: EnvReply = yield Act(_Listener(env), parsed, seed, by)  # type: ignore[arg-type]
         reply = more._replace(
             messages=(*reply.messages, *more.messages),
             replies=(*reply.replies, *more.replies),

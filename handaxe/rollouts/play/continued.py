@@ -34,7 +34,8 @@ def continued(trajectory: Trajectory, said: Sequence[Message], attempt: Attempt,
         truncated for "length" before it sampled anything.
 
     Raises:
-        InputError: there is no turn to go on after, or the format refuses the conversation.
+        InputError: there is no turn to go on after, others were asked or turns taken back in it, or the format refuses
+            the conversation.
 
     Example:
         continued(first, [Message("user", "and in feet?")], attempt, Rules(max_turns=len(first.turns) + 4)).plan()
@@ -43,6 +44,8 @@ def continued(trajectory: Trajectory, said: Sequence[Message], attempt: Attempt,
     """
     if not trajectory.turns:
         raise InputError(f"trajectory {trajectory.id!r} has no turn, so there is nothing to go on after")
+    if trajectory.asked or trajectory.spent:
+        raise InputError(f"{trajectory.id!r} asked others or took turns back, which what follows could not count")
     builders = [SequenceBuilder.of(sequence) for sequence in trajectory.sequences]
     messages, last = list(trajectory.messages), trajectory.turns[-1]
     spoken = max(k for k, message in enumerate(messages) if message.role == "assistant") + 1

@@ -17,7 +17,7 @@ from typing import Any
 from handaxe.errors import InfrastructureError, InputError
 from handaxe.exchange import Act, Attempt, Completion, EnvReply, Measure, Partial, Sample, Spawn, Stopped, Work
 from handaxe.ops.seeds import derive_seed
-from handaxe.records import Ending, Message, ParsedTurn, Spent, ToolCall, ToolSchema, Trajectory, Turn
+from handaxe.records import STOPPED, Ending, Message, ParsedTurn, Spent, ToolCall, ToolSchema, Trajectory, Turn
 from handaxe.rollouts.budget import SPEAKER, Left, left_of, say_left
 from handaxe.rollouts.play.asking import OtherTurn, hear, of_others
 from handaxe.rollouts.play.env_session import EnvSession, infra_error
@@ -29,7 +29,6 @@ from handaxe.slots import EnvFactory, RolloutPlan
 __all__ = ["MEASURED", "Play", "Request"]
 
 Request = Sample | Measure | Act | Work | Spawn
-STOPPED = Ending("truncated", "stopped")
 MEASURED = "measured"
 """The note in which a play keeps what it measured."""
 
@@ -190,8 +189,16 @@ class Play:
         """The messages that stand in the present sequence, in order: all of them until `anew`."""
         return history(self.messages, self.notes)
 
+    @property
+    def calls_left(self) -> int | None:
+        """How many calls the budget still allows; None where it bounds none."""
+        most = self.rules.budget.calls
+        return None if most is None else most - self._spent.calls
+
     def measure(self, request: Measure) -> Generator[Request, Any, dict[str, list[float]]]:
         """What the model says of ids, such as those of the last turn. A replay finds it in `notes`."""
+        if self.attempt.by:
+            raise InputError(f"{self.attempt.id!r} is played by {self.attempt.by!r}; only the policy can be measured")
         found: dict[str, list[float]] = yield request
         self.notes.setdefault(MEASURED, {})[request.key] = found
         return found
@@ -257,7 +264,7 @@ class Play:
             if not carried_out.calls:
                 return Ending("truncated", "budget")
         self._acting = True
-        reply: EnvReply = yield Act(self._session.env, carried_out, turn.seed)
+        reply: EnvReply = yield Act(self._session.env, carried_out, turn.seed, self.attempt.by)
         if reply.asks is not None:
             reply = yield from hear(self.attempt, self._session.env, reply, seed=turn.seed, said=self.said)
         self._acting = False

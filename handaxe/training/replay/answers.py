@@ -10,15 +10,14 @@ import numpy as np
 
 from handaxe.errors import InfrastructureError
 from handaxe.exchange import Act, Completion, EnvReply, Measure, Sample, Stopped, Voice, Work
-from handaxe.records import Ending, Sampling, Task, Trajectory
+from handaxe.records import STOPPED, Ending, Sampling, Task, Trajectory
+from handaxe.rollouts.driver.others import asked_in
 from handaxe.rollouts.play.play import MEASURED
 from handaxe.slots import ChatFormat, Env, EnvFactory, Rollout
 from handaxe.training.replay.discrepancies import Discrepancy, What, differing, reply_difference
 from handaxe.training.replay.recorded import StandIn, recorded_answer, recorded_speech, was_answered
 
-__all__ = ["DepartError", "FromRecord", "STOPPED", "Setup"]
-
-STOPPED = Ending("truncated", "stopped")
+__all__ = ["DepartError", "FromRecord", "Setup"]
 
 
 @dataclass(frozen=True)
@@ -54,9 +53,10 @@ class FromRecord:
 
     def __init__(self, recorded: Sequence[Trajectory], setup: Setup):
         self.recorded, self.setup = recorded, setup
-        self.of = {one.id: one for own in recorded for one in (own, *own.asked)}
+        self.all = [one for own in recorded for one in (own, *asked_in(own))]
+        self.of = {one.id: one for one in self.all}
         self.turns: dict[int, tuple[Trajectory, int]] = {}
-        for one in [said for own in recorded for said in (own, *own.asked)]:
+        for one in self.all:
             for k, turn in enumerate(one.turns):
                 self.turns.setdefault(turn.seed, (one, k))  # what is shared is its first owner's
         self.entered: set[str] = set()
@@ -118,7 +118,7 @@ class FromRecord:
 
     def measure(self, name: str, request: Measure) -> dict[str, list[float]]:
         """What was measured then."""
-        found = [one.notes[MEASURED] for one in self.recorded if request.key in one.notes.get(MEASURED, {})]
+        found = [one.notes[MEASURED] for one in self.all if request.key in one.notes.get(MEASURED, {})]
         if not found:
             one = self.of.get(name, self.recorded[0])
             if one.ending == STOPPED or one.ending.kind == "infra_error":

@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from handaxe.errors import RecordError
 from handaxe.exchange import Attempt
 from handaxe.invariants import check_group
-from handaxe.records import Group, Trajectory
+from handaxe.records import STOPPED, Group, Trajectory
 from handaxe.rollouts.driver.run_plan import run_plan
-from handaxe.training.replay.answers import STOPPED, DepartError, FromRecord, Setup
+from handaxe.training.replay.answers import DepartError, FromRecord, Setup
 from handaxe.training.replay.discrepancies import Discrepancy, discrepancies
 
 __all__ = ["Replayed", "attempts_of", "replay"]

@@ -8,7 +8,7 @@ from handaxe.errors import InputError
 from handaxe.exchange import Voice
 from handaxe.models.compact import Compact
 from handaxe.records import Sampling
-from handaxe.rollouts.driver.others import NO_OTHERS, check_own, voices
+from handaxe.rollouts.driver.others import NO_OTHERS, asked_in, check_own, voices
 from handaxe.slots import Speaker
 from handaxe.testing.records import make_trajectory
 from handaxe.testing.scripted import ScriptedEngine
@@ -27,3 +27,9 @@ def test_an_attempt_of_another_engine_is_refused_by_name():
     check_own([own, own])
     with pytest.raises(InputError, match=r"'user' said, as an attempt of the policy.*`asked`"):
         check_own([own, replace(own, by="user")])
+
+
+def test_what_others_said_in_what_another_said_is_found():
+    inner, outer = (replace(make_trajectory(texts=["a"]), id=name, by=name) for name in ("user", "solver"))
+    own = replace(make_trajectory(texts=["a"]), asked=(replace(outer, asked=(inner,)),))
+    assert [one.id for one in asked_in(own)] == ["solver", "user"] and asked_in(inner) == []

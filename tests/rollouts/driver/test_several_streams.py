@@ -41,3 +41,25 @@ def test_each_request_goes_to_the_engine_that_it_names():
 def test_an_engine_that_is_not_there_is_named():
     with pytest.raises(InputError, match="asks 'judge', but no engine of that name was given; there is 'user'"):
         made().submit(ask("judge", 1))
+
+
+class Slow(BatchStream):
+    """Samples elsewhere; remembers how long it was let wait."""
+
+    def __init__(self, engine):
+        super().__init__(engine)
+        self.waits = []
+
+    def poll(self, wait=0.0):
+        self.waits.append(wait)
+        return []
+
+
+def test_who_samples_elsewhere_is_let_wait_also_beside_another():
+    slow, other = Slow(Says(1)), Slow(Says(2))
+    streams = SeveralStreams({"": slow, "user": other})
+    streams.submit(ask("", 0))
+    streams.poll(0.5)
+    streams.submit(ask("user", 1))
+    streams.poll(0.5)
+    assert slow.waits[0] == 0.5 and 0 < slow.waits[1] < 0.5 and other.waits == [slow.waits[1]]
