@@ -38,7 +38,7 @@ def among(credit: Credit, only: Choice) -> Credit:
         ->  1.0911, -0.2182, -0.8729, 0
 
     Paper: arXiv:2604.08545 (HDPO), the efficiency advantage, which is normalised among the attempts that were right.
-    Differs: nothing.
+    Differs: nothing; the recipe says it by `group_norm(stats_over="eligible")` on `rewards.economy`, which is equal.
     """
     return _Among(credit, only)
 

@@ -25,7 +25,8 @@ def credited_again(*, reward: Reward, credit: Credit, on: bool = True, then: Sha
         then: a further shape, which is applied to what comes of it.
 
     Returns:
-        A shape: [Rated] -> [Rated]. Which tokens and attempts train, and value targets, stay as they are.
+        A shape: [Rated] -> [Rated]. Which tokens and attempts train, value targets and channels stay as they are. Not
+        for `self_imitation`, whose groups of one would be credited anew.
 
     Example:
         on outcomes 1, 0 that have become 0, 1 since, under leave_one_out()  ->  -1, 1 instead of 1, -1

@@ -22,7 +22,7 @@ def min_form(
     lone: Lone = "zero",
     stats_over: Literal["all", "eligible"] = "all",
 ) -> Credit:
-    """Give every turn the worst of the process rewards that are still to come, against the other siblings.
+    """Give the turns up to the worst one its process reward, and those after it about 0, against the other siblings.
 
         w_ik = softmax_k(-r_ik / T)         r*_ik = w_ik r_ik        (form "sum": r*_ik = r_ik)
         b_i  = mean over the other siblings j of (sum_k r*_jk / m_j)
@@ -35,7 +35,7 @@ def min_form(
     Args:
         form: "sum" is the usual return-to-go, which the minimum is compared with.
         temperature: T, > 0, in units of reward; 0.1 in the paper.
-        unit: what the baseline's average is over. Over tokens, turns of few tokens gain on long ones, whatever r is.
+        unit: what the baseline's average is over. Over tokens, a turn loses b_i for each of its tokens.
         channel: take this one of `Scores.turn_channels` for r instead of `turns`.
         lone: what one counted sibling gets: "zero", or its own "reward" (no baseline).
         stats_over: "all" siblings that were scored, or those that `Scores.eligible` names; the others then get 0.

@@ -1,4 +1,4 @@
-"""Believe advantages the less, the less the answers agreed from which a task's answer was taken."""
+"""Scale advantages down where the answers that a task's answer was taken from agreed less."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace

@@ -13,8 +13,8 @@ __all__ = ["StepStatus", "step_status"]
 def step_status(*, good: float = 0.8, plain: float = 0.2, bad: float = -0.6) -> StepStatus:
     """Make a judge that likes calls that ran, whatever they were good for.
 
-        r_k = bad      where a call of turn k is malformed or did not end "ok", where the turn was cut, and in the last
-                       turn of an attempt that was cut
+        r_k = bad      where a call of turn k is malformed or its reply is neither "ok" nor "infra_error", where the
+                       turn was cut, and in the last turn of an attempt that was cut
         r_k = good     else, where turn k called something
         r_k = plain    else: an answer of whatever kind
 

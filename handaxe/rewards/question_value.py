@@ -40,7 +40,7 @@ def question_value(
 
     Args:
         unsure: lambda_unc, weight of being unsure.
-        tools: lambda_tool, weight of using tools; 0.6 in the paper.
+        tools: lambda_tool, weight of using tools; 0.6 in reimplementations of the paper.
         per_call: gamma, for each reply of a tool; 0.05 in released code.
         most_calls: C, replies that are paid for; 4.
         repeated: weight of the penalty.

@@ -24,12 +24,12 @@ def solve_f1(*, measure: Measure = "f1", empty: float = -0.5, broken: float = -0
         s   those of them whose reply holds an unsolved result of that tool, each result counted once
         u   unsolved results before the message
 
-        n > 0           r = 2 * s / (n + 1)     "f1"
+        a good call     r = 2 * s / (n + 1)     "f1"
                             s / n               "precision"
                             s                   "recall"
                             s * s / n           "product"
-        n = 0           r = empty               nothing is said
-                            broken              a piece of a call is said, or only malformed calls are made
+        none            r = broken              only malformed calls are made, or a piece of one is said
+                            empty               nothing is said
                             1 / (1 + u)         the answer is among what is said
                             unstated            it is not, and u = 0
                             0                   otherwise

@@ -1,4 +1,4 @@
-"""Have system instructions compete within a run: those that earn more are used more, and breed."""
+"""Draw system instructions by what they earn within a run, and make variations of the best."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace

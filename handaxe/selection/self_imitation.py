@@ -59,7 +59,7 @@ def self_imitation(
 
     Args:
         capacity: most attempts of one replay, >= 1; 2048 in the paper.
-        tolerate: steps, >= 0; 5 in the paper, 10 for long tasks.
+        tolerate: steps, >= 0; 5 in the released code, 10 at most.
         history: groups, >= 1; 10240 in the paper.
         weight: gamma_SIL of the step; the paper's is training.schedule.cosine(0.0, steps=T, floor=1.0), which rises
             from 0 to 1, T = 100 to 300. At weight 0 nothing is replayed, and what is stored is still forgotten.

@@ -50,7 +50,7 @@ def tau2(
             others={"user": Speaker(...)}). An engine has no expert and no start: begin with the scripted user's.
         brief: telecom in few words, for a policy with 512 tokens of context: faults that the phone alone can mend, no
             policy, one look at the phone that tells all of it in a line.
-        policy: whether the agent is told the package's policy (7 to 25 thousand characters); brief worlds never are.
+        policy: whether the agent is told the package's policy (7 to 23 thousand characters); brief worlds never are.
         atoms: of how many faults tasks are composed, each 1 to 9; () is the package's benchmark of 114, or 1 and 2 in
             brief worlds. The difficulty of a curriculum. For telecom.
         personas: how users of training tasks behave, of static, plain, easy and hard; each scenario comes with each.

@@ -20,8 +20,9 @@ def clip_with_room(
 
         loss_t = max(-A_t rho_t, -A_t clip(rho_t, 1 - eps_low, 1 + eps_high + wider room_t))
 
-    Meant for the `unclipped` surrogate, whose loss it takes the place of: `adjusted_fraction` then is the share of
-    tokens that are clipped. The room is a channel of the advantages, such as `credit.score_scaled` fills.
+    Meant for the `unclipped` surrogate, whose loss it takes the place of, and to come first: what adjustments before it
+    did is discarded. `adjusted_fraction` then is the share of tokens that are clipped. The room is a channel of the
+    advantages, such as `credit.score_scaled` fills.
 
     Args:
         eps_low: in [0, 1]; 0.2.
@@ -36,7 +37,7 @@ def clip_with_room(
         InputError: a number out of range; when asked, a batch without the channel.
 
     Example:
-        room 1, 0.6, 0  ->  bounds 1.3, 1.26, 1.2: A 1 and ratio 1.5 lose 1.3, 1.26, 1.2 less than nothing
+        room 1, 0.6, 0  ->  bounds 1.3, 1.26, 1.2: at A 1 and ratio 1.5 the loss is -1.3, -1.26, -1.2
         A -1 and ratio 0.5  ->  0.8 whatever the room
 
     Paper: arXiv:2511.16043 (Agent0), ADPO: the ambiguity-modulated clipping.

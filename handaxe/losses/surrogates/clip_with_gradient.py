@@ -38,7 +38,7 @@ def clip_with_gradient(*, eps_low: float = 0.2, eps_high: float = 0.2, cap: floa
         (-1, 1.5) -> 1.5, 1.5;  (-1, 0.5) -> 0.8, 0;  (-1, 4) -> 4, 4, with cap 3 -> 3, 0
 
     Paper: AEPO, arXiv:2510.14545, stop-gradient in the high clip.
-    Differs: nothing; of every token, as in the released code, not of those of high entropy alone.
+    Differs: nothing from the released code, which does this at every clipped token.
     """
     if cap is not None and cap <= 1:
         raise InputError(f"cap bounds a ratio from above and must be > 1, not {cap}")

@@ -18,8 +18,8 @@ RECIPE = Recipe(
     paper=Paper(TITLE, "Agent0", "2511.16043", 45),
     claims=(
         Claim("More is right than at the start.", "pass@1", "up", baseline="frozen", vice=0.8),
-        Claim("And than where tools are not paid for.", "pass@1", "up", baseline="agent0 --tool 0", vice=0.95),
-        Claim("And than where questions may be alike.", "pass@1", "up", baseline="agent0 --repetition 0", vice=0.95),
+        Claim("And than without pay for tools.", "pass@1", "up", baseline="agent0 --tool 0", vice=0.95),
+        Claim("And than without a penalty.", "pass@1", "up", baseline="agent0 --repetition 0", vice=0.95),
     ),
     base=partial(grpo, kl_coefficient=0.01), world=asked_sums, setting=Setting(model="start"),
 )  # fmt: skip
@@ -29,7 +29,7 @@ def agent0(base: Method, *, tool: float = 0.6, repetition: float = 1.0, earlier:
     """Train a proposer on what its questions are worth, and the policy with ADPO on those at its frontier.
 
     Args:
-        tool: weight of calls in the proposer's reward; 0.6 in the paper.
+        tool: weight of calls in the proposer's reward; 0.6 in reimplementations, unconfirmed.
         repetition: weight of the penalty for questions that are alike.
         earlier: rounds before the last one; 2 in the paper.
     """

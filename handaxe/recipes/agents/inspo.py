@@ -1,4 +1,4 @@
-"""INSPO: system instructions compete and breed while the policy learns to follow them."""
+"""INSPO: system instructions are drawn by what they earn and varied while the policy learns to follow them."""
 
 from handaxe.methods.method import Claim, Method, Paper, Recipe, Setting, replace
 from handaxe.rollouts.opened_with import opened_with
@@ -14,8 +14,8 @@ RECIPE = Recipe(
     paper=Paper("Agentic Policy Optimization via Instruction-Policy Co-Evolution", "INSPO", "2512.01945", 10),
     claims=(
         Claim("Accuracy ends higher than without instruction.", "pass@1", "up", note=NOTE),
-        Claim("And than with one that stays.", "pass@1", "up", baseline="inspo --population 1 --every 1000", note=NOTE),
-        Claim("And than with a bandit alone.", "pass@1", "up", baseline="inspo --every 1000", note=NOTE),
+        Claim("And than with one fixed one.", "pass@1", "up", baseline="inspo --population 1 --every 1000", note=NOTE),
+        Claim("And than with weights alone.", "pass@1", "up", baseline="inspo --every 1000", note=NOTE),
     ),
     world=calls,
     setting=Setting(model="start", max_turns=1),

@@ -14,7 +14,7 @@ RECIPE = Recipe(
     paper=Paper(TITLE, "MUA-RL", "2508.18669", 21),
     claims=(
         Claim("More users are helped than at the start.", "pass@1", "up", baseline="start"),
-        Claim("And of users never met.", "pass@1", "up", baseline="start", where=("persona", "hard"), note=NOTE),
+        Claim("Also users of an unseen kind.", "pass@1", "up", baseline="start", where=("persona", "hard"), note=NOTE),
         Claim(
             "More of them than after training with a user who leaves nothing to chance.",
             "pass@1",

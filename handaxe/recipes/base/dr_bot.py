@@ -16,6 +16,8 @@ RECIPE = Recipe(base=dr_grpo)
 def dr_bot(base: Method, *, eps_high: float = 0.28, cap: float = 10.0, share: float = 0.75) -> Method:
     """Train as SPEAR's base algorithm does.
 
+    Differs: unreadable attempts are not masked.
+
     Args:
         eps_high: upper clip; 0.28 in the paper.
         cap: of the ratio where the advantage is negative; 10 in the paper.

@@ -14,7 +14,7 @@ RECIPE = Recipe(
     paper=Paper(TITLE, "CM2", "2602.12268", 131),
     claims=(
         Claim(DENSE, "pass@1", "up", over="area"),
-        Claim("Credit by step learns faster.", "pass@1", "down", baseline="cm2 --assign step", over="area"),
+        Claim("By step more is right along the way.", "pass@1", "down", baseline="cm2 --assign step", over="area"),
         Claim("Credit by trajectory ends higher.", "pass@1", "up", baseline="cm2 --assign step"),
     ),
     world=hops,

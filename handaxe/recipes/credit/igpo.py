@@ -25,6 +25,8 @@ RECIPE = Recipe(
 def igpo(base: Method, *, turns: int = 3, gamma: float = 1.0) -> Method:
     """Train on the gain in the likelihood of the right answer by every turn, and on the outcome.
 
+    Differs: the KL coefficient is the base's, 0.04; 0.001 in the paper.
+
     Args:
         turns: most turns of an attempt.
         gamma: discount of later turns; 1 in the paper.

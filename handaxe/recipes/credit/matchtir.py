@@ -16,7 +16,7 @@ RECIPE = Recipe(
     claims=(
         Claim(WASTE, "wasted_calls", "down", same="pass@1", vice=0.1),
         Claim("More answers are right.", "pass@1", "up"),
-        Claim("More so where it takes long.", "pass@1", "up", where=("hops", 4)),
+        Claim("More answers are right where 4 hops are needed.", "pass@1", "up", where=("hops", 4)),
     ),
     world=hops,
     setting=Setting(model="start", max_turns=6),

@@ -26,6 +26,8 @@ RECIPE = Recipe(
 def implicit_prm(base: Method, *, beta: float = 0.05, judge_rate: float = 3e-4) -> Method:
     """Teach an implicit PRM beside a policy that stays as it is, by cross-entropy on outcomes.
 
+    Differs: attempts are scored by the sum over turns, their minimum in the paper; compared with a mean attempt.
+
     Args:
         beta: scale of the log-ratio; 0.05 in the paper.
         judge_rate: learning rate of the PRM.

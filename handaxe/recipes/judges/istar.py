@@ -27,7 +27,7 @@ RECIPE = Recipe(
 
 
 def istar(base: Method, *, alpha: float = 1.0, refreshed: bool = False) -> Method:
-    """Add step advantages of an implicit PRM, which learns at twice the policy's rate, to those of the outcome.
+    """Add an implicit PRM's step advantages, by pairs of sums, to the outcome's (not in the paper: no clipped ratio).
 
     Args:
         alpha: weight of the step advantages; 1 in the paper.

@@ -15,8 +15,8 @@ PRECISION = "ftrl --measure precision"
 RECIPE = Recipe(
     paper=Paper(TITLE, "FTRL", "2508.08791", 16),
     claims=(
-        Claim("More calls help than by recall alone.", "call_precision", "up", baseline=RECALL, vice=0.8),
-        Claim("More is solved than by precision alone.", "call_recall", "up", baseline=PRECISION, vice=0.9),
+        Claim("More calls are right than by recall alone.", "call_precision", "up", baseline=RECALL, vice=0.8),
+        Claim("More is solved than under precision alone.", "call_recall", "up", baseline=PRECISION, vice=0.9),
     ),
     world=toolchains,
     setting=Setting(model="start", max_turns=4, groups=16),

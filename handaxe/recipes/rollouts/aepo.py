@@ -1,4 +1,4 @@
-"""AEPO: ARPO's branches, in numbers that a first trajectory decides, spread by a penalty; no token loses its push."""
+"""AEPO: ARPO's branches, in numbers that a first trajectory decides, spread by a penalty; clips keep a gradient."""
 
 from handaxe.credit.entropy_scaled import entropy_scaled
 from handaxe.losses.reductions.token_mean import token_mean

@@ -26,6 +26,6 @@ def arpo_gui(base: Method, *, most: int = 8, above: float = 0.1) -> Method:
 
     Args:
         most: successes stored of a task; 8 in the paper.
-        above: the reward from which on an attempt is one; 0.1 in the paper.
+        above: the reward above which an attempt is one; 0.1 in the paper.
     """
     return replace(base, select=pipe(base.select, success_replay(credit=base.credit, most=most, above=above)))

@@ -29,8 +29,8 @@ def spear(base: Method, *, capacity: int = 16, anneal: int = 10, recalibrate: bo
     """Train with an annealed reward for calls and with self-imitation.
 
     Args:
-        capacity: attempts of a replay; 2048 in the paper, 32 in its smallest run.
-        anneal: steps in which the reward for calls falls to 0 and the weight of a replay rises to 1; 100 to 300 there.
+        capacity: attempts of a replay; 2048 in the paper, 32 in its released math script.
+        anneal: steps until calls pay 0 and a replay weighs 1; 200 and 100 to 300 in the paper.
         recalibrate: judge what is replayed by the median of recent rewards, and not as it was when stored.
     """
     paid, rising = annealed_calls(scale=cosine(1.0, steps=anneal)), cosine(0.0, steps=anneal, floor=1.0)
