@@ -46,7 +46,8 @@ def bfcl(*, category: tuple[str, ...] = ("multi_turn_base",)) -> World:
 
     Returns:
         A world broken down by "category", about a quarter of whose questions are in test. Facts and report say the
-        share of the user's turns that were right ("progress").
+        share of the user's turns that were right ("progress"). Its start is for `short`: conversations of the other
+        categories do not fit the tiny policy.
 
     Raises:
         InputError: no such category, or short beside another; bfcl-eval is missing, when tasks are made.

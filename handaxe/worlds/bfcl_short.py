@@ -1,7 +1,7 @@
 """Short tasks on BFCL's simulated file system, for a policy that reads 512 bytes: four functions and a few words.
 
 Names are numbers, which the tiny policy can copy before it has learnt anything here; it does not learn to copy invented
-words in 400 supervised steps.
+words in a start of usual length.
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ def library(
 
     Returns:
         A world broken down by "hops", scored by exact match. It has no start: the tiny policy did not learn to read
-        names out of replies of this length in 400 supervised steps; `hops` is the same with shorter ones.
+        names out of replies of this length in a start of usual length; `hops` is the same with shorter ones.
 
     Raises:
         InputError: an argument out of range, or a missing package (extra [search]).

@@ -58,8 +58,8 @@ def tau2(
         test_personas: the same of test tasks.
 
     Returns:
-        A world broken down by "atoms" and "persona", with an expert, the gauge "transfers" (how often users were handed
-        over), and a start where it is brief.
+        A world with the gauge "transfers" (how often users were handed over), in telecom broken down by "atoms" and
+        "persona". It has an expert unless an engine is the user, and then, where it is brief, a start.
 
     Raises:
         InputError: solo or brief where the domain has no such tasks; the package is missing, when tasks are made.
