@@ -24,9 +24,7 @@ def kept_preference(task: Task) -> Any:
     return task.metadata.get("preference")
 
 
-def preference_weighted(
-    *, base: Reward, preference: Callable[[Task], Mapping[str, float]] = kept_preference
-) -> Reward:
+def preference_weighted(*, base: Reward, preference: Callable[[Task], Mapping[str, float]] = kept_preference) -> Reward:
     """Weigh how an attempt did, against its siblings, by what the task's user prefers.
 
         R_i  = base_i * sum_k P_k * m_ik

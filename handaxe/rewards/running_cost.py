@@ -120,5 +120,7 @@ def _used(trajectory: Trajectory) -> float:
 def _root(cost: Callable[[Trajectory], float], trajectory: Trajectory) -> float:
     value = number(called_with(cost, trajectory), trajectory)
     if value < 0:
-        raise VerifierError(f"trajectory {trajectory.id!r} has the cost {value}; give 0 or more", trajectory=trajectory.id)
+        raise VerifierError(
+            f"trajectory {trajectory.id!r} has the cost {value}; give 0 or more", trajectory=trajectory.id
+        )
     return float(np.sqrt(value))

@@ -25,6 +25,8 @@ from handaxe.tools.truncate import Drop, truncate
 
 __all__ = ["Tool", "tool"]
 
+NOTHING = Billed("")
+
 
 class Tool:
     """A function that a policy can call, with what it says of itself. Calling it calls the function.
@@ -159,7 +161,7 @@ class Tool:
                 return self._reply(call, fault.misfit(error, name=self.schema.name), begin, tried)
             said = yield work
             tried += 1
-            bill = said if isinstance(said, Billed) else Billed("")
+            bill = said if isinstance(said, Billed) else NOTHING
             outcome = CallOutcome("ok", said.value) if isinstance(said, Billed) else said
             if tried > self.retries or not fault.machinery(outcome.status, timeout_is=self.timeout_is):
                 return self._reply(call, outcome, begin, tried, bill)
@@ -185,7 +187,7 @@ class Tool:
         return as_bill(work() if self.timeout is None else within(work, seconds=self.timeout))
 
     def _reply(
-        self, call: ToolCall, outcome: CallOutcome, begin: float, tried: int, bill: Billed = Billed("")
+        self, call: ToolCall, outcome: CallOutcome, begin: float, tried: int, bill: Billed = NOTHING
     ) -> ToolReply:
         text = truncate(outcome.content, limit=self.max_chars, drop=self.drop)
         text = text.encode(errors="replace").decode()

@@ -19,7 +19,7 @@ from handaxe.worlds.priced_desk import CALCULATOR, EXPERTS, PYTHON, SMALL, Desk,
 from handaxe.worlds.sums import states_number
 from handaxe.worlds.world import Facts, Habit, Split, Start, World
 
-__all__ = ["ABLE", "priced"]
+__all__ = ["ABLE", "call_for", "priced"]
 
 ABLE = {"easy": EXPERTS, "hard": (CALCULATOR, PYTHON), "text": (PYTHON,)}
 """By difficulty, who is asked for it by those who know; what they really can is measured by `worlds.priced_skill`."""
@@ -70,7 +70,7 @@ def priced(
     """
     if len(set(prices)) < 3 or min(prices) < 1 or not set(likes) <= set(LIKES):
         raise InputError(f"give three prices from 1 and likes among {', '.join(LIKES)}: {prices}, {likes}")
-    if not (0 <= easy and 0 <= text and easy + text <= 1):
+    if not (easy >= 0 and text >= 0 and easy + text <= 1):
         raise InputError(f"easy and text are shares, of 1 together at most: {easy} and {text}")
 
     def tasks(split: Split, count: int, seed: int) -> list[Task]:
@@ -90,7 +90,9 @@ def priced(
         low, *others = sorted(rng.sample(sorted(set(prices)), 3))
         shown = dict(zip(EXPERTS, (low, *rng.sample(others, 2)), strict=True))
         like = rng.choice(likes) if likes else ""
-        said = " ".join([asked, *(f"{name} {price}" for name, price in shown.items()), *(["like", like] if like else [])])
+        said = " ".join(
+            [asked, *(f"{name} {price}" for name, price in shown.items()), *(["like", like] if like else [])]
+        )
         metadata = {
             "question": question,
             "difficulty": difficulty,
@@ -125,7 +127,7 @@ def _digits(rng: random.Random, split: Split) -> str:
     """Four digits that belong to the split for ever."""
     while True:
         digits = str(rng.randrange(1000, 10000))
-        if (derive_seed("priced backwards", digits) % 4 == 0) == (split == "test"):
+        if digits != digits[::-1] and (derive_seed("priced backwards", digits) % 4 == 0) == (split == "test"):
             return digits
 
 
@@ -152,10 +154,11 @@ def _expert(task: Task, facts: Facts) -> Message:
     chosen = wanted if rng.random() < CAREFUL else rng.choice(able)
     if chosen == SMALL and reckoner()(task.metadata["question"]).text != task.answer:
         chosen = CALCULATOR
-    return Message("assistant", "", (_call(chosen, task),))
+    return Message("assistant", "", (call_for(chosen, task),))
 
 
-def _call(expert: str, task: Task) -> ToolCall:
+def call_for(expert: str, task: Task) -> ToolCall:
+    """The call that asks an expert a task's question."""
     question = task.metadata["question"]
     if expert == PYTHON:
         code = f'"{question}"[::-1]' if task.metadata["difficulty"] == "text" else question

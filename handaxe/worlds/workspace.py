@@ -13,7 +13,7 @@ from handaxe.gauges import Gauge
 from handaxe.ops.seeds import derive_seed
 from handaxe.records import Message, ParsedTurn, Task, ToolCall, ToolSchema, Trajectory
 from handaxe.rewards.outcome import outcome
-from handaxe.slots import Env, EnvFactory
+from handaxe.slots import EnvFactory
 from handaxe.tools.deadline import Threads
 from handaxe.tools.decorator import tool
 from handaxe.tools.files import files

@@ -9,7 +9,7 @@ from handaxe.testing.records import make_group, make_trajectory
 
 
 def left(one):
-    return one.env["left"] if "left" in one.env else "open" if one.env else "resolved"
+    return one.env.get("left", "open" if one.env else "resolved")
 
 
 CONTRACT = [{"state": left}]

@@ -27,7 +27,12 @@ def group_of(*attempts):
 
 
 SIBLINGS = group_of((4.0, True), (1.0, False), (9.0, True), (0.0, False), (25.0, True))
-CONTRACT = [{}, {"base": exact_match(), "share": 0.6}, {"window": 4}, {"base": fewer_calls(base=exact_match(), smooth=4)}]
+CONTRACT = [
+    {},
+    {"base": exact_match(), "share": 0.6},
+    {"window": 4},
+    {"base": fewer_calls(base=exact_match(), smooth=4)},
+]
 
 
 def remembering(*roots, **more):

@@ -9,7 +9,9 @@ CONTRACT = [{}, {"above": 0.5}]
 
 
 def trained(select, channels, outcome=(1, 2, 3), trained=None):
-    (one,) = select([make_rated(scores=make_scores(list(outcome), channels=channels), outcome=outcome, trained=trained)])
+    (one,) = select(
+        [make_rated(scores=make_scores(list(outcome), channels=channels), outcome=outcome, trained=trained)]
+    )
     assert one.scores.outcome.tolist() == pytest.approx(list(outcome), nan_ok=True)
     return one.trained.tolist()
 

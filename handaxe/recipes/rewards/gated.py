@@ -12,7 +12,6 @@ __all__ = ["gated"]
 TITLE = "Stabilizing Long-term Multi-turn Reinforcement Learning with Gated Rewards"
 NOTE = "The paper's numbers for outcomes, steps and gate are unconfirmed."
 ADDED = "gated --gate -2"
-STEPS = {"ok": 1.0, "retry": -1.0, "failed": -1.0, "invalid": -1.0, "timeout": -1.0}
 RECIPE = Recipe(
     paper=Paper(TITLE, "G-RA", "2508.10548", 61),
     claims=(
@@ -33,5 +32,5 @@ def gated(base: Method, *, gate: float = 0.0, step: float = 0.5) -> Method:
         step: what a turn earns whose calls ran, and loses by one that did not; unconfirmed.
     """
     left = Rung("outcome", outcome_state(state=state_of), above=gate)
-    steps = Rung("steps", total(reply_status(values=STEPS, malformed=-1.0)), weight=step)
-    return replace(base, reward=ladder((left, steps)))
+    ran = reply_status(values={"ok": 1.0, "retry": -1.0, "failed": -1.0, "invalid": -1.0}, malformed=-1.0)
+    return replace(base, reward=ladder((left, Rung("steps", total(ran), weight=step))))
