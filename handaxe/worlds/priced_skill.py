@@ -8,7 +8,7 @@ from handaxe.records import ToolCall
 from handaxe.worlds.priced import call_for, priced
 from handaxe.worlds.priced_desk import EXPERTS, Desk, reckoner
 
-__all__ = ["Skill", "skills"]
+__all__ = ["Skill", "main", "skills"]
 
 Skill = dict[str, dict[str, float]]
 """Expert -> difficulty -> share of questions answered rightly."""
