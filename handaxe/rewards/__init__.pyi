@@ -22,12 +22,15 @@ from handaxe.rewards.ladder import ladder as ladder
 from handaxe.rewards.math_match import math_match as math_match
 from handaxe.rewards.numeric_match import numeric_match as numeric_match
 from handaxe.rewards.outcome import outcome as outcome
+from handaxe.rewards.outcome_state import outcome_state as outcome_state
 from handaxe.rewards.overlong import overlong as overlong
 from handaxe.rewards.per_turn import per_turn as per_turn
 from handaxe.rewards.picked import picked as picked
+from handaxe.rewards.preference_weighted import preference_weighted as preference_weighted
 from handaxe.rewards.product import product as product
 from handaxe.rewards.question_value import question_value as question_value
 from handaxe.rewards.reply_status import reply_status as reply_status
+from handaxe.rewards.running_cost import running_cost as running_cost
 from handaxe.rewards.set_overlap import set_overlap as set_overlap
 from handaxe.rewards.shared_steps import shared_steps as shared_steps
 from handaxe.rewards.shuffled import shuffled as shuffled

@@ -3,6 +3,7 @@ from handaxe.tools import database as database
 from handaxe.tools import index as index
 from handaxe.tools import sandbox as sandbox
 from handaxe.tools import web as web
+from handaxe.tools.ask import ask as ask
 from handaxe.tools.calculator import calculator as calculator
 from handaxe.tools.compute import compute as compute
 from handaxe.tools.cpython import cpython as cpython
@@ -14,6 +15,7 @@ from handaxe.tools.fold_memory import fold_memory as fold_memory
 from handaxe.tools.http import http as http
 from handaxe.tools.mcp import mcp as mcp
 from handaxe.tools.python import python as python
+from handaxe.tools.schema import Billed as Billed
 from handaxe.tools.schema import ToolContext as ToolContext
 from handaxe.tools.search import search as search
 from handaxe.tools.serve import serve as serve
