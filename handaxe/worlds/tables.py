@@ -220,9 +220,7 @@ def _filling(seed: int, number: int) -> dict[str, list[list[Any]]]:
         made += [] if name in made else [name]
     rng = random.Random(derive_seed("tables filling", seed, number))
     towns, ships = made[: TOWNS + number], made[TOWNS + 1 :][: SHIPS + 2 * number]
-    drawn = {
-        column: rng.sample(RANGES[column], len(ships if table == "ship" else towns)) for table, column in NUMBERS
-    }
+    drawn = {column: rng.sample(RANGES[column], len(ships if table == "ship" else towns)) for table, column in NUMBERS}
     return {
         "ship": [[name, rng.choice(towns), drawn["age"][i], drawn["crew"][i]] for i, name in enumerate(ships)],
         "town": [[name, drawn["year"][i], drawn["size"][i]] for i, name in enumerate(towns)],

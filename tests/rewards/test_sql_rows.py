@@ -133,7 +133,9 @@ def test_slow_count_of_rows():
                     for name, rows in (("gold", gold), ("said", said))
                 }
                 ((right, _),) = scored([table(replies)], "gold", "said", ordered=lambda sql: ordered)
-                a, b = ([tuple(round(c, 9) if isinstance(c, float) else c for c in row) for row in r] for r in (gold, said))
+                a, b = (
+                    [tuple(round(c, 9) if isinstance(c, float) else c for c in row) for row in r] for r in (gold, said)
+                )
                 assert right == (a == b if ordered else Counter(a) == Counter(b)), (gold, said, ordered)
 
 

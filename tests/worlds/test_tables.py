@@ -13,7 +13,7 @@ from handaxe.rewards.outcome import outcome
 from handaxe.rewards.weighted import weighted
 from handaxe.testing.records import make_group, make_task, make_trajectory
 from handaxe.testing.worlds import check_world
-from handaxe.worlds.tables import SCHEMA, same_bigrams, same_items, said_query, tables
+from handaxe.worlds.tables import SCHEMA, said_query, same_bigrams, same_items, tables
 
 
 @pytest.fixture(autouse=True, scope="module")

@@ -26,7 +26,10 @@ def test_the_paper_counts_tables_besides_columns():
     [
         ("SELECT T.A FROM t", {"t", "t.a"}),
         ("select x.a from t as x where x.b = 'a'", {"t", "t.a", "t.b"}),
-        ("select size from town join ship on home = town.name", {"town", "ship", "town.size", "ship.home", "town.name"}),
+        (
+            "select size from town join ship on home = town.name",
+            {"town", "ship", "town.size", "ship.home", "town.name"},
+        ),
         ("select name from town join ship on home = size", {"town", "ship", "name", "ship.home", "town.size"}),
         ("select count(*) from t", {"t"}),
         ("select a from t where b in (select b from t)", {"t", "t.a", "t.b"}),
