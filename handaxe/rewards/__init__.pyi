@@ -20,6 +20,7 @@ from handaxe.rewards.graded_call import graded_call as graded_call
 from handaxe.rewards.group_count_change import group_count_change as group_count_change
 from handaxe.rewards.information_gain import information_gain as information_gain
 from handaxe.rewards.judged_steps import judged_steps as judged_steps
+from handaxe.rewards.label_depth import label_depth as label_depth
 from handaxe.rewards.ladder import ladder as ladder
 from handaxe.rewards.math_match import math_match as math_match
 from handaxe.rewards.numeric_match import numeric_match as numeric_match
@@ -29,6 +30,7 @@ from handaxe.rewards.per_turn import per_turn as per_turn
 from handaxe.rewards.picked import picked as picked
 from handaxe.rewards.product import product as product
 from handaxe.rewards.property_gain import property_gain as property_gain
+from handaxe.rewards.query_leak import query_leak as query_leak
 from handaxe.rewards.question_value import question_value as question_value
 from handaxe.rewards.reply_status import reply_status as reply_status
 from handaxe.rewards.set_overlap import set_overlap as set_overlap

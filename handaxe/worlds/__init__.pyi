@@ -8,6 +8,7 @@ from handaxe.worlds.hops import hops as hops
 from handaxe.worlds.jsonl import jsonl as jsonl
 from handaxe.worlds.library import library as library
 from handaxe.worlds.molecules import molecules as molecules
+from handaxe.worlds.places import places as places
 from handaxe.worlds.slips import slips as slips
 from handaxe.worlds.sums import sums as sums
 from handaxe.worlds.tables import tables as tables

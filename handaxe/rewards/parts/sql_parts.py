@@ -10,6 +10,7 @@ reads it (extra [sql]) and carries nothing out.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -87,7 +88,7 @@ def sql_bigrams(sql: str, *, dialect: str = "sqlite") -> frozenset[tuple[str, st
     except (sqlglot.errors.SqlglotError, RecursionError, ValueError):
         return frozenset()
     words = [_word(sqlglot, token) for token in tokens]
-    return frozenset(zip(words, words[1:]))
+    return frozenset(itertools.pairwise(words))
 
 
 def _word(sqlglot: Any, token: Any) -> str:
