@@ -8,10 +8,13 @@ from handaxe.worlds.gym import gym as gym
 from handaxe.worlds.hops import hops as hops
 from handaxe.worlds.jsonl import jsonl as jsonl
 from handaxe.worlds.library import library as library
+from handaxe.worlds.molecules import molecules as molecules
+from handaxe.worlds.places import places as places
 from handaxe.worlds.priced import priced as priced
 from handaxe.worlds.slips import slips as slips
 from handaxe.worlds.small_expert import small_expert as small_expert
 from handaxe.worlds.sums import sums as sums
+from handaxe.worlds.tables import tables as tables
 from handaxe.worlds.tau2 import tau2 as tau2
 from handaxe.worlds.textworld import textworld as textworld
 from handaxe.worlds.toolchains import toolchains as toolchains
