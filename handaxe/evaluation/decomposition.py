@@ -74,7 +74,9 @@ def parts(world: StopOrGo, correlation: float, spread: float) -> np.ndarray:
         InputError: a correlation outside of (-1, 1], or a spread that is not above 0.
     """
     if not (-1 < correlation <= 1 and spread > 0):
-        raise InputError(f"correlation is {correlation} and spread {spread}; give more than -1 up to 1, and more than 0")
+        raise InputError(
+            f"correlation is {correlation} and spread {spread}; give more than -1 up to 1, and more than 0"
+        )
     attempts = range(len(world.logits) + 1)
     chance_A = np.array([np.exp(world.logp(attempt).sum()) for attempt in attempts])
     first_A = _standard(np.array(world.outcome), chance_A)

@@ -10,6 +10,7 @@ from handaxe.rewards.by_task import by_task as by_task
 from handaxe.rewards.call_economy import call_economy as call_economy
 from handaxe.rewards.call_match import call_match as call_match
 from handaxe.rewards.checklist import checklist as checklist
+from handaxe.rewards.difficulty_bonus import difficulty_bonus as difficulty_bonus
 from handaxe.rewards.economy import economy as economy
 from handaxe.rewards.exact_match import exact_match as exact_match
 from handaxe.rewards.failure_shaping import failure_shaping as failure_shaping

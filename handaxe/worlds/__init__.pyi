@@ -12,7 +12,6 @@ from handaxe.worlds.molecules import molecules as molecules
 from handaxe.worlds.places import places as places
 from handaxe.worlds.priced import priced as priced
 from handaxe.worlds.slips import slips as slips
-from handaxe.worlds.small_expert import small_expert as small_expert
 from handaxe.worlds.sums import sums as sums
 from handaxe.worlds.tables import tables as tables
 from handaxe.worlds.tau2 import tau2 as tau2
