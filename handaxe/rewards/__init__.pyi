@@ -20,6 +20,7 @@ from handaxe.rewards.information_gain import information_gain as information_gai
 from handaxe.rewards.judged_steps import judged_steps as judged_steps
 from handaxe.rewards.ladder import ladder as ladder
 from handaxe.rewards.math_match import math_match as math_match
+from handaxe.rewards.no_repeats import no_repeats as no_repeats
 from handaxe.rewards.numeric_match import numeric_match as numeric_match
 from handaxe.rewards.outcome import outcome as outcome
 from handaxe.rewards.overlong import overlong as overlong
@@ -34,6 +35,7 @@ from handaxe.rewards.shuffled import shuffled as shuffled
 from handaxe.rewards.solve_f1 import solve_f1 as solve_f1
 from handaxe.rewards.state_and_outputs import state_and_outputs as state_and_outputs
 from handaxe.rewards.state_match import state_match as state_match
+from handaxe.rewards.tag_grammar import tag_grammar as tag_grammar
 from handaxe.rewards.tags_in_order import tags_in_order as tags_in_order
 from handaxe.rewards.thought_length import thought_length as thought_length
 from handaxe.rewards.token_f1 import token_f1 as token_f1
