@@ -2,3 +2,4 @@
 from handaxe.envs.slow import slow as slow
 from handaxe.envs.tool_chat import tool_chat as tool_chat
 from handaxe.envs.tool_choice import tool_choice as tool_choice
+from handaxe.envs.without_tools import without_tools as without_tools

@@ -24,6 +24,7 @@ from handaxe.rewards.judged_steps import judged_steps as judged_steps
 from handaxe.rewards.label_depth import label_depth as label_depth
 from handaxe.rewards.ladder import ladder as ladder
 from handaxe.rewards.math_match import math_match as math_match
+from handaxe.rewards.no_repeats import no_repeats as no_repeats
 from handaxe.rewards.numeric_match import numeric_match as numeric_match
 from handaxe.rewards.outcome import outcome as outcome
 from handaxe.rewards.outcome_state import outcome_state as outcome_state
@@ -44,6 +45,7 @@ from handaxe.rewards.solve_f1 import solve_f1 as solve_f1
 from handaxe.rewards.sql_rows import sql_rows as sql_rows
 from handaxe.rewards.state_and_outputs import state_and_outputs as state_and_outputs
 from handaxe.rewards.state_match import state_match as state_match
+from handaxe.rewards.tag_grammar import tag_grammar as tag_grammar
 from handaxe.rewards.tags_in_order import tags_in_order as tags_in_order
 from handaxe.rewards.thought_length import thought_length as thought_length
 from handaxe.rewards.token_f1 import token_f1 as token_f1
