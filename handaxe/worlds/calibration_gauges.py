@@ -46,6 +46,7 @@ def calibration_figures(confidence: Callable[[Trajectory], float | None], *, bin
     """
 
     def stated(one: Trajectory, outcome: float) -> float:
+        del outcome
         return float(confidence(one) is not None)
 
     def of_c(what: Callable[[float, float], float]) -> Callable[[Trajectory, float], float]:

@@ -8,7 +8,7 @@ from handaxe.records import Task, ToolCall, Trajectory
 __all__ = ["USED_TOOLS", "wasted_calls"]
 
 USED_TOOLS = Gauge(lambda one, outcome: float(bool(one.calls)))
-"""The share of attempts that call a tool. Of tasks that need none it is the tool overuse of arXiv:2502.11435 (SMART)."""
+"""The share of attempts that call a tool; of tasks that need none it is the overuse of arXiv:2502.11435 (SMART)."""
 
 
 def wasted_calls(gold: Callable[[Task], Sequence[ToolCall]]) -> Gauge:

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 from handaxe.errors import InputError, VerifierError
-from handaxe.rewards.exact_match import exact_match
 from handaxe.rewards.brier_confidence import brier_confidence
+from handaxe.rewards.exact_match import exact_match
 from handaxe.rewards.parts.confidence import without_confidence
 from handaxe.rewards.per_turn import per_turn
 from handaxe.testing.records import make_group, make_task, make_trajectory
