@@ -25,16 +25,16 @@ RECIPE = Recipe(
 )  # fmt: skip
 
 
-def smart(base: Method, *, show: Shown = "need", above: float = 0.5, samples: int = 8, most: int = 512) -> Method:
+def smart(base: Method, *, show: Shown = "need", above: float = 0.5, tries: int = 8, most: int = 512) -> Method:
     """Ask what the policy can do without tools, then teach it to call for the rest; no reinforcement learning.
 
     Args:
         show: where demonstrations call: need, or what that is compared with, always and never.
         above: share of attempts without tools above which a task needs none; a guess.
-        samples: attempts at each task without tools.
+        tries: attempts at each task without tools.
         most: tasks that are probed and taught, the first of the training tasks.
     """
-    asked = probe(label="known", samples=samples, groups=64, arguments={"env": base.world.env(())})
+    asked = probe(label="known", samples=tries, groups=64, arguments={"env": base.world.env(())})
     shown = by_need(expert=base.world.need("expert"), label="known", above=above, show=show)
     stages = (*base.stages, asked, teach(source=shown, learning_rate=3e-4))
     return replace(base, tasks=lambda tasks, seed: task_pool(tasks[:most], seed=seed), stages=stages)
