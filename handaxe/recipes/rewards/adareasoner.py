@@ -17,23 +17,23 @@ TITLE = "AdaReasoner: Dynamic Tool Orchestration for Iterative Visual Reasoning"
 RECIPE = Recipe(
     paper=Paper(TITLE, "AdaReasoner", "2601.18631", 28),
     claims=(
-        Claim("Names do no harm.", "pass@1", "up", baseline="adareasoner --renamed 0", where=("renamed", "yes"), vice=0.3),
+        Claim("Names do no harm.", "pass@1", "up", baseline="adareasoner --new 0", where=("renamed", "yes"), vice=0.3),
         Claim("A useless tool is used less.", "decoy", "down", baseline="start", same="pass@1", vice=0.3),
     ),
     base=grpo, world=renamed_sums, setting=Setting(model="start"),
 )  # fmt: skip
 
 
-def adareasoner(base: Method, *, renamed: float = 1.0, taught: int = 6400) -> Method:
+def adareasoner(base: Method, *, new: float = 1.0, taught: int = 6400) -> Method:
     """Teach conversations, half of which begin with a useless call, then train on answers, or else on calls that fit.
 
     Differs: arithmetic instead of images. Unconfirmed: what of a call counts.
 
     Args:
-        renamed: share of training tasks whose tools have names of their own.
+        new: share of training tasks whose tools have names of their own; 1 in the paper.
         taught: conversations, shared by all runs.
     """
-    tasks = partial(with_names, share=renamed)
+    tasks = partial(with_names, share=new)
     shared = (*base.shared, teach(source=demonstrated(world=distracted(base.world), count=taught, tasks=tasks)))
     answer = gate(on=base.reward, then=weighted({"right": (8.0, base.reward)}), otherwise=call_schema())
     base = replace(base, shared=shared, tasks=lambda all, seed: in_order(tasks(all), seed=seed))
