@@ -2,13 +2,16 @@
 from handaxe.worlds.asked_sums import asked_sums as asked_sums
 from handaxe.worlds.bfcl import bfcl as bfcl
 from handaxe.worlds.calls import calls as calls
+from handaxe.worlds.confident_sums import confident_sums as confident_sums
 from handaxe.worlds.demonstrate import demonstrate as demonstrate
 from handaxe.worlds.gym import gym as gym
 from handaxe.worlds.hops import hops as hops
 from handaxe.worlds.jsonl import jsonl as jsonl
 from handaxe.worlds.library import library as library
+from handaxe.worlds.renamed_sums import renamed_sums as renamed_sums
 from handaxe.worlds.slips import slips as slips
 from handaxe.worlds.sums import sums as sums
 from handaxe.worlds.tau2 import tau2 as tau2
 from handaxe.worlds.textworld import textworld as textworld
 from handaxe.worlds.toolchains import toolchains as toolchains
+from handaxe.worlds.unseen_gym import unseen_gym as unseen_gym

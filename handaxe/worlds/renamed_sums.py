@@ -1,10 +1,9 @@
-"""Arithmetic with a calculator that is called otherwise in every other test, beside a tool that is of no use."""
+"""Arithmetic with a calculator that is called otherwise in every task, beside a tool that is of no use."""
 
 from __future__ import annotations
 
 import random
 from collections.abc import Sequence
-from dataclasses import replace
 
 from handaxe.envs.renamed_tools import NAMES, rename, renamed_tools
 from handaxe.envs.tool_chat import tool_chat
@@ -20,9 +19,9 @@ from handaxe.worlds.mistakes import with_mistakes
 from handaxe.worlds.sums import kept_calls, states_number
 from handaxe.worlds.world import Facts, Habit, Split, Start, World
 
-__all__ = ["clock", "distracted", "renamed_sums", "with_names"]
+__all__ = ["clock", "renamed_sums"]
 
-START = Start(Habit(needed=0.6, clumsy=0.2), steps=60)
+START = Start(Habit(needed=0.6, clumsy=0.2), skill=400, steps=60)
 
 
 @tool(timeout=None)
@@ -34,7 +33,7 @@ def clock() -> str:
 SCHEMAS = (calculator.schema, clock.schema)
 
 
-def renamed_sums(*, train: float = 0.0, test: float = 0.5) -> World:
+def renamed_sums(*, train: float = 1.0, test: float = 0.5, distracted: float = 0.5) -> World:
     """Sums, differences and products of two or three digits, with a calculator and a clock, which helps with none.
 
     What the tools and the calculator's parameter are called is drawn for each task of the share that is renamed: see
@@ -43,13 +42,15 @@ def renamed_sums(*, train: float = 0.0, test: float = 0.5) -> World:
     Args:
         train: share of training tasks with names of their own, 0 to 1.
         test: share of test tasks with such names, none of which a training task has.
+        distracted: share of tasks in which the expert looks at the clock before it calculates.
 
     Returns:
         A world broken down by "renamed" (yes or no), with gauges used_tools and decoy (share of attempts that call the
-        clock). Reference calls and expert use the task's own names.
+        clock). Reference calls and expert use the task's own names. The policy that training starts from learned from
+        training tasks, with the names that these have, and from an expert who is distracted.
 
     Raises:
-        InputError: a share out of range, when tasks are made.
+        InputError: a share out of range, when tasks are made or the expert speaks.
 
     Example:
         tools f417(p83) and k205(), "12*34=?": the call f417("12*34") is answered "408"
@@ -57,7 +58,7 @@ def renamed_sums(*, train: float = 0.0, test: float = 0.5) -> World:
 
     def tasks(split: Split, count: int, seed: int) -> list[Task]:
         made = arithmetic.tasks(count=count, seed=seed, split=split, easy=0.0)
-        return with_names(made, share=train if split == "train" else test, split=split)
+        return rename(made, tools=SCHEMAS, share=train if split == "train" else test, split=split)
 
     return World(
         name="renamed_sums",
@@ -68,20 +69,10 @@ def renamed_sums(*, train: float = 0.0, test: float = 0.5) -> World:
         by=("renamed",),
         answered=states_number,
         reference=kept_calls,
-        expert=calls_then_answer(_calls),
+        expert=with_mistakes(calls_then_answer(_calls), wrong=_asks_first, share=distracted),
         start=START,
         gauges={"used_tools": USED_TOOLS, "decoy": Gauge(lambda one, outcome: float(_asks_the_time(one)))},
     )
-
-
-def with_names(tasks: Sequence[Task], *, share: float, split: Split = "train", seed: int = 0) -> list[Task]:
-    """The tasks, of which a share calls calculator and clock by names of its own; see `envs.renamed_tools.rename`."""
-    return rename(tasks, tools=SCHEMAS, share=share, split=split, seed=seed)
-
-
-def distracted(world: World, *, share: float = 0.5) -> World:
-    """The world with an expert that asks what time it is before it does what is right, in a share of the tasks."""
-    return replace(world, expert=with_mistakes(world.need("expert"), wrong=_asks_first, share=share))
 
 
 def _asks_first(task: Task, call: ToolCall, rng: random.Random) -> ToolCall:

@@ -22,7 +22,7 @@ CALLS = {4: ToolCall("calculator", {"expression": "1+1"}), 2: ToolCall("calculat
 
 
 def test_adareasoner_gives_more_to_any_right_answer_than_to_any_call():
-    reward, world = reward_of("adareasoner")
+    reward, world = reward_of("adareasoner", "--world.train", "0")
     (task,) = world.tasks("train", 1, 0)
     tools = world.env(world.tools)(task).start()[1]
 

@@ -25,7 +25,7 @@ RECIPE = Recipe(
 )  # fmt: skip
 
 
-def smart(base: Method, *, show: Shown = "need", above: float = 0.5, tries: int = 8, most: int = 512) -> Method:
+def smart(base: Method, *, show: Shown = "need", above: float = 0.5, tries: int = 8, most: int = 256) -> Method:
     """Ask what the policy can do without tools, then teach it to call for the rest; no reinforcement learning.
 
     Args:
