@@ -6,9 +6,11 @@ from handaxe.rewards.answer_score import answer_score as answer_score
 from handaxe.rewards.assigned_calls import assigned_calls as assigned_calls
 from handaxe.rewards.average import average as average
 from handaxe.rewards.box_overlap import box_overlap as box_overlap
+from handaxe.rewards.brier_confidence import brier_confidence as brier_confidence
 from handaxe.rewards.by_task import by_task as by_task
 from handaxe.rewards.call_economy import call_economy as call_economy
 from handaxe.rewards.call_match import call_match as call_match
+from handaxe.rewards.call_schema import call_schema as call_schema
 from handaxe.rewards.checklist import checklist as checklist
 from handaxe.rewards.difficulty_bonus import difficulty_bonus as difficulty_bonus
 from handaxe.rewards.economy import economy as economy
@@ -23,6 +25,7 @@ from handaxe.rewards.information_gain import information_gain as information_gai
 from handaxe.rewards.judged_steps import judged_steps as judged_steps
 from handaxe.rewards.label_depth import label_depth as label_depth
 from handaxe.rewards.ladder import ladder as ladder
+from handaxe.rewards.margin_confidence import margin_confidence as margin_confidence
 from handaxe.rewards.math_match import math_match as math_match
 from handaxe.rewards.no_repeats import no_repeats as no_repeats
 from handaxe.rewards.numeric_match import numeric_match as numeric_match
@@ -41,6 +44,8 @@ from handaxe.rewards.running_cost import running_cost as running_cost
 from handaxe.rewards.set_overlap import set_overlap as set_overlap
 from handaxe.rewards.shared_steps import shared_steps as shared_steps
 from handaxe.rewards.shuffled import shuffled as shuffled
+from handaxe.rewards.signed_answer import signed_answer as signed_answer
+from handaxe.rewards.signed_format import signed_format as signed_format
 from handaxe.rewards.solve_f1 import solve_f1 as solve_f1
 from handaxe.rewards.sql_rows import sql_rows as sql_rows
 from handaxe.rewards.state_and_outputs import state_and_outputs as state_and_outputs
