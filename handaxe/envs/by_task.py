@@ -30,7 +30,7 @@ def by_task(key: str, envs: Mapping[str, EnvFactory]) -> EnvFactory:
         raise InputError("by_task has no environments to choose from; give one for each kind of task")
     known = dict(envs)
 
-    def factory(task: Task) -> Env:
+    def make(task: Task) -> Env:
         kind = task.metadata.get(key)
         if kind not in known:
             raise TaskError(
@@ -39,7 +39,7 @@ def by_task(key: str, envs: Mapping[str, EnvFactory]) -> EnvFactory:
             )
         return known[kind](task)
 
-    most = [one.most for one in known.values() if isinstance(one, Bounded)]
-    if most:
-        factory.most = min(most)  # type: ignore[attr-defined]
-    return factory
+    bounded = [one for one in known.values() if isinstance(one, Bounded)]
+    if bounded:
+        make.most = min(one.most for one in bounded)  # type: ignore[attr-defined]
+    return make

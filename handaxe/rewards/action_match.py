@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from math import dist, isfinite
+from typing import TypeGuard
 
 from handaxe.errors import InputError, TaskError
 from handaxe.records import Task, ToolCall, Trajectory
@@ -78,11 +79,12 @@ def action_match(
 
 
 def _point(call: ToolCall) -> tuple[float, float] | None:
-    x, y = call.arguments.get("x"), call.arguments.get("y")
-    return (float(x), float(y)) if _is_number(x) and _is_number(y) else None
+    said = [call.arguments.get(name) for name in ("x", "y")]
+    x, y = (float(one) if _is_number(one) else None for one in said)
+    return None if x is None or y is None else (x, y)
 
 
-def _is_number(value: object) -> bool:
+def _is_number(value: object) -> TypeGuard[float]:
     # A whole number too large for a float would be an error, and is not on any screen.
     return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < 1e9
 

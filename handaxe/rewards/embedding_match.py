@@ -17,9 +17,7 @@ LONGEST = 4_000
 """Characters of an answer that are embedded: the table of similarities grows with their number."""
 
 
-def embedding_match(
-    *, embed: Callable[[str], np.ndarray], extract: Callable[[Trajectory], str] = final_text
-) -> Reward:
+def embedding_match(*, embed: Callable[[str], np.ndarray], extract: Callable[[Trajectory], str] = final_text) -> Reward:
     """Give the mean of two averages of greatest similarities: BMAS.
 
         S_ij = cos(said_i, gold_j)              embeddings of the tokens of the answer (n) and of a reference (m)

@@ -142,9 +142,7 @@ def _match(a: list[str], b: list[str], *, refined: bool) -> float:
     return shared / (len(a) + len(b) - shared)
 
 
-def _points(
-    wanted: Sequence[ToolCall], made: Sequence[ToolCall], grade: Grade, rel_tol: float
-) -> tuple[float, float]:
+def _points(wanted: Sequence[ToolCall], made: Sequence[ToolCall], grade: Grade, rel_tol: float) -> tuple[float, float]:
     """The points that the calls made earn, and the most that could be earned."""
     refined = grade == "refined"
     points, most = _match([g.name for g in wanted], [p.name for p in made], refined=refined), 1.0

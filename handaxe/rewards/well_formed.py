@@ -39,9 +39,7 @@ def well_formed(*, arguments: bool = False, tools: Sequence[Tool] | None = None)
 
     def turn_ok(turn: Turn) -> bool:
         invalid = arguments and any(reply.status == "invalid" for reply in turn.replies)
-        fits = known is None or all(
-            call.name in known and known[call.name].takes(call) for call in turn.parsed.calls
-        )
+        fits = known is None or all(call.name in known and known[call.name].takes(call) for call in turn.parsed.calls)
         return turn.finish == "stop" and not turn.parsed.errors and not invalid and fits
 
     @outcome

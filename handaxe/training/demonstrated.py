@@ -11,8 +11,10 @@ from handaxe.worlds.world import Habit, World
 
 __all__ = ["demonstrated"]
 
+EXACT = Habit()
 
-def demonstrated(*, world: World, count: int, habit: Habit = Habit()) -> Source:
+
+def demonstrated(*, world: World, count: int, habit: Habit = EXACT) -> Source:
     """Make a source of the expert's conversations about the first tasks of a run, played with its environment.
 
     Args:

@@ -7,6 +7,9 @@ from handaxe.worlds.gym import gym as gym
 from handaxe.worlds.hops import hops as hops
 from handaxe.worlds.jsonl import jsonl as jsonl
 from handaxe.worlds.library import library as library
+from handaxe.worlds.mixed import mixed as mixed
+from handaxe.worlds.projection import projection as projection
+from handaxe.worlds.screen import screen as screen
 from handaxe.worlds.slips import slips as slips
 from handaxe.worlds.sums import sums as sums
 from handaxe.worlds.tau2 import tau2 as tau2

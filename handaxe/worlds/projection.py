@@ -99,7 +99,10 @@ def _task(name: str, split: Split, kinds: Sequence[str], solver: str) -> Task:
         asked_of = str(rng.randrange(100, 1000))
     looked_up, asked, formula, answer = KINDS[kind](rng, asked_of)
     (solve,) = arithmetic_call(formula, [solver])
-    gold = [{"name": looked_up, "arguments": {"name": asked_of}}, {"name": solve.name, "arguments": {**solve.arguments}}]
+    gold = [
+        {"name": looked_up, "arguments": {"name": asked_of}},
+        {"name": solve.name, "arguments": {**solve.arguments}},
+    ]
     return Task(name, (Message("user", asked),), str(answer), None, {"kind": kind, "gold_calls": gold})
 
 

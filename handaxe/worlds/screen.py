@@ -10,7 +10,7 @@ from handaxe.envs.tool_chat import tool_chat
 from handaxe.errors import InputError, TaskError
 from handaxe.gauges import Gauge
 from handaxe.ops.seeds import derive_seed
-from handaxe.records import Group, Message, Task, ToolCall, Trajectory
+from handaxe.records import Group, Message, Task, Trajectory
 from handaxe.rewards.action_match import action_match
 from handaxe.rewards.box_overlap import box_overlap
 from handaxe.rewards.exact_match import exact_match

@@ -20,7 +20,9 @@ SHAPES = {name for name in NAMES if contract.makes("credit", name) == "Shape"}
 SHAPERS = {name for name in NAMES if contract.makes("credit", name) == "Shaper"}
 
 
-@pytest.mark.parametrize("name, arguments", contract.cases("credit", sorted(NAMES - SHAPES - SHAPERS)), ids=contract.told)
+@pytest.mark.parametrize(
+    "name, arguments", contract.cases("credit", sorted(NAMES - SHAPES - SHAPERS)), ids=contract.told
+)
 def test_credit(name, arguments):
     make = contract.factory("credit", name)
     over_turns = contract.own("credit", name, "OVER_TURNS", False)

@@ -41,7 +41,9 @@ def test_edges():
     shaper = task_weight(weight=told)
     for rewards in ([1.0], [0.3, 0.3]):
         group = group_of(2.0, len(rewards))
-        assert not any(adv.any() for own in shaper(group, group_norm()(group, make_scores(rewards))).tokens for adv in own)
+        assert not any(
+            adv.any() for own in shaper(group, group_norm()(group, make_scores(rewards))).tokens for adv in own
+        )
     for wrong in (-1.0, float("nan"), float("inf")):
         group = group_of(wrong)
         with pytest.raises(TaskError, match="give a finite number of 0 or more"):

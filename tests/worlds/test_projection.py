@@ -48,7 +48,7 @@ def test_what_is_looked_up_does_not_stand_in_the_question():
 
 
 def test_the_gold_calls_earn_every_part():
-    world = projection()
+    world = projection(kinds=("back",))
     (task,) = world.tasks("train", 1, 0)
     one = demonstrate(world.env(world.tools), task, world.expert, format=Compact(), context=512)
     group = Group(task, (one,))
@@ -63,13 +63,17 @@ def test_a_number_near_by_is_wrong():
     (task,) = world.tasks("train", 1, 0)
     for off, hit in ((0, 1), (1, 0)):
         said = str(int(task.answer) + off)
-        one = demonstrate(world.env(()), task, lambda task, facts, said=said: Message("assistant", said), format=Compact())
+        one = demonstrate(
+            world.env(()), task, lambda task, facts, said=said: Message("assistant", said), format=Compact()
+        )
         assert world.correct(Group(task, (one,))).outcome[0] == hit
 
 
 def test_cameras_of_tests_are_others():
     named = {
-        split: {ToolCall(**task.metadata["gold_calls"][0]).arguments["name"] for task in projection().tasks(split, 200, 0)}
+        split: {
+            ToolCall(**task.metadata["gold_calls"][0]).arguments["name"] for task in projection().tasks(split, 200, 0)
+        }
         for split in ("train", "test")
     }
     assert not named["train"] & named["test"]

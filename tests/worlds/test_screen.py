@@ -84,7 +84,9 @@ def test_loose_boxes_hit_and_overlap_less():
 def test_what_is_asked_can_be_read_off_what_is_told():
     for task in screen(answer="number").tasks("test", 10, 0):
         name = re.search(r"width of (\w+)\?", task.messages[0].content)[1]
-        left, _, right_, _ = map(int, re.search(rf"^{name} (\d+) (\d+) (\d+) (\d+)$", task.messages[0].content, re.M).groups())
+        left, _, right_, _ = map(
+            int, re.search(rf"^{name} (\d+) (\d+) (\d+) (\d+)$", task.messages[0].content, re.M).groups()
+        )
         assert task.answer == str(right_ - left) and task.metadata["box"][0] == left
     answers = {task.answer for task in screen(answer="words").tasks("train", 200, 0)}
     assert len(answers) == 18 and "a small box at the top left" in answers
@@ -92,8 +94,12 @@ def test_what_is_asked_can_be_read_off_what_is_told():
 
 def test_small_targets_weigh_more():
     tasks = screen(answer="box").tasks("train", 100, 0)
-    weights = {size: [difficulty(task) for task in tasks if task.metadata["size"] == size] for size in ("small", "large")}
-    assert min(weights["small"]) > max(weights["large"]) and 0.5 <= min(weights["large"]) <= max(weights["small"]) <= 1.5
+    weights = {
+        size: [difficulty(task) for task in tasks if task.metadata["size"] == size] for size in ("small", "large")
+    }
+    assert (
+        min(weights["small"]) > max(weights["large"]) and 0.5 <= min(weights["large"]) <= max(weights["small"]) <= 1.5
+    )
 
 
 def test_bad_input():

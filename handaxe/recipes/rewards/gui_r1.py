@@ -19,15 +19,11 @@ RECIPE = Recipe(
         Claim("More actions are right than after SFT.", "pass@1", "up", baseline="taught", vice=0.9, note=NOTE),
         Claim("And than at the start.", "pass@1", "up", baseline="start", vice=0.6),
     ),
-    base=partial(grpo, kl_coefficient=0.01),
-    world=partial(screen, answer="action"),
-    setting=Setting(model="start", max_turns=1),
-)
+    base=partial(grpo, kl_coefficient=0.01), world=screen, setting=Setting(model="start", max_turns=1),
+)  # fmt: skip
 
 
-def gui_r1(
-    base: Method, *, action: float = 0.8, format: float = 0.2, near: float = NEAR, train_tasks: int = 320
-) -> Method:
+def gui_r1(base: Method, *, action: float = 0.8, format: float = 0.2, near: float = NEAR, tasks: int = 320) -> Method:
     """Train on the right action and on its form.
 
     Differs: the screen is told in words, and the action is a call instead of a list in <answer>; no <think>.
@@ -36,9 +32,9 @@ def gui_r1(
         action: weight of the right action; 0.8 in released code.
         format: weight of calls that their tools take; 0.2 in released code.
         near: how far from the gold point is near enough; 140 pixels in released code, 7 of 100 here.
-        train_tasks: how many tasks there are; 3000 in the paper.
+        tasks: how many tasks there are; 3000 in the paper.
     """
     right = action_match(gold=base.world.need("reference"), box=gold_box, near=near)
     formed = well_formed(tools=base.world.need("tools"))
     reward = weighted({"action": (action, right), "format": (format, formed)})
-    return replace(base, reward=reward, tasks=few_tasks(count=train_tasks))
+    return replace(base, reward=reward, tasks=few_tasks(count=tasks))

@@ -20,15 +20,13 @@ TITLE = "Mixed-R1: Unified Reward Perspective For Reasoning Capability in Multim
 ALONE = "mixed_r1 --parts sums"
 RECIPE = Recipe(
     paper=Paper(TITLE, "Mixed-R1", "2505.24164", 104),
-    claims=(Claim("More of the mix is right than after training on one part.", "pass@1", "up", baseline=ALONE),),
+    claims=(Claim("More of it is right than after training on one part.", "pass@1", "up", baseline=ALONE, vice=0.85),),
     base=partial(grpo, kl_coefficient=0.01), world=mixed, setting=Setting(model="start"),
 )  # fmt: skip
 
 
 def mixed_r1(base: Method, *, format: float = 0.1, numeric: float = 0.05, parts: tuple[str, ...] = PARTS) -> Method:
-    """Train on a mixture under a reward for each of its parts.
-
-    Differs: parts are told in words. Embeddings are those of the policy that ships, which every start comes from.
+    """Train on a mixture. Differs: parts are told in words; embeddings are those of the policy that starts come from.
 
     Args:
         format: weight of well-formed attempts; unconfirmed.
