@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from handaxe.errors import InputError
 from handaxe.records import Rated, Task
@@ -23,7 +24,9 @@ def demonstrated(
     count: int,
     habit: Habit = EXPERT,
     tasks: Callable[[Sequence[Task]], Sequence[Task]] = lambda tasks: tasks,
+    tools: Sequence[Any] | None = None,
     fitting: bool = False,
+    of_run: bool = False,
     seed: int = 0,
 ) -> Source:
     """Make a source of conversations in which a world's expert speaks in the policy's place, and its tools answer.
@@ -31,14 +34,17 @@ def demonstrated(
         the k-th conversation is about task k mod n of tasks(the first n = min(count, 4096) training tasks of seed)
 
     It asks nothing of the site but its engine and chat format, so that a stage that learns from it may be shared by
-    runs of all seeds.
+    runs of all seeds; unless it is of the run.
 
     Args:
-        world: whose expert; its own tools are offered.
+        world: whose expert.
         count: conversations, >= 1.
         habit: what the expert is changed by; nothing unless told otherwise.
         tasks: training tasks -> those that are asked.
+        tools: offered in these conversations; None: the world's own.
         fitting: leave tasks out whose conversation with the expert does not fit into the engine's context.
+        of_run: the tasks are those that the run's curriculum hands out first, in its environment, and the seed is its
+            own: what reinforcement learning would have learned from.
         seed: of tasks and habit.
 
     Returns:
@@ -55,14 +61,16 @@ def demonstrated(
     """
     if count < 1:
         raise InputError(f"{count} conversations are nothing to learn from; give 1 or more")
+    world.need("expert")
 
     def source(site: Site) -> list[Rated]:
-        asked = tasks(world.tasks("train", min(count, TASKS), seed))
-        env, most = world.env(world.tools), site.engine.max_length
+        drawn, most = site.seed if of_run else seed, site.engine.max_length
+        env = site.env if of_run else world.env(world.tools if tools is None else tools)
+        asked = tasks(site.tasks.next(0, count) if of_run else world.tasks("train", min(count, TASKS), drawn))
         if fitting:
             asked = _fitting(asked, world.need("expert"), env, site.format, most)
         spoken = demonstrations(
-            world, env, asked, habit=habit, count=count, seed=seed, format=site.format, context=most
+            world, env, asked, habit=habit, count=count, seed=drawn, format=site.format, context=most
         )
         return [as_rated([one]) for one in spoken]
 

@@ -6,11 +6,12 @@ pytest.importorskip("reasoning_gym")
 from handaxe.engines.local import LocalEngine
 from handaxe.errors import InputError
 from handaxe.models.load import load
+from handaxe.selection.few_tasks import few_tasks
 from handaxe.training.demonstrated import demonstrated
 from handaxe.training.site import make_site
 from handaxe.worlds.gym import gym
 from handaxe.worlds.sums import sums
-from handaxe.worlds.world import Habit
+from handaxe.worlds.world import Habit, World
 
 
 @pytest.fixture(scope="module")
@@ -62,3 +63,15 @@ class Room:
 def test_what_cannot_be():
     with pytest.raises(InputError, match="0 conversations"):
         demonstrated(world=sums(), count=0)
+    world = sums()
+    with pytest.raises(InputError, match="no 'expert'"):
+        demonstrated(world=World(name="bare", tasks=world.tasks, env=world.env, correct=world.correct), count=1)
+
+
+def test_of_a_run_its_own_first_tasks_are_shown_once_each(site):
+    world = sums()
+    own = site._replace(
+        env=world.env(world.tools), tasks=few_tasks(count=6)(world.tasks("train", 40, 0), site.seed), seed=3
+    )
+    said = demonstrated(world=world, count=6, of_run=True)(own)
+    assert {one.group.task.id for one in said} == {task.id for task in world.tasks("train", 6, 0)} and len(said) == 6
