@@ -16,7 +16,7 @@ __all__ = ["FIELDS", "Asked", "People", "build_people", "documents", "search_cal
 
 FIELDS = {"age": (20, 89), "desk": (11, 99), "rank": (1, 9)}
 """What everybody has, and from where to where it goes."""
-Asked = tuple[str, str, Mapping[str, Any]]
+Asked = tuple[str, Any, Mapping[str, Any]]
 """Question, answer, metadata."""
 
 

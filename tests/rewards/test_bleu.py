@@ -65,7 +65,7 @@ def test_a_very_long_answer_is_cut_into_words_once_and_looked_at_once_an_order()
 
     reward = bleu(words=words)
     assert outcome(reward, "the cat", "b " * 500_000)[0] < 1e-4
-    assert cut == [1_000_000 - 1, 7] or sorted(cut) == [7, 999_999]
+    assert sorted(cut) == [7, 999_999]
 
 
 def slow_bleu(said, references, order, smooth, limit):
