@@ -4,6 +4,10 @@ from handaxe.rewards.action_score import action_score as action_score
 from handaxe.rewards.annealed_calls import annealed_calls as annealed_calls
 from handaxe.rewards.answer_score import answer_score as answer_score
 from handaxe.rewards.assigned_calls import assigned_calls as assigned_calls
+from handaxe.rewards.average import average as average
+from handaxe.rewards.box_overlap import box_overlap as box_overlap
+from handaxe.rewards.by_task import by_task as by_task
+from handaxe.rewards.call_economy import call_economy as call_economy
 from handaxe.rewards.call_match import call_match as call_match
 from handaxe.rewards.checklist import checklist as checklist
 from handaxe.rewards.economy import economy as economy
@@ -14,13 +18,17 @@ from handaxe.rewards.gate import gate as gate
 from handaxe.rewards.graded_call import graded_call as graded_call
 from handaxe.rewards.information_gain import information_gain as information_gain
 from handaxe.rewards.judged_steps import judged_steps as judged_steps
+from handaxe.rewards.ladder import ladder as ladder
 from handaxe.rewards.math_match import math_match as math_match
 from handaxe.rewards.numeric_match import numeric_match as numeric_match
 from handaxe.rewards.outcome import outcome as outcome
 from handaxe.rewards.overlong import overlong as overlong
 from handaxe.rewards.per_turn import per_turn as per_turn
+from handaxe.rewards.picked import picked as picked
 from handaxe.rewards.product import product as product
 from handaxe.rewards.question_value import question_value as question_value
+from handaxe.rewards.reply_status import reply_status as reply_status
+from handaxe.rewards.set_overlap import set_overlap as set_overlap
 from handaxe.rewards.shared_steps import shared_steps as shared_steps
 from handaxe.rewards.shuffled import shuffled as shuffled
 from handaxe.rewards.solve_f1 import solve_f1 as solve_f1
@@ -31,5 +39,7 @@ from handaxe.rewards.thought_length import thought_length as thought_length
 from handaxe.rewards.token_f1 import token_f1 as token_f1
 from handaxe.rewards.tool_success import tool_success as tool_success
 from handaxe.rewards.total import total as total
+from handaxe.rewards.used_tools import used_tools as used_tools
 from handaxe.rewards.weighted import weighted as weighted
 from handaxe.rewards.well_formed import well_formed as well_formed
+from handaxe.rewards.within_length import within_length as within_length
