@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Literal
 
 import numpy as np
 
@@ -19,7 +18,7 @@ ROUNDING = 1e-9
 
 
 def refill_by_value(
-    *, best: float = 1.0, damping: float = 0.5, draw: Literal["value", "even"] = "value", seed: int = 0
+    *, best: float = 1.0, damping: float = 0.5, even: bool = False, seed: int = 0
 ) -> Selector:
     """Drop groups of equal rewards, and fill their places with copies of others, the hard and uncertain ones first.
 
@@ -35,7 +34,7 @@ def refill_by_value(
         best: R_max, the most that an attempt can earn.
         damping: rho, in [0, 1]; 1 leaves copies as they are. A / (how often it comes) instead would take back, under a
             mean, all that the copies give.
-        draw: "value", or "even": every group that is left alike, the paper's ablation.
+        even: draw every group that is left alike, the paper's ablation.
         seed: of the draws, which depend on the step, and on nothing else but the groups' ids and values.
 
     Returns:
@@ -43,7 +42,7 @@ def refill_by_value(
         group was dropped, there are no copies; a group of which nobody trains is never copied.
 
     Raises:
-        InputError: damping out of range, another word for draw, an attempt that earned more than `best`.
+        InputError: damping out of range, an attempt that earned more than `best`.
 
     Example:
         best 1; rewards (1, 1, 0, 0), (1, 1, 1, 0), (0.2, 0.2, 0.3, 0.1), (0, 0, 0, 0)  ->  V 0.25, 0.1083, 0.0566, 0:
@@ -55,25 +54,24 @@ def refill_by_value(
     played anew.
     Differs: nothing else.
     """
-    if not 0 <= damping <= 1 or draw not in ("value", "even"):
-        raise InputError(f"damping is {damping} and draw {draw!r}: give 0 to 1, and 'value' or 'even'")
+    if not 0 <= damping <= 1:
+        raise InputError(f"refill_by_value takes a damping from 0 to 1, not {damping}")
 
     def select(rated: Sequence[Rated]) -> list[Rated]:
         value_R = [_value(one, best) for one in rated]
-        kept = [one for one, value in zip(rated, value_R, strict=True) if value is not None]
-        weigh = {id(one): float(value or 0.0) if draw == "value" else 1.0 for one, value in zip(rated, value_R)}
-        able = sorted((one for one in kept if _trains(one) and weigh[id(one)]), key=lambda one: one.group[0].id)
-        dropped = len(rated) - len(kept)
+        valued = [(one, value) for one, value in zip(rated, value_R, strict=True) if value is not None]
+        kept, dropped = [one for one, _ in valued], len(rated) - len(valued)
+        able = sorted((pair for pair in valued if pair[1] and _trains(pair[0])), key=lambda pair: pair[0].group[0].id)
         if not able or not dropped:
             return kept
-        weights = np.array([weigh[id(one)] for one in able])
+        weights = np.array([1.0 if even else value for _, value in able])
         step = max(one.group.step for one in rated)
         rng = generator("refill_by_value", seed, step)
         drawn = rng.choice(len(able), dropped, p=weights / weights.sum())
         times = np.ones(len(able), int)
         copies = []
         for place in drawn.tolist():
-            copies.append(_scaled(able[place], damping ** int(times[place])))
+            copies.append(_scaled(able[place][0], damping ** int(times[place])))
             times[place] += 1
         return kept + copies
 

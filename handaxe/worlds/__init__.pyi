@@ -3,10 +3,14 @@ from handaxe.worlds.asked_sums import asked_sums as asked_sums
 from handaxe.worlds.bfcl import bfcl as bfcl
 from handaxe.worlds.calls import calls as calls
 from handaxe.worlds.demonstrate import demonstrate as demonstrate
+from handaxe.worlds.described import described as described
+from handaxe.worlds.fact_sums import fact_sums as fact_sums
+from handaxe.worlds.facts import facts as facts
 from handaxe.worlds.gym import gym as gym
 from handaxe.worlds.hops import hops as hops
 from handaxe.worlds.jsonl import jsonl as jsonl
 from handaxe.worlds.library import library as library
+from handaxe.worlds.shelves import shelves as shelves
 from handaxe.worlds.slips import slips as slips
 from handaxe.worlds.sums import sums as sums
 from handaxe.worlds.tau2 import tau2 as tau2

@@ -18,12 +18,12 @@ from handaxe.worlds.searched import answers_in_words, search_tool
 from handaxe.worlds.sums import kept_calls
 from handaxe.worlds.world import Facts, Habit, Split, Start, World
 
-__all__ = ["KINDS", "found_documents", "gold_documents", "shelves"]
+__all__ = ["KINDS", "found_documents", "gold_documents", "needed_calls", "shelves"]
 
 KINDS = ("count", "longest", "shared")
 """How many there are; which has the most pages; how many two conditions leave."""
 ROOMS = 3
-START = Start(Habit(needed=0.6, clumsy=0.1), skill=300, steps=50)
+START = Start(Habit(needed=0.6, clumsy=0.1), skill=400, steps=50, batch_size=16)
 Made = tuple[dict[str, dict[str, Any]], tuple[tuple[str, ...], tuple[str, ...]]]
 
 
@@ -97,6 +97,11 @@ def found_documents(attempt: Trajectory) -> set[str]:
 def gold_documents(task: Task) -> set[str]:
     """The documents that the answer is about."""
     return set(task.metadata["gold_documents"])
+
+
+def needed_calls(task: Task) -> int:
+    """How many calls a task takes."""
+    return len(kept_calls(task))
 
 
 @functools.lru_cache(maxsize=4)

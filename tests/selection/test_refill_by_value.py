@@ -17,7 +17,7 @@ from handaxe.training.batch import make_batch
 from handaxe.training.group_play import Tried
 from handaxe.training.measure import added_metrics, settle
 
-CONTRACT = [{"best": 9.0}, {"best": 9.0, "damping": 1.0, "draw": "even"}]
+CONTRACT = [{"best": 9.0}, {"best": 9.0, "damping": 1.0, "even": True}]
 FILTERS = False
 EXAMPLE = ([1, 1, 0, 0], [1, 1, 1, 0], [0.2, 0.2, 0.3, 0.1], [0, 0, 0, 0])
 
@@ -64,7 +64,7 @@ def test_what_is_drawn_follows_the_values():
     for name, v in value.items():
         share = v / sum(value.values())
         assert drawn[name] / 10_000 == pytest.approx(share, abs=4 * np.sqrt(share * (1 - share) / 10_000))
-    even = Counter(one.group.task.id for one in refill_by_value(draw="even")(batch(0, more=2999))[3:])
+    even = Counter(one.group.task.id for one in refill_by_value(even=True)(batch(0, more=2999))[3:])
     assert all(count == pytest.approx(1000, abs=110) for count in even.values())
 
 
@@ -131,7 +131,5 @@ def test_edges():
 def test_refused():
     with pytest.raises(InputError, match="damping"):
         refill_by_value(damping=1.5)
-    with pytest.raises(InputError, match="draw"):
-        refill_by_value(draw="random")
     with pytest.raises(InputError, match="earned 2"):
         refill_by_value()([played("a", [2, 0])])
