@@ -40,8 +40,8 @@ def hinted(env: EnvFactory, *, hint: Callable[[Task], str] = ask_again) -> EnvFa
     Example:
         "14" to the question "2*7=?" is met with "Use a tool. 2*7=?"; the answer after that ends the attempt
 
-    Idea: hints where a policy did without tools make attempts with tools, as in arXiv:2505.16410 (Tool-Star), which puts
-    them into the policy's own words.
+    Idea: hints where a policy did without tools make attempts with tools, as in arXiv:2505.16410 (Tool-Star), which
+    puts them into the policy's own words.
     """
 
     def factory(task: Task) -> _Hinted:

@@ -12,9 +12,7 @@ from handaxe.training.stages.reinforce import reinforce
 __all__ = ["earlier", "learning"]
 
 
-def earlier(
-    method: Method, *, steps: int, groups: int = 12, group_size: int = 8, learning_rate: float = 3e-4
-) -> Stage:
+def earlier(method: Method, *, steps: int, groups: int = 12, group_size: int = 8, learning_rate: float = 3e-4) -> Stage:
     """Make a stage that trains as the method does, on the same tasks, before something else is done in the run.
 
     Args:

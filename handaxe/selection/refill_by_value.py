@@ -17,9 +17,7 @@ __all__ = ["refill_by_value"]
 ROUNDING = 1e-9
 
 
-def refill_by_value(
-    *, best: float = 1.0, damping: float = 0.5, even: bool = False, seed: int = 0
-) -> Selector:
+def refill_by_value(*, best: float = 1.0, damping: float = 0.5, even: bool = False, seed: int = 0) -> Selector:
     """Drop groups of equal rewards, and fill their places with copies of others, the hard and uncertain ones first.
 
         V_g  = (best - mean(R_g)) * std(R_g)      std divides by n; groups with std 0 are dropped

@@ -102,8 +102,8 @@ def document_sets(documents: Documents, *, shown: int = 3) -> type[DocumentSets]
         intersect(first, second)        a new set: what is in both
         count(among)                    how many;  largest(field, among)  which one;  sort_by(field, among)  in order
 
-    A set that was made is told by its name and its first ids. The set "all" is there from the beginning. A set, field or
-    number that is not there is status "retry".
+    A set that was made is told by its name and its first ids. The set "all" is there from the beginning. A set, field
+    or number that is not there is status "retry".
 
     Args:
         documents: id -> field -> value; every id is a word. They are read, and shared by all attempts.

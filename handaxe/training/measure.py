@@ -170,8 +170,8 @@ def group_metrics(groups: list[GroupRecord], seconds: dict[str, float]) -> dict[
 
 
 def added_metrics(trained: Sequence[Rated], played: Sequence[Rated]) -> dict[str, float]:
-    """What a selector added to what was played: attempts of earlier steps, which are not in the record of this step, and
-    attempts that train once more. Nothing where nothing was added.
+    """What a selector added to what was played: attempts of earlier steps, which are not in the record of this step,
+    and attempts that train once more. Nothing where nothing was added.
 
     added, added/tokens    attempts, and tokens of them that train;  added/share    of all tokens that train
     """

@@ -38,8 +38,8 @@ def fact_sums(*, size: int = 200, world_seed: int = 0) -> World:
         world_seed: of the facts.
 
     Returns:
-        A world broken down by "needs_both" (yes or no), scored by exact match. Gauge used_both: the share of attempts in
-        which a search and a calculation both went well.
+        A world broken down by "needs_both" (yes or no), scored by exact match. Gauge used_both: the share of attempts
+        in which a search and a calculation both went well.
 
     Raises:
         InputError: an argument out of range, or a missing package (extra [search]).

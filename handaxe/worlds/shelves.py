@@ -57,7 +57,9 @@ def shelves(
     if not kinds or not set(kinds) <= set(KINDS):
         raise InputError(f"kinds are some of {', '.join(KINDS)}; they are {list(kinds)}")
     if not 8 <= authors <= 90 or not 2 * authors <= size <= 10 * authors:
-        raise InputError(f"shelves has 8 to 90 authors with 2 to 10 documents each: {authors} authors, {size} documents")
+        raise InputError(
+            f"shelves has 8 to 90 authors with 2 to 10 documents each: {authors} authors, {size} documents"
+        )
     documents, halves = _build(world_seed, authors, size)
     cards = [{"id": one, "text": _card(fields)} for one, fields in documents.items()]
 

@@ -24,7 +24,7 @@ def test_example():
 def test_one_wrong_word_earns_much_where_every_order_is_smoothed():
     """A weakness that the formula has, of which the docstring tells."""
     assert outcome(bleu(), "paris", "rome") == [pytest.approx(0.5**0.25)]
-    assert 0.5**0.25 == pytest.approx(0.84, abs=5e-3)
+    assert pytest.approx(0.84, abs=5e-3) == 0.5**0.25
 
 
 def test_several_references():
@@ -46,7 +46,9 @@ def test_the_order_is_limited_by_the_shortest_reference():
 def test_edges():
     assert outcome(bleu(), "paris", "", "  ") == [0, 0]
     task = make_task(answer="paris")
-    assert bleu()(make_group(trajectories=[make_trajectory(texts=[], layouts=["UU"], task=task)])).outcome.tolist() == [0]
+    assert bleu()(make_group(trajectories=[make_trajectory(texts=[], layouts=["UU"], task=task)])).outcome.tolist() == [
+        0
+    ]
     with pytest.raises(InputError, match="order"):
         bleu(order=0)
     with pytest.raises(InputError, match="without a word"):

@@ -13,11 +13,11 @@ CONTRACT = [{}, {"above": -1.0, "most": 1}, {"least_calls": 1, "most_calls": 2, 
 def played(outcome, *, calls=None, texts=None, trained=None, channels=None):
     size = range(len(outcome))
     calls, texts = calls or [0 for _ in size], texts or [f"answer {i}" for i in size]
-    siblings = [
-        make_trajectory(texts=["", texts[i]], calls=[["f"] * calls[i], []], id=f"{i}", sample=i) for i in size
-    ]
+    siblings = [make_trajectory(texts=["", texts[i]], calls=[["f"] * calls[i], []], id=f"{i}", sample=i) for i in size]
     scores = make_scores(outcome, channels=channels)
-    return make_rated(group=make_group(trajectories=siblings), scores=scores, advantage=[1.0] * len(outcome), trained=trained)
+    return make_rated(
+        group=make_group(trajectories=siblings), scores=scores, advantage=[1.0] * len(outcome), trained=trained
+    )
 
 
 def kept(select, one):

@@ -50,7 +50,9 @@ def test_no_more_is_shown_than_was_said():
 def test_what_is_not_there_is_said():
     made = document_sets(EXAMPLE)()
     assert ask(made, "count", among="s7") == "retry: there is no set 's7'; there are all"
-    assert ask(made, "filter_by", field="age", value="1").startswith("retry: there is no field 'age'; there are by, pages")
+    assert ask(made, "filter_by", field="age", value="1").startswith(
+        "retry: there is no field 'age'; there are by, pages"
+    )
     assert "has a number" in ask(made, "largest", field="by", among="all")
     ask(made, "filter_by", field="by", value="9")
     assert "has a number" in ask(made, "sort_by", field="pages", among="s1")

@@ -22,7 +22,9 @@ def test_the_first_tasks_do_not_depend_on_how_many_there_are():
     people = build_people(seed=0, size=8)
 
     def made(count, split="train"):
-        return tasks(people, key=("x",), count=count, seed=3, split=split, ask=lambda name, rng: (name, str(rng.random()), {}))
+        return tasks(
+            people, key=("x",), count=count, seed=3, split=split, ask=lambda name, rng: (name, str(rng.random()), {})
+        )
 
     assert made(3) == made(9)[:3] and made(1)[0].id == "x-3-train-0"
     assert {one.messages[0].content for one in made(30, "test")} <= set(people.halves[1])

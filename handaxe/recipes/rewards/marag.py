@@ -1,4 +1,4 @@
-"""MARAG-R1: answers, the documents that were found and the number of calls are rewarded, with tools over sets of them."""
+"""MARAG-R1: answers, documents that were found and the number of calls are rewarded, with tools over sets of them."""
 
 from handaxe.methods.method import Claim, Method, Paper, Recipe, Setting, replace
 from handaxe.recipes.base.rloo import rloo
@@ -17,10 +17,8 @@ TITLE = "MARAG-R1: Beyond Single Retriever via Reinforcement-Learned Multi-Tool 
 NOTE, ALONE = "The weights and the form of the term for calls are unconfirmed.", "marag --documents 0 --calls 0"
 RECIPE = Recipe(
     paper=Paper(TITLE, "MARAG-R1", "2510.27569", 134), base=rloo, world=shelves,
-    claims=(
-        Claim("More of the right documents are found.", "document_f1", "up", baseline=ALONE, vice=0.95, note=NOTE),
-        Claim("And more is answered right.", "pass@1", "up", baseline=ALONE, vice=0.95, note=NOTE),
-    ),
+    claims=(Claim("More right documents are found.", "document_f1", "up", baseline=ALONE, vice=0.95, note=NOTE),
+            Claim("And more is answered right.", "pass@1", "up", baseline=ALONE, vice=0.95, note=NOTE)),
     setting=Setting(model="start", steps=12, max_turns=4, learning_rate=1e-4),
 )  # fmt: skip
 
