@@ -6,6 +6,7 @@ from handaxe.rewards.annealed_calls import annealed_calls as annealed_calls
 from handaxe.rewards.answer_score import answer_score as answer_score
 from handaxe.rewards.assigned_calls import assigned_calls as assigned_calls
 from handaxe.rewards.average import average as average
+from handaxe.rewards.bleu import bleu as bleu
 from handaxe.rewards.box_overlap import box_overlap as box_overlap
 from handaxe.rewards.brier_confidence import brier_confidence as brier_confidence
 from handaxe.rewards.by_task import by_task as by_task
