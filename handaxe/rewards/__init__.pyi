@@ -10,7 +10,9 @@ from handaxe.rewards.by_task import by_task as by_task
 from handaxe.rewards.call_economy import call_economy as call_economy
 from handaxe.rewards.call_match import call_match as call_match
 from handaxe.rewards.checklist import checklist as checklist
+from handaxe.rewards.difficulty_bonus import difficulty_bonus as difficulty_bonus
 from handaxe.rewards.economy import economy as economy
+from handaxe.rewards.edit_similarity import edit_similarity as edit_similarity
 from handaxe.rewards.exact_match import exact_match as exact_match
 from handaxe.rewards.failure_shaping import failure_shaping as failure_shaping
 from handaxe.rewards.fewer_calls import fewer_calls as fewer_calls
@@ -28,6 +30,7 @@ from handaxe.rewards.picked import picked as picked
 from handaxe.rewards.product import product as product
 from handaxe.rewards.question_value import question_value as question_value
 from handaxe.rewards.reply_status import reply_status as reply_status
+from handaxe.rewards.rule_or_model import rule_or_model as rule_or_model
 from handaxe.rewards.set_overlap import set_overlap as set_overlap
 from handaxe.rewards.shared_steps import shared_steps as shared_steps
 from handaxe.rewards.shuffled import shuffled as shuffled
@@ -35,6 +38,7 @@ from handaxe.rewards.solve_f1 import solve_f1 as solve_f1
 from handaxe.rewards.state_and_outputs import state_and_outputs as state_and_outputs
 from handaxe.rewards.state_match import state_match as state_match
 from handaxe.rewards.tags_in_order import tags_in_order as tags_in_order
+from handaxe.rewards.text_similarity import text_similarity as text_similarity
 from handaxe.rewards.thought_length import thought_length as thought_length
 from handaxe.rewards.token_f1 import token_f1 as token_f1
 from handaxe.rewards.tool_success import tool_success as tool_success
