@@ -1,16 +1,17 @@
 """One reward of several parts, or each part for itself: what normalising apart does to the gradient.
 
-    joint   A = norm(r_1 + r_2)                apart   A = norm(r_1) + norm(r_2)          norm: mean and std of the group
+    joint   A = norm(r_1 + r_2)        apart   A = norm(r_1) + norm(r_2)        norm: by mean and std of the group
 
 Within a group whose parts have spreads 1 and s and the correlation c, both follow from arithmetic:
 
-    cos(angle between them) = (1 + s) sqrt((1 + c) / 2) / sqrt(1 + s^2 + 2 s c)       length apart / joint = sqrt(2 + 2 c)
+    cos(angle between them) = (1 + s) sqrt((1 + c) / 2) / sqrt(1 + s^2 + 2 s c)
+    length apart / joint    = sqrt(2 + 2 c)
 
-So they point the same way wherever the spreads are equal, whatever the correlation, and do not where the spreads differ,
-even if the parts are uncorrelated: apart, the part of the smaller spread weighs as much as the other. But a group has
-spreads of its own. Where it holds two kinds of attempts alone, every part becomes +-1 in it, and apart can be 0 where
-joint is not: in small groups the gradients differ although the spreads of the whole are equal. How much is a finite sum
-over all groups of the process of `testing.mdp`; nothing is sampled.
+So they point the same way wherever the spreads are equal, whatever the correlation, and do not where the spreads
+differ, even if the parts are uncorrelated: apart, the part of the smaller spread weighs as much as the other. But a
+group has spreads of its own. Where it holds two kinds of attempts alone, every part becomes +-1 in it, and apart can be
+0 where joint is not: in small groups the gradients differ although the spreads of the whole are equal. How much is a
+finite sum over all groups of the process of `testing.mdp`; nothing is sampled.
 
 Paper: arXiv:2604.19857 (TA-MDP), joint and decomposed optimisation of composite rewards.
 Unconfirmed: the abstract alone was read; its theorems are not restated here.
