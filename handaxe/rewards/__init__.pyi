@@ -10,14 +10,18 @@ from handaxe.rewards.by_task import by_task as by_task
 from handaxe.rewards.call_economy import call_economy as call_economy
 from handaxe.rewards.call_match import call_match as call_match
 from handaxe.rewards.checklist import checklist as checklist
+from handaxe.rewards.difficulty_bonus import difficulty_bonus as difficulty_bonus
 from handaxe.rewards.economy import economy as economy
 from handaxe.rewards.exact_match import exact_match as exact_match
 from handaxe.rewards.failure_shaping import failure_shaping as failure_shaping
 from handaxe.rewards.fewer_calls import fewer_calls as fewer_calls
+from handaxe.rewards.fingerprint_similarity import fingerprint_similarity as fingerprint_similarity
 from handaxe.rewards.gate import gate as gate
 from handaxe.rewards.graded_call import graded_call as graded_call
+from handaxe.rewards.group_count_change import group_count_change as group_count_change
 from handaxe.rewards.information_gain import information_gain as information_gain
 from handaxe.rewards.judged_steps import judged_steps as judged_steps
+from handaxe.rewards.label_depth import label_depth as label_depth
 from handaxe.rewards.ladder import ladder as ladder
 from handaxe.rewards.math_match import math_match as math_match
 from handaxe.rewards.numeric_match import numeric_match as numeric_match
@@ -28,6 +32,8 @@ from handaxe.rewards.per_turn import per_turn as per_turn
 from handaxe.rewards.picked import picked as picked
 from handaxe.rewards.preference_weighted import preference_weighted as preference_weighted
 from handaxe.rewards.product import product as product
+from handaxe.rewards.property_gain import property_gain as property_gain
+from handaxe.rewards.query_leak import query_leak as query_leak
 from handaxe.rewards.question_value import question_value as question_value
 from handaxe.rewards.reply_status import reply_status as reply_status
 from handaxe.rewards.running_cost import running_cost as running_cost
@@ -35,6 +41,7 @@ from handaxe.rewards.set_overlap import set_overlap as set_overlap
 from handaxe.rewards.shared_steps import shared_steps as shared_steps
 from handaxe.rewards.shuffled import shuffled as shuffled
 from handaxe.rewards.solve_f1 import solve_f1 as solve_f1
+from handaxe.rewards.sql_rows import sql_rows as sql_rows
 from handaxe.rewards.state_and_outputs import state_and_outputs as state_and_outputs
 from handaxe.rewards.state_match import state_match as state_match
 from handaxe.rewards.tags_in_order import tags_in_order as tags_in_order

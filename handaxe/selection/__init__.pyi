@@ -10,6 +10,7 @@ from handaxe.selection.mask_by_channel import mask_by_channel as mask_by_channel
 from handaxe.selection.mask_overlong import mask_overlong as mask_overlong
 from handaxe.selection.mask_repetitive import mask_repetitive as mask_repetitive
 from handaxe.selection.pipe import pipe as pipe
+from handaxe.selection.recompose import recompose as recompose
 from handaxe.selection.self_imitation import self_imitation as self_imitation
 from handaxe.selection.success_replay import success_replay as success_replay
 from handaxe.selection.task_pool import task_pool as task_pool

@@ -16,7 +16,7 @@ from handaxe.tools.decorator import tool
 from handaxe.tools.python import python
 from handaxe.tools.schema import Billed, ToolContext
 from handaxe.worlds import arithmetic
-from handaxe.worlds.small_expert import small_expert
+from handaxe.worlds.priced_small import small_expert
 
 __all__ = ["CALCULATOR", "Desk", "EXPERTS", "PYTHON", "SECONDS", "SMALL", "reckoner"]
 

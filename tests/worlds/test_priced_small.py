@@ -6,7 +6,7 @@ from handaxe.engines.local import LocalEngine
 from handaxe.records import Sampling
 from handaxe.slots import Speaker
 from handaxe.tools.ask import answer_of
-from handaxe.worlds.small_expert import small_expert
+from handaxe.worlds.priced_small import small_expert
 
 LESSONS = (("sky", "blue"), ("grass", "green"), ("snow", "white"))
 
