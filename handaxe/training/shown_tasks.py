@@ -1,4 +1,4 @@
-"""Conversations of a world's expert as something to learn from, tools and all."""
+"""Conversations of a world's expert about the very tasks of a run, as something to learn from."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from handaxe.training.cold_start import demonstrations
 from handaxe.training.sources import scripted
 from handaxe.worlds.world import Habit, World
 
-__all__ = ["demonstrated"]
+__all__ = ["shown_tasks"]
 
 EXACT = Habit()
 
 
-def demonstrated(*, world: World, count: int, habit: Habit = EXACT) -> Source:
-    """Make a source of the expert's conversations about the first tasks of a run, played with its environment.
+def shown_tasks(*, world: World, count: int, habit: Habit = EXACT) -> Source:
+    """Make a source of the expert's conversations about the first tasks of the run it is part of, in its environment.
 
     Args:
         world: whose expert speaks.
@@ -29,10 +29,10 @@ def demonstrated(*, world: World, count: int, habit: Habit = EXACT) -> Source:
         InputError: a count below 1, or no expert; when played, what does not fit into the context.
 
     Example:
-        teach(source=demonstrated(world=world, count=320), epochs=6) is a stage of SFT
+        teach(source=shown_tasks(world=world, count=320), epochs=6) is a stage of SFT
     """
     if count < 1:
-        raise InputError(f"demonstrated takes a count of at least 1, not {count}")
+        raise InputError(f"shown_tasks takes a count of at least 1, not {count}")
     world.need("expert")
 
     def source(site: Site) -> list[Rated]:
