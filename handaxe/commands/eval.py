@@ -27,7 +27,6 @@ from handaxe.models.load import NAMED, Policy, load, stand_in
 from handaxe.models.transcript import Transcript
 from handaxe.records import Sampling, Task
 from handaxe.rewards.parts.by_name import reward_by_name
-from handaxe.rollouts.linear import linear
 from handaxe.slots import Engine
 from handaxe.training.record.run_record import RunRecord
 from handaxe.view.tables import evaluation_table
@@ -152,7 +151,7 @@ def _of_world(world: World, known: RunFacts, policy: Policy, options: EvalOption
         tasks=world.tasks("test", TASKS if options.tasks is None else options.tasks, 0),
         env=world.env(tools),
         format=policy.format,
-        rollout=linear(max_turns=MAX_TURNS if options.max_turns is None else options.max_turns),
+        rollout=world.plays(MAX_TURNS if options.max_turns is None else options.max_turns),
         sampling=Sampling(max_tokens=length),
     )
 

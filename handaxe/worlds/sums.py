@@ -32,6 +32,11 @@ START = Start(Habit(needed=0.6, needless=0.9, clumsy=0.1), skill=600, steps=100,
 
 PRECISION = Gauge(lambda one, outcome: right_calls(one, kept_calls(one.task)), lambda one, outcome: len(one.calls))
 """The share of calls that are the reference call."""
+ON_HARD = Gauge(
+    lambda one, outcome: len(one.calls) * float(one.task.metadata["difficulty"] == "hard"),
+    lambda one, outcome: len(one.calls),
+)
+"""The share of calls that are made where a call is needed."""
 
 
 def sums(*, easy: float = 0.5, last_number: bool = False) -> World:
@@ -67,7 +72,7 @@ def sums(*, easy: float = 0.5, last_number: bool = False) -> World:
         reference=kept_calls,
         expert=calls_then_answer(_calls),
         start=START,
-        gauges={"call_precision": PRECISION},
+        gauges={"call_precision": PRECISION, "calls_on_hard": ON_HARD},
     )
 
 

@@ -33,7 +33,7 @@ def test_it_is_a_world(category):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("category, count", [*((name, 200) for name in MULTI_TURN), *zip(SINGLE_TURN, (
-    400, 200, 200, 200, 240, 256, 1051, 16, 24, 884, 16))])  # fmt: skip
+    400, 98, 50, 200, 200, 200, 240, 256, 1051, 16, 24, 884, 16))])  # fmt: skip
 def test_every_answer_is_right_and_silence_is_not(category, count):
     """But for silence where no function helps."""
     world, tasks = bfcl(category=(category,)), all_tasks(category)
@@ -73,6 +73,24 @@ def test_a_single_decision_is_judged_by_its_calls():
     for number in (5.0, 6):
         assert right(world, task, says("", ToolCall("math_factorial", {"number": number}))) == 0
     assert right(world, task, says("120")) == 0
+
+
+def test_arguments_of_java_and_javascript_are_texts_in_these():
+    for category, number, right_text, wrong in (
+        ("simple_java", 1, 'new HashMap<String, Object>() {{ put("limit", 50); put("schemaFilter", "public"); }}', {}),
+        ("simple_javascript", 1, "true", True),
+    ):
+        world, task = bfcl(category=(category,)), all_tasks(category)[number]
+        ((name, _),) = [(one["name"], one) for one in task.metadata["gold"]]
+        key = {"simple_java": "params", "simple_javascript": "value"}[category]
+        gold = task.metadata["gold"][0]["arguments"]
+        assert right(world, task, says("", ToolCall(name, {**gold, key: right_text}))) == 1
+        assert right(world, task, says("", ToolCall(name, {**gold, key: wrong}))) == 0
+        env = world.env(())(task)
+        (schema,) = env.start()[1]
+        env.close()
+        assert {one["type"] for one in schema.parameters["properties"].values()} == {"string"}
+        assert f"of {'Java' if category == 'simple_java' else 'JavaScript'}." in schema.description
 
 
 def test_where_no_function_helps_any_call_is_wrong():

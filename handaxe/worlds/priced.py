@@ -1,0 +1,184 @@
+"""Questions of several difficulty and experts of different skill and price: whom to ask is what a policy learns."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from typing import Any
+
+from handaxe.envs.tool_chat import tool_chat
+from handaxe.errors import InputError, TaskError
+from handaxe.gauges import Gauge
+from handaxe.ops.seeds import derive_seed
+from handaxe.records import Message, Task, ToolCall, Trajectory
+from handaxe.rewards.answer_score import answer_score
+from handaxe.rewards.parts import extract
+from handaxe.slots import Env, EnvFactory
+from handaxe.worlds import arithmetic
+from handaxe.worlds.priced_desk import CALCULATOR, EXPERTS, PYTHON, SMALL, Desk, reckoner
+from handaxe.worlds.sums import states_number
+from handaxe.worlds.world import Facts, Habit, Split, Start, World
+
+__all__ = ["ABLE", "call_for", "priced"]
+
+ABLE = {"easy": EXPERTS, "hard": (CALCULATOR, PYTHON), "text": (PYTHON,)}
+"""By difficulty, who is asked for it by those who know; what they really can is measured by `worlds.priced_skill`."""
+CHEAP = "cheap"
+LIKES = (CHEAP, CALCULATOR, PYTHON)
+START = Start(Habit(needed=0.85, clumsy=0.05), skill=300, steps=40)
+CAREFUL = 0.4
+"""Share of the expert's tasks in which it asks whom the task's user would; in the others anybody who is able."""
+
+
+def priced(
+    *,
+    prices: tuple[int, ...] = (1, 2, 4, 5, 7, 8),
+    likes: tuple[str, ...] = (),
+    easy: float = 0.4,
+    text: float = 0.2,
+) -> World:
+    """Arithmetic and text that other policies and programs answer, at prices that are drawn for each task and shown.
+
+    The small model has the lowest of three prices; which of the other two costs more changes from task to task. The
+    expert whose conversations the start learns from is right on every task, and asks the dear as gladly as the cheap
+    in most of them.
+
+    Args:
+        prices: of a token; three different ones are drawn for each task. Others than these are unseen in training.
+        likes: what users may want, of cheap, calculator and python; one is drawn for each task and said. None: nothing
+            is said, and the cheap is what is wanted.
+        easy: share of questions of one-digit numbers, which the small model has by heart.
+        text: share of numbers to be read backwards, which takes python. The rest are sums and products of two or three
+            digits.
+
+    Returns:
+        A world broken down by "difficulty" and "like". Metadata holds "prices" {expert: price}, and "preference", by
+        the names that `rewards.preference_weighted` is given: 1 for the outcome and for what is liked, 0 for the rest.
+        Gauges: cost_per_correct; small_share, calculator_share, python_share (of all calls); cheapest (calls of the
+        cheapest expert who is able, of all calls); liked (calls of the expert that is liked, of all calls in such
+        tasks).
+
+    Raises:
+        InputError: fewer than three prices, prices below 1, an unknown like, or shares out of range.
+
+    Example:
+        "7*8=? small 2 calculator 5 python 4 like cheap": small {"question": "7*8"} says "56", 3 tokens, and costs 6
+
+    Paper: arXiv:2511.21689 (ToolOrchestra), prices and preferences drawn for each example; arXiv:2506.09033
+        (Router-R1), models of different price as tools.
+    Differs: experts are a policy of 0.13M parameters and two programs. The small one knows only what it was taught.
+    """
+    if len(set(prices)) < 3 or min(prices) < 1 or not set(likes) <= set(LIKES):
+        raise InputError(f"give three prices from 1 and likes among {', '.join(LIKES)}: {prices}, {likes}")
+    if not (easy >= 0 and text >= 0 and easy + text <= 1):
+        raise InputError(f"easy and text are shares, of 1 together at most: {easy} and {text}")
+
+    def tasks(split: Split, count: int, seed: int) -> list[Task]:
+        if count < 1:
+            raise TaskError(f"a data set of {count} tasks is empty; give a count of 1 or more")
+        share = easy / (1 - text) if text < 1 else 0.0
+        made = arithmetic.tasks(count=count, seed=seed, split=split, easy=share, phrasings=("{0}=?",))
+        return [_task(one, split, seed, number) for number, one in enumerate(made)]
+
+    def _task(sum_: Task, split: Split, seed: int, number: int) -> Task:
+        rng = random.Random(derive_seed("priced", seed, split, number))
+        asked, answer, facts = sum_.messages[0].content, sum_.answer, sum_.metadata
+        question, difficulty = facts["expression"], facts["difficulty"]
+        if rng.random() < text:
+            question, difficulty = _digits(rng, split), "text"
+            asked, answer = f"{question} backwards?", question[::-1]
+        low, *others = sorted(rng.sample(sorted(set(prices)), 3))
+        shown = dict(zip(EXPERTS, (low, *rng.sample(others, 2)), strict=True))
+        like = rng.choice(likes) if likes else ""
+        said = " ".join(
+            [asked, *(f"{name} {price}" for name, price in shown.items()), *(["like", like] if like else [])]
+        )
+        metadata = {
+            "question": question,
+            "difficulty": difficulty,
+            "prices": shown,
+            "like": like,
+            "preference": _preference(like or CHEAP),
+        }
+        return Task(f"priced-{split}-{seed}-{number}", (Message("user", said),), answer, None, metadata)
+
+    return World(
+        name="priced",
+        tasks=tasks,
+        env=_env,
+        correct=answer_score(scorer=lambda task, said: float(said.strip() == task.answer), extract=extract.final_text),
+        by=("difficulty", "like") if likes else ("difficulty",),
+        answered=states_number,
+        expert=_expert,
+        start=START,
+        gauges={
+            "cost_per_correct": Gauge(lambda one, right: one.used.cost, lambda one, right: float(right > 0.5)),
+            **{f"{name}_share": _share(name) for name in EXPERTS},
+            "cheapest": Gauge(lambda one, right: float(_asked(one, _cheapest(one.task))), _calls),
+            "liked": Gauge(
+                lambda one, right: float(_asked(one, one.task.metadata["like"])),
+                lambda one, right: _calls(one, right) if one.task.metadata["like"] in EXPERTS else 0.0,
+            ),
+        },
+    )
+
+
+def _digits(rng: random.Random, split: Split) -> str:
+    """Four digits that belong to the split for ever."""
+    while True:
+        digits = str(rng.randrange(1000, 10000))
+        if digits != digits[::-1] and (derive_seed("priced backwards", digits) % 4 == 0) == (split == "test"):
+            return digits
+
+
+def _preference(like: str) -> dict[str, float]:
+    wanted = {CHEAP: "cost"}.get(like, like)
+    return {name: float(name in ("outcome", wanted)) for name in ("outcome", "cost", "seconds", *EXPERTS)}
+
+
+def _env(tools: Sequence[Any]) -> EnvFactory:
+    tool_chat(tools)  # says at once what is wrong with them
+
+    def make(task: Task) -> Env:
+        return tool_chat([lambda: Desk(task, reckoner()), *tools])(task)
+
+    return make
+
+
+def _expert(task: Task, facts: Facts) -> Message:
+    if facts["turn"] > 0:
+        return Message("assistant", task.answer)
+    rng = random.Random(derive_seed("priced expert", task.id))
+    able, like = ABLE[task.metadata["difficulty"]], task.metadata["like"]
+    wanted = like if like in able else _cheapest(task)
+    chosen = wanted if rng.random() < CAREFUL else rng.choice(able)
+    if chosen == SMALL and reckoner()(task.metadata["question"]).text != task.answer:
+        chosen = CALCULATOR
+    return Message("assistant", "", (call_for(chosen, task),))
+
+
+def call_for(expert: str, task: Task) -> ToolCall:
+    """The call that asks an expert a task's question."""
+    question = task.metadata["question"]
+    if expert == PYTHON:
+        code = f'"{question}"[::-1]' if task.metadata["difficulty"] == "text" else question
+        return ToolCall(PYTHON, {"code": code})
+    return ToolCall(expert, {"question" if expert == SMALL else "expression": question})
+
+
+def _cheapest(task: Task) -> str:
+    """The cheapest expert who is able."""
+    return min(ABLE[task.metadata["difficulty"]], key=task.metadata["prices"].__getitem__)
+
+
+def _asked(one: Trajectory, expert: str) -> int:
+    return sum(call.name == expert for call in one.calls)
+
+
+def _calls(one: Trajectory, outcome: float) -> float:
+    del outcome
+    return float(len(one.calls))
+
+
+def _share(expert: str) -> Gauge:
+    return Gauge(lambda one, right: float(_asked(one, expert)), _calls)
