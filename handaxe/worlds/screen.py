@@ -22,7 +22,7 @@ from handaxe.worlds.screen_layout import SIDES, Box, Screen, draw_screen, gold_b
 from handaxe.worlds.sums import kept_calls
 from handaxe.worlds.world import Facts, Habit, Split, Start, World
 
-__all__ = ["NEAR", "Answer", "click", "screen", "scroll", "write"]
+__all__ = ["Answer", "NEAR", "click", "screen", "scroll", "write"]
 
 Answer = Literal["action", "box", "number", "words"]
 NEAR = 7.0
