@@ -22,7 +22,7 @@ RECIPE = Recipe(
 
 
 def bleuberi(
-    base: Method, *, pool: int = 256, hardest: int = 96, order: Literal["ascending", "given"] = "ascending"
+    base: Method, *, pool: int = 128, hardest: int = 48, order: Literal["ascending", "given"] = "ascending"
 ) -> Method:
     """Train on smoothed BLEU. Differs: references are one or two, of a template and not of a language model.
 

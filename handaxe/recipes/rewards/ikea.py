@@ -22,7 +22,7 @@ RECIPE = Recipe(
 )  # fmt: skip
 
 
-def ikea(base: Method, *, few: float = 0.6, searched: float = 0.05, pool: int = 256) -> Method:
+def ikea(base: Method, *, few: float = 0.6, searched: float = 0.05, pool: int = 128) -> Method:
     """Train on as many tasks that the policy answers without tools as others, with a reward that knows the boundary.
 
     Args:
