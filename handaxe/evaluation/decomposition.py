@@ -30,7 +30,7 @@ from handaxe.errors import InputError
 from handaxe.ops.returns import EQUAL
 from handaxe.testing.mdp import StopOrGo, gradient
 
-__all__ = ["EVEN", "Decomposed", "between", "compare", "gradients", "parts", "within_group"]
+__all__ = ["EVEN", "Decomposed", "between", "compare", "figures", "gradients", "parts", "within_group"]
 
 EVEN = StopOrGo(logits=(float(np.log(3)), float(np.log(2)), 0.0))
 """The process under a policy that makes each of its four attempts with a chance of a quarter."""
@@ -104,6 +104,26 @@ def compare(correlation: float, spread: float, *, size: int = 4, world: StopOrGo
     return Decomposed(
         correlation, spread, *within_group(correlation, spread), angles[0], length, angles[1], angles[2]
     )  # fmt: skip
+
+
+def figures(*, size: int, small: int, spread: float) -> dict[str, float]:
+    """Degrees between the gradients apart and joint, of four cases.
+
+    Args:
+        size, small: siblings of a large group, and of a small one.
+        spread: of the second part where the two differ.
+
+    Returns:
+        uncorrelated (correlation 0, unequal spreads), uncorrelated_equal, correlated_equal (correlation 0.5) and
+        small_groups (correlation 0.5, equal spreads, small groups).
+    """
+    cases = {
+        "uncorrelated": (0.0, spread, size),
+        "uncorrelated_equal": (0.0, 1.0, size),
+        "correlated_equal": (0.5, 1.0, size),
+        "small_groups": (0.5, 1.0, small),
+    }
+    return {name: compare(correlation, s, size=count).angle for name, (correlation, s, count) in cases.items()}
 
 
 def gradients(world: StopOrGo, earned_KA: np.ndarray, size: int) -> tuple[np.ndarray, np.ndarray]:

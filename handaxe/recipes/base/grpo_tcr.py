@@ -17,10 +17,11 @@ from handaxe.worlds.sums import sums
 __all__ = ["grpo_tcr"]
 TITLE = "Demystifying Reinforcement Learning in Agentic Reasoning"
 LOW = "grpo_tcr --eps-high 0.2"
-OPEN, MORE = "More entropy is left than with the lower clip.", "More is right at the end."
+RIGHT = "More is right at the end."
+OPEN = "More entropy is left than with the lower clip."
 RECIPE = Recipe(
     paper=Paper(TITLE, "GRPO-TCR", "2510.11701", 136),
-    claims=(Claim(OPEN, "training/loss/entropy", "up", baseline=LOW, over="area"), Claim(MORE, "pass@1", "up")),
+    claims=(Claim(OPEN, "training/loss/entropy", "up", baseline=LOW, over="area"), Claim(RIGHT, "pass@1", "up")),
     base=partial(plain, minibatches=4), world=sums, setting=Setting(model="start"),
 )  # fmt: skip
 
