@@ -20,7 +20,10 @@ from handaxe.worlds.priced_small import small_expert
 
 __all__ = ["CALCULATOR", "Desk", "EXPERTS", "PYTHON", "SECONDS", "SMALL", "reckoner"]
 
-SMALL, CALCULATOR, PYTHON = EXPERTS = ("small", "calculator", "python")
+SMALL = "small"
+CALCULATOR = "calculator"
+PYTHON = "python"
+EXPERTS = (SMALL, CALCULATOR, PYTHON)
 SECONDS = {SMALL: 0.05, CALCULATOR: 0.1, PYTHON: 0.4}
 """Declared time of each token that an expert says."""
 LESSONS = tuple(
