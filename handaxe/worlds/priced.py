@@ -108,8 +108,8 @@ def priced(
 
 def _with_text(one: Task, split: Split, rng: random.Random, share: float) -> Task:
     """A sum as it is, or, for a share of them, digits to be read backwards in its place."""
-    question, asked, answer = one.metadata["expression"], one.messages[0].content, one.answer
-    difficulty = one.metadata["difficulty"]
+    question, difficulty = one.metadata["expression"], one.metadata["difficulty"]
+    asked, answer = one.messages[0].content, one.answer
     if rng.random() < share:
         question, difficulty = _digits(rng, split), "text"
         asked, answer = f"{question} backwards?", question[::-1]

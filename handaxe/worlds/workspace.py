@@ -13,12 +13,11 @@ from handaxe.ops.seeds import derive_seed
 from handaxe.records import Message, Task, ToolCall, Trajectory
 from handaxe.rewards.outcome import outcome
 from handaxe.slots import EnvFactory
-from handaxe.tools.deadline import Threads
 from handaxe.tools.decorator import tool
 from handaxe.tools.files import files
 from handaxe.worlds.world import Facts, Habit, Split, Start, World
 
-__all__ = ["state_of", "workspace"]
+__all__ = ["Workspace", "state_of", "workspace"]
 
 NAMES = "abcde"
 KEYS = "kmnpqrstuvwxyz"
@@ -168,13 +167,13 @@ def _expert(task: Task, facts: Facts) -> Message:
     at = list(task.metadata["files"]).index(edit["file"])
     rng = random.Random(derive_seed("workspace expert", task.id, turn))
     if turn <= at:
-        return _calls("read", file=list(task.metadata["files"])[turn])
+        return _calls("read", {"file": list(task.metadata["files"])[turn]})
     if turn == at + 1:
-        return _calls("replace", edit=f"{edit['file']} {edit['old']} {edit['new']}")
+        return _calls("replace", {"edit": f"{edit['file']} {edit['old']} {edit['new']}"})
     if turn < LAST and rng.random() >= READY:
-        return _calls("read", file=rng.choice(list(task.metadata["files"])))
-    return _calls("submit")
+        return _calls("read", {"file": rng.choice(list(task.metadata["files"]))})
+    return _calls("submit", {})
 
 
-def _calls(name: str, **arguments: str) -> Message:
+def _calls(name: str, arguments: Mapping[str, str]) -> Message:
     return Message("assistant", "", (ToolCall(name, arguments),))
