@@ -16,6 +16,7 @@ from handaxe.tools.fold_memory import fold_memory as fold_memory
 from handaxe.tools.http import http as http
 from handaxe.tools.mcp import mcp as mcp
 from handaxe.tools.molecules import molecules as molecules
+from handaxe.tools.noisy import noisy as noisy
 from handaxe.tools.python import python as python
 from handaxe.tools.schema import Billed as Billed
 from handaxe.tools.schema import ToolContext as ToolContext

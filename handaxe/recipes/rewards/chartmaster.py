@@ -1,14 +1,12 @@
 """ChartMaster: code earns by what its chart has in common with the wanted one, and by how alike the two look."""
 
-from handaxe.methods.method import Claim, Method, Paper, Recipe, Setting, partial, replace
+from handaxe.methods.method import Claim, Method, Paper, Recipe, Setting, replace
 from handaxe.rewards.ladder import Rung, ladder
 from handaxe.rewards.used_tools import used_tools
-from handaxe.training.cold_start import demonstrations
-from handaxe.training.sources import scripted
+from handaxe.training.demonstrated import demonstrated
 from handaxe.training.stages.repeat import repeat
 from handaxe.training.stages.teach import teach
 from handaxe.worlds.charts import charts, same_attributes, same_picture
-from handaxe.worlds.world import Habit
 
 __all__ = ["chartmaster"]
 
@@ -34,9 +32,6 @@ def chartmaster(base: Method, *, look: float = 1.0, taught: int = 0) -> Method:
     """
     drew, common = used_tools(tools=("draw",)), same_attributes()
     rungs = [Rung("drew", drew, 0.0), Rung("common", common, above=-1.0), Rung("look", same_picture(), look)]
-    told = partial(
-        demonstrations, base.world, tasks=base.world.tasks("train", 160, 0), habit=Habit(), count=160, seed=0
-    )
-    lessons = scripted(trajectories=lambda site: told(site.env, format=site.format))
-    before = repeat(stages=[teach(source=lessons, batch_size=16, learning_rate=3e-4)], times=taught)
+    told = demonstrated(world=base.world, count=160, of_run=True)
+    before = repeat(stages=[teach(source=told, batch_size=16, learning_rate=3e-4)], times=taught)
     return replace(base, reward=ladder(rungs), stages=(*base.stages, before))
