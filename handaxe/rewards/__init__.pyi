@@ -25,6 +25,7 @@ from handaxe.rewards.fingerprint_similarity import fingerprint_similarity as fin
 from handaxe.rewards.gate import gate as gate
 from handaxe.rewards.graded_call import graded_call as graded_call
 from handaxe.rewards.group_count_change import group_count_change as group_count_change
+from handaxe.rewards.image_similarity import image_similarity as image_similarity
 from handaxe.rewards.information_gain import information_gain as information_gain
 from handaxe.rewards.judged_steps import judged_steps as judged_steps
 from handaxe.rewards.label_depth import label_depth as label_depth

@@ -2,6 +2,7 @@
 from handaxe.worlds.asked_sums import asked_sums as asked_sums
 from handaxe.worlds.bfcl import bfcl as bfcl
 from handaxe.worlds.calls import calls as calls
+from handaxe.worlds.charts import charts as charts
 from handaxe.worlds.confident_sums import confident_sums as confident_sums
 from handaxe.worlds.demonstrate import demonstrate as demonstrate
 from handaxe.worlds.described import described as described
