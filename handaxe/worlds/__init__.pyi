@@ -3,6 +3,7 @@ from handaxe.worlds.asked_sums import asked_sums as asked_sums
 from handaxe.worlds.bfcl import bfcl as bfcl
 from handaxe.worlds.calls import calls as calls
 from handaxe.worlds.demonstrate import demonstrate as demonstrate
+from handaxe.worlds.glimpse import glimpse as glimpse
 from handaxe.worlds.gym import gym as gym
 from handaxe.worlds.hops import hops as hops
 from handaxe.worlds.jsonl import jsonl as jsonl
