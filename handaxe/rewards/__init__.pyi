@@ -15,6 +15,7 @@ from handaxe.rewards.exact_match import exact_match as exact_match
 from handaxe.rewards.failure_shaping import failure_shaping as failure_shaping
 from handaxe.rewards.fewer_calls import fewer_calls as fewer_calls
 from handaxe.rewards.gate import gate as gate
+from handaxe.rewards.gated_use import gated_use as gated_use
 from handaxe.rewards.graded_call import graded_call as graded_call
 from handaxe.rewards.information_gain import information_gain as information_gain
 from handaxe.rewards.judged_steps import judged_steps as judged_steps

@@ -157,7 +157,8 @@ def _calls(shows: str, loose: int, task: Task, facts: Facts) -> list[ToolCall]:
 def _off(task: Task, loose: int) -> Region:
     """The region asked for, with each side off by up to `loose`, but so that the number is within."""
     rng = random.Random(derive_seed("glimpse off", task.id))
-    gold, number, half = gold_region(task), task.metadata["number"], len(task.metadata["gold"]) // 2
+    gold, number = gold_region(task), task.metadata["number"]
+    half = len(gold) // 2
     far = [0] * half + [LENGTH if half == 1 else SIDE] * half
     moved = [side + rng.randint(-loose, loose) for side in gold]
     low = [max(far[k], min(moved[k], number[k])) for k in range(half)]

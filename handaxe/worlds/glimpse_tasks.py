@@ -105,7 +105,8 @@ def _row(rng: random.Random, looks: bool) -> _Drawn:
     ends = [*starts[1:], LENGTH]
     names = rng.sample(LETTERS, STRETCHES)
     said = " ".join([f"{name}{start}" for name, start in zip(names, starts, strict=True)] + [str(LENGTH)])
-    symbols, places, numbers = ["."] * LENGTH, [], _numbers(rng, said, STRETCHES)
+    symbols, numbers = ["."] * LENGTH, _numbers(rng, said, STRETCHES)
+    places = []
     for start, end, number in zip(starts, ends, numbers, strict=True):
         place = rng.randrange(start + 1, end - 2)  # a symbol is left on either side, so that numbers never touch
         symbols[place : place + 2] = number
@@ -124,7 +125,8 @@ def _grid(rng: random.Random, looks: bool) -> _Drawn:
     rng.shuffle(boxes)
     names = rng.sample(LETTERS, len(boxes))
     said = " ".join(f"{name} {_words(box)}" for name, box in zip(names, boxes, strict=True))
-    lines, places, numbers = [["."] * SIDE for _ in range(SIDE)], [], _numbers(rng, said, len(boxes))
+    lines, numbers = [["."] * SIDE for _ in range(SIDE)], _numbers(rng, said, len(boxes))
+    places = []
     for (left, top, right, bottom), number in zip(boxes, numbers, strict=True):
         x, y = rng.randrange(left, right - 2), rng.randrange(top, bottom)  # a symbol is left on the right
         lines[y][x : x + 2] = number
