@@ -74,7 +74,7 @@ def facts(*, size: int = 80, world_seed: int = 0) -> World:
         answered=answers_in_words,
         reference=kept_calls,
         expert=calls_then_answer(_searches),
-        start=Start(HABIT, skill=300, steps=60, lessons=lessons, drill=600),
+        start=Start(HABIT, skill=200, steps=40, lessons=lessons, drill=200),
         gauges={"wasted_calls": wasted_calls(_needed)},
     )
 
