@@ -13,7 +13,7 @@ from handaxe.rewards.exact_match import exact_match
 from handaxe.tools.calculator import calculator
 from handaxe.worlds import facts_tasks
 from handaxe.worlds.experts import arithmetic_call
-from handaxe.worlds.facts_tasks import Asked, build_people, documents, search_call
+from handaxe.worlds.facts_tasks import Asked, build_people, fact_cards, search_call
 from handaxe.worlds.searched import answers_in_words, gold_searches, search_tool
 from handaxe.worlds.sums import kept_calls
 from handaxe.worlds.world import Facts, Habit, Split, Start, World
@@ -75,7 +75,7 @@ def fact_sums(*, size: int = 200, world_seed: int = 0) -> World:
         tasks=tasks,
         env=tool_chat,
         correct=exact_match(),
-        tools=(search_tool(documents(people), world="fact_sums", results=1, snippet=20), calculator),
+        tools=(search_tool(fact_cards(people), world="fact_sums", results=1, snippet=20), calculator),
         by=("needs_both",),
         answered=answers_in_words,
         reference=kept_calls,
