@@ -13,7 +13,7 @@ from handaxe.rewards.exact_match import exact_match
 from handaxe.tools.calculator import calculator
 from handaxe.worlds import facts_tasks
 from handaxe.worlds.experts import arithmetic_call
-from handaxe.worlds.facts_tasks import Asked, build_people, documents, search_call
+from handaxe.worlds.facts_tasks import Asked, build_people, fact_cards, search_call
 from handaxe.worlds.searched import answers_in_words, gold_searches, search_tool
 from handaxe.worlds.sums import kept_calls
 from handaxe.worlds.world import Facts, Habit, Split, Start, World
@@ -23,7 +23,7 @@ __all__ = ["BOTH", "fact_sums"]
 BOTH = ("search", "calculator")
 SHOWN = 5
 """In one of so many easy sums the expert takes the calculator all the same."""
-START = Start(Habit(needed=0.6, clumsy=0.05), skill=450, steps=50, batch_size=16)
+START = Start(Habit(needed=0.6, clumsy=0.05), skill=350, steps=40, batch_size=16)
 
 
 def fact_sums(*, size: int = 200, world_seed: int = 0) -> World:
@@ -75,7 +75,7 @@ def fact_sums(*, size: int = 200, world_seed: int = 0) -> World:
         tasks=tasks,
         env=tool_chat,
         correct=exact_match(),
-        tools=(search_tool(documents(people), world="fact_sums", results=1, snippet=20), calculator),
+        tools=(search_tool(fact_cards(people), world="fact_sums", results=1, snippet=20), calculator),
         by=("needs_both",),
         answered=answers_in_words,
         reference=kept_calls,

@@ -11,7 +11,7 @@ from handaxe.rewards.exact_match import exact_match
 from handaxe.worlds import facts_tasks
 from handaxe.worlds.call_gauges import wasted_calls
 from handaxe.worlds.experts import calls_then_answer
-from handaxe.worlds.facts_tasks import Asked, build_people, documents, search_call
+from handaxe.worlds.facts_tasks import Asked, build_people, fact_cards, search_call
 from handaxe.worlds.searched import answers_in_words, gold_searches, search_tool
 from handaxe.worlds.sums import kept_calls
 from handaxe.worlds.world import Facts, Habit, Split, Start, World
@@ -69,12 +69,12 @@ def facts(*, size: int = 80, world_seed: int = 0) -> World:
         tasks=tasks,
         env=tool_chat,
         correct=exact_match(),
-        tools=(search_tool(documents(people), world="facts", results=1, snippet=20),),
+        tools=(search_tool(fact_cards(people), world="facts", results=1, snippet=20),),
         by=("known",),
         answered=answers_in_words,
         reference=kept_calls,
         expert=calls_then_answer(_searches),
-        start=Start(HABIT, skill=300, steps=60, lessons=lessons, drill=600),
+        start=Start(HABIT, skill=200, steps=40, lessons=lessons, drill=200),
         gauges={"wasted_calls": wasted_calls(_needed)},
     )
 

@@ -12,7 +12,7 @@ from handaxe.ops.seeds import derive_seed
 from handaxe.records import Message, Task
 from handaxe.worlds.world import Split
 
-__all__ = ["FIELDS", "Asked", "People", "build_people", "documents", "search_call", "tasks"]
+__all__ = ["Asked", "FIELDS", "People", "build_people", "fact_cards", "search_call", "tasks"]
 
 FIELDS = {"age": (20, 89), "desk": (11, 99), "rank": (1, 9)}
 """What everybody has, and from where to where it goes."""
@@ -50,7 +50,7 @@ def build_people(*, seed: int, size: int) -> People:
     return People(facts, (tuple(names[cut:]), tuple(names[:cut])))
 
 
-def documents(known: People) -> list[dict[str, str]]:
+def fact_cards(known: People) -> list[dict[str, str]]:
     """One document a fact, sorted by id, for `build_index`.
 
     Example:

@@ -23,7 +23,7 @@ __all__ = ["KINDS", "found_documents", "gold_documents", "needed_calls", "shelve
 KINDS = ("count", "longest", "shared")
 """How many there are; which has the most pages; how many two conditions leave."""
 ROOMS = 3
-START = Start(Habit(needed=0.6, clumsy=0.1), skill=400, steps=50, batch_size=16)
+START = Start(Habit(needed=0.6, clumsy=0.1), skill=300, steps=40, batch_size=16)
 Made = tuple[dict[str, dict[str, Any]], tuple[tuple[str, ...], tuple[str, ...]]]
 
 
@@ -127,21 +127,21 @@ def _card(fields: Mapping[str, Any]) -> str:
 def _task(name: str, documents: Mapping[str, Any], author: str, kind: str, rng: random.Random) -> Task:
     wanted = {"by": author} | ({"room": str(rng.randint(1, ROOMS))} if kind == "shared" else {})
     gold = [one for one, fields in documents.items() if all(fields[key] == value for key, value in wanted.items())]
-    calls = [_call("filter_by", field=key, value=value) for key, value in wanted.items()]
+    calls = [_call("filter_by", {"field": key, "value": value}) for key, value in wanted.items()]
     if kind == "longest":
         asked, answer = f"longest by {author}?", max(gold, key=lambda one: documents[one]["pages"])
-        calls.append(_call("largest", field="pages", among="s1"))
+        calls.append(_call("largest", {"field": "pages", "among": "s1"}))
     else:
         asked, answer = f"how many by {author}?", str(len(gold))
         if kind == "shared":
             asked = f"how many by {author} in room {wanted['room']}?"
-            calls.append(_call("intersect", first="s1", second="s2"))
-        calls.append(_call("count", among="s3" if kind == "shared" else "s1"))
+            calls.append(_call("intersect", {"first": "s1", "second": "s2"}))
+        calls.append(_call("count", {"among": "s3" if kind == "shared" else "s1"}))
     metadata = {"kind": kind, "gold_documents": gold, "gold_calls": calls}
     return Task(name, (Message("user", asked),), answer, None, metadata)
 
 
-def _call(name: str, **arguments: str) -> dict[str, Any]:
+def _call(name: str, arguments: dict[str, str]) -> dict[str, Any]:
     return {"name": name, "arguments": arguments}
 
 

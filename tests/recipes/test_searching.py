@@ -29,7 +29,12 @@ def attempt(text, *tools, task, broken=False, env=None):
     replies = [[ToolReply(f"{k}-0", name, "y")] for k, name in enumerate(tools)]
     errors = [[] for _ in tools] + [["not JSON"] if broken else []]
     return make_trajectory(
-        texts=["" for _ in tools] + [text], calls=[*calls, []], replies=[*replies, []], errors=errors, task=task, env=env
+        texts=["" for _ in tools] + [text],
+        calls=[*calls, []],
+        replies=[*replies, []],
+        errors=errors,
+        task=task,
+        env=env,
     )
 
 
@@ -48,7 +53,9 @@ def test_tool_star():
         attempt("paris", *both, task=task, broken=True),
     )
     assert found == pytest.approx([0.7667, 0.6667, 0, -1], abs=5e-5)
-    assert np.mean(found) == pytest.approx(0.1083, abs=5e-5) and np.std(found, ddof=1) == pytest.approx(0.8135, abs=5e-5)
+    assert np.mean(found) == pytest.approx(0.1083, abs=5e-5) and np.std(found, ddof=1) == pytest.approx(
+        0.8135, abs=5e-5
+    )
     assert standardise(found) == pytest.approx([0.809, 0.686, -0.133, -1.362], abs=1e-3)
     alone = outcomes(method("tool_star", "--bonus", "0").reward, attempt("paris", *both, task=task))
     assert alone == [1.0]
@@ -91,7 +98,10 @@ def test_prs_goes_up_in_steps_and_never_beyond_what_refill_takes_for_the_best():
 
 
 def test_marag():
-    task = make_task(answer="7", metadata={"gold_documents": ["1", "2", "3", "4"], "gold_calls": [{"name": "count", "arguments": {}}] * 2})
+    task = make_task(
+        answer="7",
+        metadata={"gold_documents": ["1", "2", "3", "4"], "gold_calls": [{"name": "count", "arguments": {}}] * 2},
+    )
     env = {"state": {"DocumentSets": {"found": ["2", "3", "9"], "sets": 1}}}
     made = method("marag")
     two = attempt("7", "filter_by", "count", task=task, env=env)

@@ -1,4 +1,4 @@
-from handaxe.worlds.facts_tasks import FIELDS, build_people, documents, search_call, tasks
+from handaxe.worlds.facts_tasks import FIELDS, build_people, fact_cards, search_call, tasks
 
 
 def test_people_are_told_apart_and_split():
@@ -12,7 +12,7 @@ def test_people_are_told_apart_and_split():
 
 def test_a_document_a_fact():
     people = build_people(seed=0, size=8)
-    made = documents(people)
+    made = fact_cards(people)
     assert len(made) == 24 and made == sorted(made, key=lambda one: one["id"])
     assert all(people.facts[tuple(one["id"].split())] == int(one["text"]) for one in made)
     assert search_call("417", "desk") == {"name": "search", "arguments": {"query": "417 desk"}}

@@ -14,7 +14,8 @@ from handaxe.worlds.shelves import found_documents, gold_documents, needed_calls
 __all__ = ["marag"]
 
 TITLE = "MARAG-R1: Beyond Single Retriever via Reinforcement-Learned Multi-Tool Agentic Retrieval"
-NOTE, ALONE = "The weights and the form of the term for calls are unconfirmed.", "marag --documents 0 --calls 0"
+NOTE = "The weights and the form of the term for calls are unconfirmed."
+ALONE = "marag --documents 0 --calls 0"
 RECIPE = Recipe(
     paper=Paper(TITLE, "MARAG-R1", "2510.27569", 134), base=rloo, world=shelves,
     claims=(Claim("More right documents are found.", "document_f1", "up", baseline=ALONE, vice=0.95, note=NOTE),

@@ -15,13 +15,12 @@ from handaxe.worlds.fact_sums import BOTH, fact_sums
 
 __all__ = ["tool_star"]
 
-TITLE, ALONE = "Tool-Star: Empowering LLM-Brained Multi-Tool Reasoner via Reinforcement Learning", "tool_star --bonus 0"
-MORE, NOTE = "Both tools are used more often, also where one is enough.", "Where a hint comes is unconfirmed."
-ONE = ("needs_both", "no")
+TITLE = "Tool-Star: Empowering LLM-Brained Multi-Tool Reasoner via Reinforcement Learning"
 RECIPE = Recipe(
     paper=Paper(TITLE, "Tool-Star", "2505.16410", 15), base=grpo, world=fact_sums,
-    claims=(Claim(MORE, "used_both", "up", baseline=ALONE, same="pass@1", where=ONE, vice=0.6, note=NOTE),),
-    setting=Setting(model="start", steps=12, max_turns=4),
+    claims=(Claim("Both tools are used more often, also where one is enough.", "used_both", "up", same="pass@1",
+                  baseline="tool_star --bonus 0", where=("needs_both", "no"), vice=0.6,
+                  note="Where a hint comes is unconfirmed."),), setting=Setting(model="start", steps=12, max_turns=4),
 )  # fmt: skip
 
 
