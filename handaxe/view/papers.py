@@ -144,7 +144,7 @@ def papers_page(
         lines += ["", *_section(one, mechanisms.get(one.arxiv, []))]
     for study in studies:
         lines += ["", *_study(study, mechanisms.get(study.arxiv, []))]
-    own = {one.arxiv for one in (*entries, *studies)}
+    own = {one.arxiv for one in entries} | {study.arxiv for study in studies}
     others = sorted(arxiv for arxiv in mechanisms if arxiv not in own)
     if others:
         lines += ["", "## Cited by a mechanism, without a recipe of their own", "", "| arXiv | files |", "|---|---|"]

@@ -33,7 +33,7 @@ def grpo_tcr(base: Method, *, eps_high: float = 0.28, most: int = 96) -> Method:
         eps_high: upper clip; 0.28 in the paper.
         most: tasks that are tried beforehand.
     """
-    parts = {"answer": (1.0, failure_shaping(base=base.reward)), "overlong": (1.0, overlong(limit=96, cache=32))}
+    parts = {"answer": (1.0, failure_shaping(base=base.reward)), "overlong": (1.0, overlong(limit=64, cache=32))}
     tried = probe(samples=4, arguments={"reward": base.reward}), choose(tasks=choose_by_label(above=0.0, below=1.0))
     pool = replace(base, tasks=lambda tasks, seed: task_pool(tasks[:most], seed=seed), stages=(*base.stages, *tried))
     loss = replace(pool, surrogate=dual_clip(eps_high=eps_high, cap=10.0), reduction=token_mean())

@@ -30,10 +30,10 @@ def hybrid(base: Method, *, trust: float = 0.8, formed: float = 0.2, long: float
     Args:
         trust: in the rule, where a number can be read; unconfirmed. 0 leaves likeness alone.
         formed: weight of the format; unconfirmed.
-        long: lambda, of what is longer than half of 96 tokens; unconfirmed.
+        long: lambda, of what is longer than 32 tokens, in full at 64; unconfirmed.
     """
     sure = outcome(lambda one: float(bool(last_number(one))))
     rule = weighted({"right": (1.0, base.reward), CONFIDENCE: (0.0, sure)})
     mixed = rule_or_model(rule=rule, model=text_similarity(encode=embed), trust=trust)
-    parts = {"accuracy": (1.0, mixed), "format": (formed, well_formed()), "long": (long, overlong(limit=96, cache=48))}
+    parts = {"accuracy": (1.0, mixed), "format": (formed, well_formed()), "long": (long, overlong(limit=64, cache=32))}
     return replace(base, reward=weighted(parts))

@@ -34,6 +34,6 @@ def tapo(base: Method, *, each: float = 0.0) -> Method:
     checks = {"easy": exact_match(normalise=in_digits), "hard": numeric_match(abs_tol=1e-3)}
     kinds = by_task(key="difficulty", rewards=checks)
     checked = ladder([Rung("format", well_formed(), weight=0.0, failed=-1.0), Rung("answer", kinds)])
-    calls, long = annealed_calls(scale=1.0, each=1.0, most=3.0), overlong(limit=96, cache=48)
+    calls, long = annealed_calls(scale=1.0, each=1.0, most=3.0), overlong(limit=64, cache=32)
     reward = weighted({"correct": (1.0, checked), "calls": (each, calls), "overlong": (1.0, long)})
     return replace(base, reward=reward, surrogate=dual_clip(eps_high=0.28, cap=10.0))

@@ -75,7 +75,7 @@ def weights(reduction, *rollouts):
     batch = small_batch([[1.0] * len(own) for own in turn], turn=turn)
     loss_BT = batch.adv_BT.clone().requires_grad_()
     reduction(loss_BT, batch).backward()
-    places = [[[t for t, one in enumerate(own) if one == k] for k in range(max(own) + 1)] for own in turn]
+    places = [[[1 + t for t, one in enumerate(own) if one == k] for k in range(max(own) + 1)] for own in turn]
     return [[loss_BT.grad[row, at].sum().item() for at in own] for row, own in enumerate(places)]
 
 
