@@ -26,27 +26,31 @@ ABLE = {"easy": EXPERTS, "hard": (CALCULATOR, PYTHON), "text": (PYTHON,)}
 CHEAP = "cheap"
 LIKES = (CHEAP, CALCULATOR, PYTHON)
 START = Start(Habit(needed=0.85, clumsy=0.05), skill=300, steps=40)
-CAREFUL = 0.4
+CAREFUL = 0.2
 """Share of the expert's tasks in which it asks whom the task's user would; in the others anybody who is able."""
 
 
 def priced(
     *,
-    prices: tuple[int, ...] = (1, 2, 4, 5, 7, 8),
+    cheap: tuple[int, ...] = (1, 2),
+    middle: tuple[int, ...] = (3, 4),
+    dear: tuple[int, ...] = (7, 8, 9),
     likes: tuple[str, ...] = (),
-    easy: float = 0.4,
-    text: float = 0.2,
+    easy: float = 0.45,
+    text: float = 0.1,
 ) -> World:
     """Arithmetic and text that other policies and programs answer, at prices that are drawn for each task and shown.
 
-    The small model has the lowest of three prices; which of the other two costs more changes from task to task. The
-    expert whose conversations the start learns from is right on every task, and asks the dear as gladly as the cheap
-    in most of them.
+    The small model is cheap; which of the other two is dear changes from task to task. The expert whose conversations
+    the start learns from is right on every task, and asks the dear as gladly as the cheap in most of them.
 
     Args:
-        prices: of a token; three different ones are drawn for each task. Others than these are unseen in training.
+        cheap: what a token of the small model may cost; one of these prices is drawn for each task. Others than the
+            default's are unseen by a policy that was trained with them; so it is with the next two.
+        middle: what a token of the cheaper of the other two may cost.
+        dear: what a token of the dearer one may cost.
         likes: what users may want, of cheap, calculator and python; one is drawn for each task and said. None: nothing
-            is said, and the cheap is what is wanted.
+            is said, and as little cost as may be is wanted.
         easy: share of questions of one-digit numbers, which the small model has by heart.
         text: share of numbers to be read backwards, which takes python. The rest are sums and products of two or three
             digits.
@@ -59,17 +63,20 @@ def priced(
         tasks).
 
     Raises:
-        InputError: fewer than three prices, prices below 1, an unknown like, or shares out of range.
+        InputError: prices that are none, below 1 or out of order, an unknown like, or shares out of range.
 
     Example:
-        "7*8=? small 2 calculator 5 python 4 like cheap": small {"question": "7*8"} says "56", 3 tokens, and costs 6
+        "7*8=? small 2 calculator 8 python 4 like cheap": small {"question": "7*8"} says "56", 3 tokens, and costs 6
 
     Paper: arXiv:2511.21689 (ToolOrchestra), prices and preferences drawn for each example; arXiv:2506.09033
         (Router-R1), models of different price as tools.
     Differs: experts are a policy of 0.13M parameters and two programs. The small one knows only what it was taught.
     """
-    if len(set(prices)) < 3 or min(prices) < 1 or not set(likes) <= set(LIKES):
-        raise InputError(f"give three prices from 1 and likes among {', '.join(LIKES)}: {prices}, {likes}")
+    bands = (cheap, middle, dear)
+    if not all(bands) or not 1 <= min(cheap) <= max(cheap) < min(middle) <= max(middle) < min(dear):
+        raise InputError(f"prices are 1 or more, and every cheap one below the middle, these below the dear: {bands}")
+    if not set(likes) <= set(LIKES):
+        raise InputError(f"users like some of {', '.join(LIKES)}, not {list(likes)}")
     if not (easy >= 0 and text >= 0 and easy + text <= 1):
         raise InputError(f"easy and text are shares, of 1 together at most: {easy} and {text}")
 
@@ -81,7 +88,7 @@ def priced(
         rngs = [random.Random(derive_seed("priced", seed, split, number)) for number in range(count)]
         found = [_with_text(one, split, rng, text) for one, rng in zip(made, rngs, strict=True)]
         return [
-            _with_prices(one, f"priced-{split}-{seed}-{number}", rng, prices, likes)
+            _with_prices(one, f"priced-{split}-{seed}-{number}", rng, bands, likes)
             for number, (one, rng) in enumerate(zip(found, rngs, strict=True))
         ]
 
@@ -117,9 +124,11 @@ def _with_text(one: Task, split: Split, rng: random.Random, share: float) -> Tas
     return Task(one.id, (Message("user", asked),), answer, None, metadata)
 
 
-def _with_prices(one: Task, name: str, rng: random.Random, prices: Sequence[int], likes: Sequence[str]) -> Task:
+def _with_prices(
+    one: Task, name: str, rng: random.Random, bands: Sequence[Sequence[int]], likes: Sequence[str]
+) -> Task:
     """The same question, at prices of its own that are shown, and with what its user likes."""
-    low, *others = sorted(rng.sample(sorted(set(prices)), 3))
+    low, *others = (rng.choice(band) for band in bands)
     drawn = dict(zip(EXPERTS, (low, *rng.sample(others, 2)), strict=True))
     like = rng.choice(likes) if likes else ""
     shown = [f"{expert} {price}" for expert, price in drawn.items()] + ([f"like {like}"] if like else [])
