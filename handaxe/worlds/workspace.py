@@ -23,7 +23,7 @@ NAMES = "abcde"
 KEYS = "kmnpqrstuvwxyz"
 READY, LAST = 0.08, 10
 """The expert looks once more before it submits, but for this share of turns, and until this turn."""
-START = Start(Habit(clumsy=0.02), skill=50, steps=220)
+START = Start(Habit(clumsy=0.02), skill=20, steps=50)
 
 
 def workspace(*, count: int = 3, lines: int = 2) -> World:
