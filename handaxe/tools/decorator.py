@@ -181,6 +181,14 @@ class Tool:
             arguments[self.definition.context] = ToolContext(call.id, seed)
         return functools.partial(self.__call__, **arguments)
 
+    def takes(self, call: ToolCall) -> bool:
+        """Whether the arguments of a call fit, so that the function would be called. The name is not looked at."""
+        try:
+            self.prepare(call, seed=0)
+        except ValidationError:
+            return False
+        return True
+
     def _carry_out(self, work: Callable[[], Any]) -> Billed:
         if self._async:
             return as_bill(within_async(work, seconds=self.timeout))
