@@ -56,8 +56,9 @@ def priced(
             digits.
 
     Returns:
-        A world broken down by "difficulty" and "like". Metadata holds "prices" {expert: price}, and "preference", by
-        the names that `rewards.preference_weighted` is given: 1 for the outcome and for what is liked, 0 for the rest.
+        A world broken down by "difficulty", by who is "dear" (where shares of calls move with that, prices are read)
+        and by "like". Metadata holds "prices" {expert: price}, and "preference", by the names that
+        `rewards.preference_weighted` knows: 1 for the outcome and for what is liked, 0 for the rest.
         Gauges: cost_per_correct; small_share, calculator_share, python_share (of all calls); cheapest (calls of the
         cheapest expert who is able, of all calls); liked (calls of the expert that is liked, of all calls in such
         tasks).
@@ -97,7 +98,7 @@ def priced(
         tasks=tasks,
         env=_env,
         correct=answer_score(scorer=lambda task, said: float(said.strip() == task.answer), extract=extract.final_text),
-        by=("difficulty", "like") if likes else ("difficulty",),
+        by=("difficulty", "dear", "like") if likes else ("difficulty", "dear"),
         answered=states_number,
         expert=_expert,
         start=START,
@@ -132,7 +133,8 @@ def _with_prices(
     drawn = dict(zip(EXPERTS, (low, *rng.sample(others, 2)), strict=True))
     like = rng.choice(likes) if likes else ""
     shown = [f"{expert} {price}" for expert, price in drawn.items()] + ([f"like {like}"] if like else [])
-    metadata = {**one.metadata, "prices": drawn, "like": like, "preference": _preference(like or CHEAP)}
+    most = max(drawn, key=drawn.__getitem__)
+    metadata = {**one.metadata, "prices": drawn, "dear": most, "like": like, "preference": _preference(like or CHEAP)}
     return Task(name, (Message("user", " ".join([one.messages[0].content, *shown])),), one.answer, None, metadata)
 
 

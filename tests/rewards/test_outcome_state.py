@@ -37,7 +37,9 @@ def test_the_papers_gate_by_hand():
 
     # Where steps add up to more than the outcome, an attempt that never submits earns more than one that soon does.
     late, soon = group_of("open", turns=8), group_of("resolved", turns=4)
-    earned = {above: [gated([1.0] * n, above)(g).outcome[0] for n, g in ((8, late), (4, soon))] for above in (-2.0, 0.0)}
+    earned = {
+        above: [gated([1.0] * n, above)(g).outcome[0] for n, g in ((8, late), (4, soon))] for above in (-2.0, 0.0)
+    }
     assert earned == {-2.0: [7.0, 5.0], 0.0: [-1.0, 5.0]}
 
 

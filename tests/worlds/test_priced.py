@@ -60,6 +60,7 @@ def test_prices_are_drawn_for_each_task_and_shown():
         shown = " ".join(f"{name} {price}" for name, price in prices.items())
         assert shown in task.messages[0].content and task.messages[0].content.endswith(f"like {task.metadata['like']}")
         orders.add(prices["calculator"] < prices["python"])
+        assert prices[task.metadata["dear"]] == max(prices.values())
         preference = task.metadata["preference"]
         wanted = {"cheap": "cost"}.get(task.metadata["like"], task.metadata["like"])
         assert [name for name, weight in preference.items() if weight] == ["outcome", wanted]
