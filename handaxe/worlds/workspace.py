@@ -15,30 +15,30 @@ from handaxe.rewards.outcome import outcome
 from handaxe.slots import EnvFactory
 from handaxe.tools.decorator import tool
 from handaxe.tools.files import files
-from handaxe.worlds.world import Facts, Habit, Split, Start, World
+from handaxe.worlds.world import Facts, Split, Start, World
 
 __all__ = ["Workspace", "state_of", "workspace"]
 
 NAMES = "abcde"
-KEYS = "kmnpqrstuvwxyz"
-READY, LAST = 0.08, 10
-"""The expert looks once more before it submits, but for this share of turns, and until this turn."""
-START = Start(Habit(clumsy=0.02), skill=50, steps=220)
+KEYS = "fghijklmnopqrstuvwxyz"
+LAST = 8
+"""The turn, from 0, at which the expert submits where it does not as soon as it can: the ninth."""
+START = Start(skill=160, steps=0)
 
 
-def workspace(*, count: int = 3, lines: int = 2) -> World:
+def workspace(*, count: int = 3, lines: int = 1) -> World:
     """A key to be set in whichever of several files holds it, and the work to be submitted.
 
     Reading is always well-formed and always possible; only `submit` ends the work. The expert is right on every task,
-    but looks at a file again and again before it submits, and so does the policy that learns from it: it begins with
-    nearly every call in order, and most of its attempts run out of turns.
+    but in three of four it looks at files again and again before it submits, until its ninth turn, and so does the
+    policy that learns from it: it begins with nearly every call in order, and most of its attempts run out of turns.
 
     Args:
         count: files, 2 to 5.
         lines: keys in each, 1 to 4.
 
     Returns:
-        A world of some 8 turns. Right is an attempt that submitted files which are all as they should be. Gauges:
+        A world for 8 turns. Right is an attempt that submitted files which are all as they should be. Gauges:
         submitted (share of attempts), changed (share in which a file was changed). `state_of` tells the four outcomes
         apart.
 
@@ -46,7 +46,7 @@ def workspace(*, count: int = 3, lines: int = 2) -> World:
         InputError: an argument out of range.
 
     Example:
-        "set k=5 in a b c": read "a" says "m=3\\nt=7", read "b" says "k=2\\nx=9", replace "b k=2 k=5", submit
+        "set k=5 in a b c": read "a" says "m=3", read "b" says "k=2", replace "b k=2 k=5", submit
     """
     if not 2 <= count <= len(NAMES) or not 1 <= lines <= 4:
         raise InputError(f"files are 2 to {len(NAMES)} and lines 1 to 4: they are {count} and {lines}")
@@ -125,6 +125,8 @@ class Workspace:
     @tool(timeout=None)
     def read(self, file: Annotated[str, "its name"]) -> str:
         """Read a file."""
+        if file.strip() not in self._start:
+            raise Retry(f"there is no file {file[:40]!r}; there are {' '.join(self._start)}")
         return self._folder.read_file(file.strip())
 
     @tool(timeout=None)
@@ -165,12 +167,12 @@ def _env(tools: Sequence[Any]) -> EnvFactory:
 def _expert(task: Task, facts: Facts) -> Message:
     edit, turn = task.metadata["edit"], facts["turn"]
     at = list(task.metadata["files"]).index(edit["file"])
-    rng = random.Random(derive_seed("workspace expert", task.id, turn))
     if turn <= at:
         return _calls("read", {"file": list(task.metadata["files"])[turn]})
     if turn == at + 1:
         return _calls("replace", {"edit": f"{edit['file']} {edit['old']} {edit['new']}"})
-    if turn < LAST and rng.random() >= READY:
+    if turn < LAST and derive_seed("workspace expert", task.id) % 4:
+        rng = random.Random(derive_seed("workspace expert", task.id, turn))
         return _calls("read", {"file": rng.choice(list(task.metadata["files"]))})
     return _calls("submit", {})
 
