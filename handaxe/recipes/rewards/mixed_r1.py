@@ -34,8 +34,12 @@ def mixed_r1(base: Method, *, format: float = 0.1, parts: tuple[str, ...] = PART
         parts: those that are trained on, of sums, box, number and words.
         table: the model by whose input embeddings sentences are compared; in the paper the policy's own.
     """
-    kinds = {"sums": base.reward, "number": numeric_match(rel_tol=0.05)}
-    boxes, words = box_overlap(found=said_box, gold=gold_box), embedding_match(embed=embeddings(load(table)))
-    routed = by_task(key="part", rewards={**kinds, "box": boxes, "words": words})
-    reward = weighted({"task": (1.0, routed), "format": (format, well_formed())})
+    boxes, numbers = box_overlap(found=said_box, gold=gold_box), numeric_match(rel_tol=0.05)
+    kinds = {
+        "sums": base.reward,
+        "number": numbers,
+        "box": boxes,
+        "words": embedding_match(embed=embeddings(load(table))),
+    }
+    reward = weighted({"task": (1.0, by_task(key="part", rewards=kinds)), "format": (format, well_formed())})
     return replace(base, reward=reward, tasks=only_tasks(key="part", among=parts))
