@@ -18,7 +18,7 @@ __all__ = ["mixed_r1"]
 
 TITLE = "Mixed-R1: Unified Reward Perspective For Reasoning Capability in Multimodal Large Language Models"
 ALONE = "mixed_r1 --parts sums"
-NOTE = "The formula of BMAS is unconfirmed."
+NOTE = "The formula of BMAS and the weight of format, 0.1, are unconfirmed."
 RECIPE = Recipe(
     paper=Paper(TITLE, "Mixed-R1", "2505.24164", 104),
     claims=(Claim("More is right than by one part alone.", "pass@1", "up", baseline=ALONE, vice=0.85, note=NOTE),),
@@ -26,20 +26,15 @@ RECIPE = Recipe(
 )  # fmt: skip
 
 
-def mixed_r1(base: Method, *, format: float = 0.1, parts: tuple[str, ...] = PARTS, table: str = "tiny") -> Method:
-    """Train on a mixture, each part under a reward of its own. Differs: parts are told in words.
+def mixed_r1(base: Method, *, parts: tuple[str, ...] = PARTS, table: str = "tiny") -> Method:
+    """Train on parts told in words, each under a reward of its own.
 
     Args:
-        format: weight of well-formed attempts; unconfirmed.
         parts: those that are trained on, of sums, box, number and words.
         table: the model by whose input embeddings sentences are compared; in the paper the policy's own.
     """
     boxes, numbers = box_overlap(found=said_box, gold=gold_box), numeric_match(rel_tol=0.05)
-    kinds = {
-        "sums": base.reward,
-        "number": numbers,
-        "box": boxes,
-        "words": embedding_match(embed=embeddings(load(table))),
-    }
-    reward = weighted({"task": (1.0, by_task(key="part", rewards=kinds)), "format": (format, well_formed())})
+    words = embedding_match(embed=embeddings(load(table)))
+    kinds = {"sums": base.reward, "box": boxes, "number": numbers, "words": words}
+    reward = weighted({"task": (1.0, by_task(key="part", rewards=kinds)), "format": (0.1, well_formed())})
     return replace(base, reward=reward, tasks=only_tasks(key="part", among=parts))
