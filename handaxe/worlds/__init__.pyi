@@ -2,7 +2,12 @@
 from handaxe.worlds.asked_sums import asked_sums as asked_sums
 from handaxe.worlds.bfcl import bfcl as bfcl
 from handaxe.worlds.calls import calls as calls
+from handaxe.worlds.charts import charts as charts
+from handaxe.worlds.confident_sums import confident_sums as confident_sums
 from handaxe.worlds.demonstrate import demonstrate as demonstrate
+from handaxe.worlds.described import described as described
+from handaxe.worlds.fact_sums import fact_sums as fact_sums
+from handaxe.worlds.facts import facts as facts
 from handaxe.worlds.folded_hops import folded_hops as folded_hops
 from handaxe.worlds.gym import gym as gym
 from handaxe.worlds.hops import hops as hops
@@ -13,11 +18,14 @@ from handaxe.worlds.molecules import molecules as molecules
 from handaxe.worlds.places import places as places
 from handaxe.worlds.priced import priced as priced
 from handaxe.worlds.projection import projection as projection
+from handaxe.worlds.renamed_sums import renamed_sums as renamed_sums
 from handaxe.worlds.screen import screen as screen
+from handaxe.worlds.shelves import shelves as shelves
 from handaxe.worlds.slips import slips as slips
 from handaxe.worlds.sums import sums as sums
 from handaxe.worlds.tables import tables as tables
 from handaxe.worlds.tau2 import tau2 as tau2
 from handaxe.worlds.textworld import textworld as textworld
 from handaxe.worlds.toolchains import toolchains as toolchains
+from handaxe.worlds.unseen_gym import unseen_gym as unseen_gym
 from handaxe.worlds.workspace import workspace as workspace

@@ -55,14 +55,14 @@ def places(*, size: int = 400, results: int = 2, brief: bool = True) -> World:
         brief: questions are key words, for the tiny policy; else sentences.
 
     Returns:
-        A world broken down by "clue" (people or latitude). Right is the whole label, "Grenoble, 84, FR", without regard to
-        case. Gauges: state_right and country_right, how many are right to that level.
+        A world broken down by "clue" (people or latitude). Right is the whole label, without regard to case. Gauges:
+        state_right and country_right, how many are right to that level.
 
     Raises:
         InputError: size out of range, or a missing package (extras [places] and [search]).
 
     Example:
-        ".fr people 158552?" is answered by "Grenoble, 84, FR", whose record search {"query": "fr people 158552"} finds
+        ".fr people 158552?" is answered by "Grenoble, 84, FR", whose record is found by {"query": "fr people 158552"}
     """
     if not 80 <= size <= 1600:
         raise InputError(f"places has {size} cities; give 80 to 1600")

@@ -76,31 +76,14 @@ def priced(
     def tasks(split: Split, count: int, seed: int) -> list[Task]:
         if count < 1:
             raise TaskError(f"a data set of {count} tasks is empty; give a count of 1 or more")
-        share = easy / (1 - text) if text < 1 else 0.0
+        share = min(1.0, easy / (1 - text)) if text < 1 else 0.0
         made = arithmetic.tasks(count=count, seed=seed, split=split, easy=share, phrasings=("{0}=?",))
-        return [_task(one, split, seed, number) for number, one in enumerate(made)]
-
-    def _task(sum_: Task, split: Split, seed: int, number: int) -> Task:
-        rng = random.Random(derive_seed("priced", seed, split, number))
-        asked, answer, facts = sum_.messages[0].content, sum_.answer, sum_.metadata
-        question, difficulty = facts["expression"], facts["difficulty"]
-        if rng.random() < text:
-            question, difficulty = _digits(rng, split), "text"
-            asked, answer = f"{question} backwards?", question[::-1]
-        low, *others = sorted(rng.sample(sorted(set(prices)), 3))
-        shown = dict(zip(EXPERTS, (low, *rng.sample(others, 2)), strict=True))
-        like = rng.choice(likes) if likes else ""
-        said = " ".join(
-            [asked, *(f"{name} {price}" for name, price in shown.items()), *(["like", like] if like else [])]
-        )
-        metadata = {
-            "question": question,
-            "difficulty": difficulty,
-            "prices": shown,
-            "like": like,
-            "preference": _preference(like or CHEAP),
-        }
-        return Task(f"priced-{split}-{seed}-{number}", (Message("user", said),), answer, None, metadata)
+        rngs = [random.Random(derive_seed("priced", seed, split, number)) for number in range(count)]
+        found = [_with_text(one, split, rng, text) for one, rng in zip(made, rngs, strict=True)]
+        return [
+            _with_prices(one, f"priced-{split}-{seed}-{number}", rng, prices, likes)
+            for number, (one, rng) in enumerate(zip(found, rngs, strict=True))
+        ]
 
     return World(
         name="priced",
@@ -121,6 +104,27 @@ def priced(
             ),
         },
     )
+
+
+def _with_text(one: Task, split: Split, rng: random.Random, share: float) -> Task:
+    """A sum as it is, or, for a share of them, digits to be read backwards in its place."""
+    question, difficulty = one.metadata["expression"], one.metadata["difficulty"]
+    asked, answer = one.messages[0].content, one.answer
+    if rng.random() < share:
+        question, difficulty = _digits(rng, split), "text"
+        asked, answer = f"{question} backwards?", question[::-1]
+    metadata = {"question": question, "difficulty": difficulty}
+    return Task(one.id, (Message("user", asked),), answer, None, metadata)
+
+
+def _with_prices(one: Task, name: str, rng: random.Random, prices: Sequence[int], likes: Sequence[str]) -> Task:
+    """The same question, at prices of its own that are shown, and with what its user likes."""
+    low, *others = sorted(rng.sample(sorted(set(prices)), 3))
+    drawn = dict(zip(EXPERTS, (low, *rng.sample(others, 2)), strict=True))
+    like = rng.choice(likes) if likes else ""
+    shown = [f"{expert} {price}" for expert, price in drawn.items()] + ([f"like {like}"] if like else [])
+    metadata = {**one.metadata, "prices": drawn, "like": like, "preference": _preference(like or CHEAP)}
+    return Task(name, (Message("user", " ".join([one.messages[0].content, *shown])),), one.answer, None, metadata)
 
 
 def _digits(rng: random.Random, split: Split) -> str:

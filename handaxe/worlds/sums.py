@@ -12,6 +12,7 @@ from handaxe.rewards.answer_score import answer_score
 from handaxe.rewards.parts import extract
 from handaxe.tools.calculator import calculator
 from handaxe.worlds import arithmetic
+from handaxe.worlds.call_gauges import USED_TOOLS
 from handaxe.worlds.experts import arithmetic_call, calls_then_answer
 from handaxe.worlds.world import Facts, Habit, Split, Start, World
 
@@ -72,7 +73,7 @@ def sums(*, easy: float = 0.5, last_number: bool = False) -> World:
         reference=kept_calls,
         expert=calls_then_answer(_calls),
         start=START,
-        gauges={"call_precision": PRECISION, "calls_on_hard": ON_HARD},
+        gauges={"call_precision": PRECISION, "calls_on_hard": ON_HARD, "used_tools": USED_TOOLS},
     )
 
 

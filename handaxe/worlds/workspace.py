@@ -8,18 +8,16 @@ from typing import Annotated, Any
 
 from handaxe.envs.tool_chat import tool_chat
 from handaxe.errors import InputError, Retry, TaskError
-from handaxe.exchange import EnvReply
 from handaxe.gauges import Gauge
 from handaxe.ops.seeds import derive_seed
-from handaxe.records import Message, ParsedTurn, Task, ToolCall, ToolSchema, Trajectory
+from handaxe.records import Message, Task, ToolCall, Trajectory
 from handaxe.rewards.outcome import outcome
 from handaxe.slots import EnvFactory
-from handaxe.tools.deadline import Threads
 from handaxe.tools.decorator import tool
 from handaxe.tools.files import files
 from handaxe.worlds.world import Facts, Habit, Split, Start, World
 
-__all__ = ["state_of", "workspace"]
+__all__ = ["Workspace", "state_of", "workspace"]
 
 NAMES = "abcde"
 KEYS = "kmnpqrstuvwxyz"
@@ -161,40 +159,7 @@ class Workspace:
 
 def _env(tools: Sequence[Any]) -> EnvFactory:
     tool_chat(tools)  # says at once what is wrong with them
-    return lambda task: _Worked(task, tools)
-
-
-class _Worked:
-    """A conversation with tools that is over when its files are handed in; implements `slots.Env`, and `astep`."""
-
-    def __init__(self, task: Task, tools: Sequence[Any]):
-        self._space = Workspace(task)
-        self._chat: Any = tool_chat([lambda: self._space, *tools])(task)
-
-    def start(self) -> tuple[tuple[Message, ...], tuple[ToolSchema, ...]]:
-        return self._chat.start()
-
-    def step(self, turn: ParsedTurn, *, seed: int) -> EnvReply:
-        return self._told(self._chat.step(turn, seed=seed))
-
-    async def astep(self, turn: ParsedTurn, *, seed: int, threads: Threads) -> EnvReply:
-        return self._told(await self._chat.astep(turn, seed=seed, threads=threads))
-
-    def _told(self, reply: EnvReply) -> EnvReply:
-        facts = {key: value for key, value in self._space.report().items() if key != "resolved"}
-        return reply._replace(done=reply.done or self._space.submitted, facts=facts)
-
-    def report(self) -> Mapping[str, Any]:
-        return self._chat.report()
-
-    def snapshot(self) -> Any:
-        return self._chat.snapshot()
-
-    def restore(self, state: Any) -> None:
-        self._chat.restore(state)
-
-    def close(self) -> None:
-        self._chat.close()
+    return lambda task: tool_chat([lambda: Workspace(task), *tools], final=("submit",))(task)
 
 
 def _expert(task: Task, facts: Facts) -> Message:
@@ -202,13 +167,13 @@ def _expert(task: Task, facts: Facts) -> Message:
     at = list(task.metadata["files"]).index(edit["file"])
     rng = random.Random(derive_seed("workspace expert", task.id, turn))
     if turn <= at:
-        return _calls("read", file=list(task.metadata["files"])[turn])
+        return _calls("read", {"file": list(task.metadata["files"])[turn]})
     if turn == at + 1:
-        return _calls("replace", edit=f"{edit['file']} {edit['old']} {edit['new']}")
+        return _calls("replace", {"edit": f"{edit['file']} {edit['old']} {edit['new']}"})
     if turn < LAST and rng.random() >= READY:
-        return _calls("read", file=rng.choice(list(task.metadata["files"])))
-    return _calls("submit")
+        return _calls("read", {"file": rng.choice(list(task.metadata["files"]))})
+    return _calls("submit", {})
 
 
-def _calls(name: str, **arguments: str) -> Message:
+def _calls(name: str, arguments: Mapping[str, str]) -> Message:
     return Message("assistant", "", (ToolCall(name, arguments),))

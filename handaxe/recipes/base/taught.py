@@ -2,7 +2,7 @@
 
 from handaxe.methods.method import Method, Recipe, replace
 from handaxe.selection.few_tasks import few_tasks
-from handaxe.training.shown_tasks import shown_tasks
+from handaxe.training.demonstrated import demonstrated
 from handaxe.training.stages.teach import teach
 
 __all__ = ["taught"]
@@ -18,5 +18,6 @@ def taught(base: Method, *, train_tasks: int = 320, passes: int = 6, teach_rate:
         passes: times that each is learnt from; 6 times 320 are as many attempts as 20 steps of 12 groups of 8.
         teach_rate: learning rate.
     """
-    stage = teach(source=shown_tasks(world=base.world, count=train_tasks), epochs=passes, learning_rate=teach_rate)
+    source = demonstrated(world=base.world, count=train_tasks, of_run=True)
+    stage = teach(source=source, epochs=passes, learning_rate=teach_rate)
     return replace(base, tasks=few_tasks(count=train_tasks), stages=(*base.stages, stage), epochs=0)
