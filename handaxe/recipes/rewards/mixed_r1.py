@@ -32,7 +32,7 @@ def mixed_r1(base: Method, *, parts: tuple[str, ...] = PARTS, bmas: float = 1.0,
 
     Args:
         parts: those that are trained on, of sums, box, number and words.
-        bmas: weight of BMAS by the embeddings of the model that ships, which starts come from; the policy's in the paper.
+        bmas: weight of BMAS by embeddings of the model that ships, which starts come from; in the paper the policy's.
         ngrams: weight of BLEU in its place.
     """
     words = weighted({"bmas": (bmas, embedding_match(embed=embeddings(load("tiny")))), "bleu": (ngrams, bleu())})
