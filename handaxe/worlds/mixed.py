@@ -22,7 +22,7 @@ from handaxe.worlds.world import Facts, Habit, Split, Start, World
 __all__ = ["PARTS", "judged", "mixed"]
 
 PARTS = ("sums", "box", "number", "words")
-START = Start(Habit(needed=0.7, clumsy=0.2), skill=600, steps=60)
+START = Start(Habit(needed=0.7, clumsy=0.2), skill=800, steps=80)
 IOU = box_overlap(found=said_box, gold=gold_box)
 
 
