@@ -23,6 +23,7 @@ from handaxe.rewards.failure_shaping import failure_shaping as failure_shaping
 from handaxe.rewards.fewer_calls import fewer_calls as fewer_calls
 from handaxe.rewards.fingerprint_similarity import fingerprint_similarity as fingerprint_similarity
 from handaxe.rewards.gate import gate as gate
+from handaxe.rewards.gated_use import gated_use as gated_use
 from handaxe.rewards.graded_call import graded_call as graded_call
 from handaxe.rewards.group_count_change import group_count_change as group_count_change
 from handaxe.rewards.image_similarity import image_similarity as image_similarity

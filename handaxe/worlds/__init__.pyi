@@ -9,6 +9,7 @@ from handaxe.worlds.described import described as described
 from handaxe.worlds.fact_sums import fact_sums as fact_sums
 from handaxe.worlds.facts import facts as facts
 from handaxe.worlds.folded_hops import folded_hops as folded_hops
+from handaxe.worlds.glimpse import glimpse as glimpse
 from handaxe.worlds.gym import gym as gym
 from handaxe.worlds.hops import hops as hops
 from handaxe.worlds.jsonl import jsonl as jsonl
