@@ -51,7 +51,8 @@ def group_count_change(
 
     def score(trajectory: Trajectory) -> tuple[float, float]:
         task = trajectory.task
-        before, wanted, after = read_molecule(source(task)), change(task), read_molecule(extract(trajectory))
+        before, after = read_molecule(source(task)), read_molecule(extract(trajectory))
+        wanted = change(task)
         if before is None or not wanted:
             raise TaskError(f"task {task.id!r} needs a molecule to edit and a change: {source(task)!r}, {wanted}")
         if after is None:

@@ -87,7 +87,8 @@ def sql_rows(
 
     def score(trajectory: Trajectory) -> tuple[float, float]:
         sql, wanted = extract(trajectory), gold(trajectory.task)
-        keeps, same, executes = ordered(wanted), True, True
+        same, executes = True, True
+        keeps = ordered(wanted)
         for ask in fillings:
             right = _result(ask(wanted), keeps, duplicates)
             if right is None:

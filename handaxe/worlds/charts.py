@@ -175,7 +175,8 @@ def _expert(task: Task, facts: Facts) -> Message:
 def _task(number: int, seed: int, split: Split, brief: bool) -> Task:
     rng = random.Random(derive_seed("charts", seed, split, number))
     while True:
-        kind, colour, title = rng.choice(("bar", "line")), rng.choice(COLOURS), rng.choice(TITLES)
+        kind, colour = rng.choice(("bar", "line")), rng.choice(COLOURS)
+        title = rng.choice(TITLES)
         values = [rng.randrange(len(NUMBERS)) + 1 for _ in range(rng.randint(3, 6))]
         if (derive_seed("charts split", kind, colour, title, *values) % 4 == 0) == (split == "test"):
             break

@@ -90,7 +90,8 @@ class Chart(NamedTuple):
     @property
     def attributes(self) -> frozenset[tuple[str, str | float]]:
         """All but the picture, as a set."""
-        parts = {"text": self.texts, "number": self.numbers, "colour": self.colours, "layout": self.layout}
+        parts: dict[str, tuple[str | float, ...]] = {"text": self.texts, "number": self.numbers}
+        parts |= {"colour": self.colours, "layout": self.layout}
         return frozenset((kind, value) for kind, values in parts.items() for value in values)
 
     @property
@@ -168,9 +169,9 @@ def _chart(said: str) -> Chart | None:
     if len(pixels) != HEIGHT * WIDTH * 3 or not _lists(found):
         return None
     numbers = tuple(float(f"{float(one):.6g}") for one in found["numbers"])
-    words = (tuple(found[name]) for name in ("colours", "layout"))
+    texts, colours, layout = (tuple(found[name]) for name in ("texts", "colours", "layout"))
     picture = np.frombuffer(pixels, dtype=np.uint8).reshape(HEIGHT, WIDTH, 3)
-    return Chart(tuple(found["texts"]), numbers, *words, picture)
+    return Chart(texts, numbers, colours, layout, picture)
 
 
 def _lists(found: Mapping[str, Any]) -> bool:

@@ -22,7 +22,7 @@ RECIPE = Recipe(
 )
 
 
-def molact(base: Method, *, first: Kind = "edit", first_steps: int = 20, first_groups: int = 12) -> Method:
+def molact(base: Method, *, first: Kind = "edit", first_steps: int = 12, first_groups: int = 12) -> Method:
     """Train on edits in a stage of its own, then on improvements.
 
     Args:
@@ -30,7 +30,7 @@ def molact(base: Method, *, first: Kind = "edit", first_steps: int = 20, first_g
         first_steps, first_groups: training steps of the stage before, and its tasks a step.
     """
     size = {"steps": first_steps, "groups": first_groups, "group_size": 4, "learning_rate": 3e-4}
-    tasks = in_order(of_kind(base.world.tasks("train", 2048, 0), first))
+    tasks = in_order(of_kind(base.world.tasks("train", 640, 0), first))
     stage = reinforce(arguments={"credit": base.credit, "loss": loss_of(base), "tasks": tasks, **size})
     base = replace(base, tasks=lambda tasks, seed: in_order(of_kind(tasks, "optimise"), seed=seed))
     return replace(base, reward=shaped(), stages=(*base.stages, stage))

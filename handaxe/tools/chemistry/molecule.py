@@ -14,8 +14,8 @@ from handaxe.errors import InputError
 __all__ = [
     "GROUPS",
     "LONGEST_SMILES",
-    "PROPERTIES",
     "Molecule",
+    "PROPERTIES",
     "alike",
     "canonical",
     "group_count",
@@ -140,9 +140,10 @@ class _Rdkit:
         from rdkit.Chem import QED, Crippen, rdFingerprintGenerator
         from rdkit.Chem.Scaffolds import MurckoScaffold
 
-        self.Chem, self.DataStructs, self.rdBase = Chem, DataStructs, rdBase
+        self.Chem, self.rdBase = Chem, rdBase
         self.Crippen, self.QED = Crippen, QED
-        self.rdFingerprintGenerator, self.MurckoScaffold = rdFingerprintGenerator, MurckoScaffold
+        self.DataStructs, self.rdFingerprintGenerator = DataStructs, rdFingerprintGenerator
+        self.MurckoScaffold = MurckoScaffold
 
 
 @functools.cache
