@@ -103,7 +103,8 @@ class _Reader:
     """Reads a grammar from left to right."""
 
     def __init__(self, grammar: str):
-        self._grammar, self._words, self._next = grammar, WORD.findall(grammar), 0
+        self._grammar, self._words = grammar, WORD.findall(grammar)
+        self._next = 0
         self._names: list[str] = []
         self._follow: list[set[int]] = []
         if WORD.sub("", grammar).strip():
