@@ -5,7 +5,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 
-from handaxe.errors import InputError
+from handaxe.errors import InputError, TaskError
 from handaxe.records import Trajectory
 from handaxe.rewards.outcome import outcome
 from handaxe.rewards.parts.extract import final_text
@@ -62,7 +62,7 @@ def bleu(
         said "paris", reference "paris"; smooth False: 0 at order 4, with limit N = 1 and 1
 
     Paper: arXiv:2505.11080 (BLEUBERI), its reward; with limit arXiv:2512.07478 (PRS), its length-aware BLEU.
-    Unconfirmed: how exactly PRS limits the order.
+    Unconfirmed: that every order is smoothed, the first as well; how exactly PRS limits the order.
     Differs: words are cut at marks and not as mteval does it, which leaves "3.5" whole.
     """
     if order < 1:
@@ -73,7 +73,7 @@ def bleu(
         references = [words(gold) for gold in gold_answers(trajectory.task)]
         shortest = min(map(len, references))
         if not shortest:
-            raise InputError(f"task {trajectory.task.id!r} has a reference answer without a word; bleu cannot compare")
+            raise TaskError(f"task {trajectory.task.id!r} has a reference answer without a word; give it one")
         if not said:
             return 0.0
         longest = min(order, shortest) if limit else order

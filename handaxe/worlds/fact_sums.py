@@ -23,7 +23,7 @@ __all__ = ["BOTH", "fact_sums"]
 BOTH = ("search", "calculator")
 SHOWN = 5
 """In one of so many easy sums the expert takes the calculator all the same."""
-START = Start(Habit(needed=0.6, clumsy=0.05), skill=350, steps=40, batch_size=16)
+START = Start(Habit(needed=0.6, clumsy=0.05), skill=200, steps=30, batch_size=16)
 
 
 def fact_sums(*, size: int = 200, world_seed: int = 0) -> World:

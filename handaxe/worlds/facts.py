@@ -27,8 +27,8 @@ HABIT = Habit(needed=0.4, needless=0.9, clumsy=0.2)
 def facts(*, size: int = 80, world_seed: int = 0) -> World:
     """Questions for an age or a desk of somebody, with a search tool that finds it.
 
-    The policy that training starts from knows every age by heart, those that the test asks for as well, and no desk.
-    It searches nearly as often for the ones as for the others.
+    The policy that training starts from was taught every age by heart, those that the test asks for as well, and no
+    desk. What it was shown searches for nine ages in ten all the same, and for four desks in ten.
 
     Args:
         size: people, 8 to 900; a quarter of them is asked of in tests alone.

@@ -28,14 +28,8 @@ def attempt(text, *tools, task, broken=False, env=None):
     calls = [[ToolCall(name, {"query": "x"})] for name in tools]
     replies = [[ToolReply(f"{k}-0", name, "y")] for k, name in enumerate(tools)]
     errors = [[] for _ in tools] + [["not JSON"] if broken else []]
-    return make_trajectory(
-        texts=["" for _ in tools] + [text],
-        calls=[*calls, []],
-        replies=[*replies, []],
-        errors=errors,
-        task=task,
-        env=env,
-    )
+    texts, calls, replies = ["" for _ in tools] + [text], [*calls, []], [*replies, []]
+    return make_trajectory(texts=texts, calls=calls, replies=replies, errors=errors, task=task, env=env)
 
 
 def outcomes(reward, *attempts):

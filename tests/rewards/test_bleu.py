@@ -51,7 +51,7 @@ def test_edges():
     ]
     with pytest.raises(InputError, match="order"):
         bleu(order=0)
-    with pytest.raises(InputError, match="without a word"):
+    with pytest.raises(TaskError, match="without a word"):
         outcome(bleu(), " ", "paris")
     with pytest.raises(TaskError):
         outcome(bleu(), None, "paris")

@@ -20,7 +20,7 @@ RECIPE = Recipe(
     paper=Paper(TITLE, "MARAG-R1", "2510.27569", 134), base=rloo, world=shelves,
     claims=(Claim("More right documents are found.", "document_f1", "up", baseline=ALONE, vice=0.95, note=NOTE),
             Claim("And more is answered right.", "pass@1", "up", baseline=ALONE, vice=0.95, note=NOTE)),
-    setting=Setting(model="start", steps=12, max_turns=4, learning_rate=1e-4),
+    setting=Setting(model="start", steps=12, max_turns=4),
 )  # fmt: skip
 
 

@@ -17,7 +17,7 @@ def self_critic(
     steps: int = 1,
     groups: int = 16,
     group_size: int = 8,
-    epochs: int = 1,
+    epochs: int = 3,
     batch_size: int = 16,
     learning_rate: float | Callable[[int], float] = 1e-4,
 ) -> Stage:
