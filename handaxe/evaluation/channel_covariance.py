@@ -57,7 +57,8 @@ def channel_covariance(scored: Iterable[Scores], *, names: Sequence[str] = ()) -
     Unconfirmed: the abstract alone was read.
     Differs: nothing known.
     """
-    total, count, groups, kept = np.zeros((0, 0)), 0, 0, tuple(names)
+    total, kept = np.zeros((0, 0)), tuple(names)
+    count = groups = 0
     for scores in scored:
         kept = kept or tuple(scores.channels)
         if missing := [name for name in kept if name not in scores.channels]:

@@ -30,7 +30,7 @@ from handaxe.errors import InputError
 from handaxe.ops.returns import EQUAL
 from handaxe.testing.mdp import StopOrGo, gradient
 
-__all__ = ["EVEN", "Decomposed", "between", "compare", "figures", "gradients", "parts", "within_group"]
+__all__ = ["Decomposed", "EVEN", "between", "compare", "figures", "gradients", "parts", "within_group"]
 
 EVEN = StopOrGo(logits=(float(np.log(3)), float(np.log(2)), 0.0))
 """The process under a policy that makes each of its four attempts with a chance of a quarter."""

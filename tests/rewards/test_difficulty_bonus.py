@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from handaxe.errors import InputError
-from handaxe.records import Ending
+from handaxe.records import Ending, ToolReply
 from handaxe.rewards.difficulty_bonus import difficulty_bonus
 from handaxe.rewards.exact_match import exact_match
 from handaxe.rewards.gate import gate
@@ -14,6 +14,7 @@ from handaxe.rewards.per_turn import per_turn
 from handaxe.rewards.product import product
 from handaxe.rewards.tool_success import tool_success
 from handaxe.rewards.weighted import weighted
+from handaxe.rewards.well_formed import well_formed
 from handaxe.testing.records import make_group, make_task, make_trajectory
 
 TASK = make_task(answer="4")
@@ -64,6 +65,24 @@ def test_a_sibling_that_failed_by_infrastructure_changes_nothing():
     _, alone = score_group(reward, group(*members))
     _, beside = score_group(reward, group(*members, broken))
     assert alone.outcome.tolist() == beside.outcome[:3].tolist() and np.isnan(beside.outcome[3])
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_every_right_attempt_earns_more_than_every_wrong_one(seed):
+    """With the constants of the paper, whatever came of the calls."""
+    rng = np.random.default_rng(seed)
+    members = []
+    for _ in range(8):
+        statuses = rng.choice(["ok", "failed"], rng.integers(0, 4)).tolist()
+        replies = [[ToolReply(f"{k}-0", "f", "1", status)] for k, status in enumerate(statuses)]
+        errors = [[] for _ in statuses] + [["not JSON"] if rng.random() < 0.3 else []]
+        texts = [""] * len(statuses) + [str(rng.choice(["4", "5"]))]
+        calls = [["f"]] * len(statuses) + [[]]
+        members.append(make_trajectory(texts=texts, calls=calls, replies=[*replies, []], errors=errors, task=TASK))
+    answer = weighted({"right": (1.0, exact_match()), "format": (0.2, well_formed())})
+    scores = difficulty_bonus(base=answer, bonus=CALLED, correct=exact_match())(group(*members))
+    right = scores.channels["correct"] > 0
+    assert right.all() or not right.any() or scores.outcome[right].min() > scores.outcome[~right].max()
 
 
 def test_refused():
