@@ -23,7 +23,7 @@ NAMES = "abcde"
 KEYS = "fghijklmnopqrstuvwxyz"
 LAST = 8
 """The turn, from 0, at which the expert submits where it does not as soon as it can: the ninth."""
-START = Start(skill=160, steps=0)
+START = Start(skill=400, steps=0)
 
 
 def workspace(*, count: int = 3, lines: int = 1) -> World:

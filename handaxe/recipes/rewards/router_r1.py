@@ -20,7 +20,7 @@ RECIPE = Recipe(
     ),
     base=ppo,
     world=priced,
-    setting=Setting(model="start", held_out=150),
+    setting=Setting(model="start", steps=30, held_out=150),
 )
 
 

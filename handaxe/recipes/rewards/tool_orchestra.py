@@ -23,7 +23,7 @@ RECIPE = Recipe(
     ),
     base=grpo,
     world=partial(priced, likes=("cheap", "calculator", "python")),
-    setting=Setting(model="start", held_out=150),
+    setting=Setting(model="start", steps=30, held_out=150),
 )
 
 
