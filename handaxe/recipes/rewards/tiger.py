@@ -29,7 +29,7 @@ def tiger(
     Differs: a camera is looked up with a tool instead of read off a picture; code is one expression.
 
     Args:
-        format: weight of well-formed attempts.
+        format: weight of attempts whose calls are well formed, of tools that there are.
         part: weight of right tools, of right parameters, and of the right computation.
         answer: weight of the answer.
         rel_tol: of numbers in parameters and results; 0.01 to 0.05, unconfirmed.
@@ -37,4 +37,6 @@ def tiger(
     calls, code = graded_call(gold=base.world.need("reference"), rel_tol=rel_tol), ("calculator", "python")
     shares = {"names": (part, picked(calls, "names")), "values": (part, picked(calls, "values"))}
     parts = {**shares, "code": (part, reply_match(tools=code, rel_tol=rel_tol)), "answer": (answer, base.reward)}
-    return replace(base, reward=ladder([Rung("format", well_formed(), format), Rung("parts", weighted(parts))]))
+    return replace(
+        base, reward=ladder([Rung("format", well_formed(arguments=True), format), Rung("parts", weighted(parts))])
+    )
