@@ -9,9 +9,13 @@ from handaxe.methods.build import make_method, make_world
 from handaxe.models.compact import Compact
 from handaxe.ops.ragged import rewards_of
 from handaxe.records import Group, Message, ToolCall
+from handaxe.rewards.box_overlap import box_overlap
+from handaxe.rewards.weighted import weighted
 from handaxe.testing.records import make_group, make_scores, make_task, make_trajectory
 from handaxe.worlds.demonstrate import demonstrate
-from handaxe.worlds.screen_layout import difficulty
+from handaxe.worlds.habits import with_habit
+from handaxe.worlds.screen_layout import difficulty, gold_box, said_box
+from handaxe.worlds.world import Habit
 
 
 def made(name, *words):
@@ -49,10 +53,6 @@ def test_gui_g1_adds_hit_overlap_and_sides_as_the_paper_does():
 
 def test_gui_g1s_own_example():
     """b (100, 100, 200, 200), g (110, 110, 210, 210), 1000 by 500: 1 + .1702 + .1231."""
-    from handaxe.rewards.box_overlap import box_overlap
-    from handaxe.rewards.weighted import weighted
-    from handaxe.worlds.screen_layout import gold_box, said_box
-
     task = make_task(metadata={"box": [110, 110, 210, 210]})
     parts = {"centre": 1.0, "iou": 0.25, "edges": 0.125}
     measures = {
@@ -149,3 +149,36 @@ def test_mixed_r1_can_be_trained_on_a_part_alone():
         method, world = made("mixed_r1", *words)
         order = method.tasks(world.tasks("train", 40, 0), 0)
         assert len({task.metadata["part"] for task in order.next(0, 10)}) == parts
+
+
+@pytest.mark.parametrize(
+    ("name", "without"),
+    [
+        ("gui_g1", ("--centre", "--iou", "--edges")),
+        ("gui_r1", ("--action", "--format")),
+        ("tiger", ("--format", "--part", "--answer")),
+    ],
+)
+def test_every_part_changes_some_advantage(name, without):
+    """Of attempts as an expert with habits makes them, on the recipe's own tasks."""
+    method, world = made(name)
+    groups = [Group(task, tuple(_with_habits(world, task))) for task in world.tasks("train", 8, 0)]
+    whole = [method.credit(group, method.reward(group)) for group in groups]
+    for option in without:
+        other, _ = made(name, option, "0")
+        differ = [
+            not np.allclose(a[0], b[0], atol=1e-6)
+            for group, said in zip(groups, whole)
+            for a, b in zip(said.tokens, other.credit(group, other.reward(group)).tokens)
+        ]
+        assert any(differ), f"{name} learns the same without {option}"
+
+
+def _with_habits(world, task):
+    for number in range(6):
+        speaker = with_habit(world.expert, Habit(needed=0.7, clumsy=0.4), guesses=["10 20 30 40", "17"], seed=number)
+        yield demonstrate(
+            world.env(world.tools), task, speaker, format=Compact(), id=f"{task.id}-{number}", max_turns=4
+        )
+    yield spoken(world, task, "12 30 40 46")
+    yield spoken(world, task, " ".join(str(side + 1) for side in task.metadata.get("box", (1, 2, 3, 4))))

@@ -36,5 +36,5 @@ def mixed_r1(base: Method, *, parts: tuple[str, ...] = PARTS, bmas: float = 1.0,
         ngrams: weight of BLEU in its place.
     """
     words = weighted({"bmas": (bmas, embedding_match(embed=embeddings(load("tiny")))), "bleu": (ngrams, bleu())})
-    reward = weighted({"task": (1.0, judged(words=words)), "format": (0.1, well_formed())})
+    reward = weighted({"task": (1.0, judged(words=words)), "format": (0.1, well_formed(arguments=True))})
     return replace(base, reward=reward, tasks=only_tasks(key="part", among=parts))

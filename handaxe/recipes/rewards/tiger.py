@@ -24,17 +24,17 @@ RECIPE = Recipe(
 def tiger(
     base: Method, *, format: float = 0.1, part: float = 0.2, answer: float = 0.3, rel_tol: float = 0.01
 ) -> Method:
-    """Train on five parts, of which the last four count only where the format is kept. Unconfirmed: all weights.
-
+    """Train on five parts, of which the last four count only where the format is kept. Unconfirmed: all numbers.
     Differs: a camera is looked up with a tool instead of read off a picture; code is one expression.
 
     Args:
-        format: weight of well-formed attempts.
+        format: weight of attempts whose calls are well formed, of tools that there are.
         part: weight of right tools, of right parameters, and of the right computation.
         answer: weight of the answer.
-        rel_tol: of numbers in parameters and results; 0.01 to 0.05, unconfirmed.
+        rel_tol: of numbers in parameters and results.
     """
     calls, code = graded_call(gold=base.world.need("reference"), rel_tol=rel_tol), ("calculator", "python")
     shares = {"names": (part, picked(calls, "names")), "values": (part, picked(calls, "values"))}
     parts = {**shares, "code": (part, reply_match(tools=code, rel_tol=rel_tol)), "answer": (answer, base.reward)}
-    return replace(base, reward=ladder([Rung("format", well_formed(), format), Rung("parts", weighted(parts))]))
+    formed = Rung("format", well_formed(arguments=True), format)
+    return replace(base, reward=ladder([formed, Rung("parts", weighted(parts))]))
