@@ -22,7 +22,7 @@ RECIPE = Recipe(
 )
 
 
-def molact(base: Method, *, first: Kind = "edit", first_steps: int = 12, first_groups: int = 12) -> Method:
+def molact(base: Method, *, first: Kind = "edit", first_steps: int = 12, first_groups: int = 8) -> Method:
     """Train on edits in a stage of its own, then on improvements.
 
     Args:
