@@ -142,7 +142,7 @@ def _of_recipe(known: RunFacts, policy: Policy, options: EvalOptions) -> tuple[E
 def _of_world(world: World, known: RunFacts, policy: Policy, options: EvalOptions) -> HeldOut:
     """Held-out tasks of a world, played with what is known of the run."""
     tools: Sequence[Any] = world.tools if options.tools is None else tools_named(options.tools)
-    if options.tools is None and not tools:
+    if options.tools is None and not tools and not _offers(world):
         own = f"{world.name} has no tools of its own{known.trained_with}"
         raise InputError(f"{own}: name them, --tools MODULE:ATTRIBUTE, or --tools none")
     length = options.max_tokens if options.max_tokens is not None else known.max_tokens or MAX_TOKENS
@@ -154,6 +154,15 @@ def _of_world(world: World, known: RunFacts, policy: Policy, options: EvalOption
         rollout=world.plays(MAX_TURNS if options.max_turns is None else options.max_turns),
         sampling=Sampling(max_tokens=length),
     )
+
+
+def _offers(world: World) -> bool:
+    """Whether its environments have tools of their own."""
+    env = world.env(())(world.tasks("test", 1, 0)[0])
+    try:
+        return bool(env.start()[1])
+    finally:
+        env.close()
 
 
 def _recorded(known: RunFacts, options: EvalOptions) -> World:

@@ -10,9 +10,9 @@ import handaxe
 from handaxe.commands.output import console, note
 from handaxe.errors import HandaxeError, InputError
 from handaxe.evaluation.replication import Replication
-from handaxe.methods.catalogue import Listed, find_recipes
+from handaxe.methods.catalogue import Listed, ListedStudy, find_recipes, find_studies
 from handaxe.methods.paper import Paper
-from handaxe.view.papers import Entry, mechanisms_of, papers_page, parts_of
+from handaxe.view.papers import Entry, StudyEntry, mechanisms_of, papers_page, parts_of
 from handaxe.view.reward_tables import filled
 
 __all__ = ["PapersOptions", "main", "page"]
@@ -59,9 +59,16 @@ def _check(file: Path, text: str) -> None:
 
 
 def page(root: Path) -> str:
-    """PAPERS.md for a checkout: numbered papers by number, then the base algorithms by name."""
+    """PAPERS.md for a checkout: numbered papers by number, then the base algorithms by name, then studies."""
     listed = sorted(find_recipes(root / "handaxe"), key=_order)
-    return papers_page([_entry(root, one, one.paper) for one in listed if one.paper is not None], mechanisms_of(root))
+    entries = [_entry(root, one, one.paper) for one in listed if one.paper is not None]
+    studies = [_study(root, one) for one in find_studies(root / "handaxe")]
+    return papers_page(entries, mechanisms_of(root), studies)
+
+
+def _study(root: Path, one: ListedStudy) -> StudyEntry:
+    file, asked = one.file.relative_to(root).as_posix(), tuple((bound.statement, bound.said) for bound in one.bounds)
+    return StudyEntry(one.name, file, one.paper.title, one.paper.short, one.paper.arxiv, asked)
 
 
 def _order(one: Listed) -> tuple[bool, int, str]:

@@ -129,7 +129,8 @@ class _Renamed:
     """Implements `slots.Env`, and `astep` besides. The table is its own inverse, so that it translates both ways."""
 
     def __init__(self, env: Env, table: Mapping[str, str], descriptions: Mapping[str, str]):
-        self.env, self.table, self.descriptions = env, table, descriptions
+        self.env, self.table = env, table
+        self.descriptions = descriptions
         if isinstance(env, Hears):
             self.heard = self._heard(env.heard)
 

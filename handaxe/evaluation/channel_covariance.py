@@ -34,8 +34,9 @@ def channel_covariance(scored: Iterable[Scores], *, names: Sequence[str] = ()) -
 
         C_jk = sum_g sum_i (x_gij - mean_gj) (x_gik - mean_gk) / sum_g G_g
 
-    over groups g of G_g scored siblings each; how groups differ from each other does not enter. Where spreads are equal,
-    normalising each channel for itself points the way that normalising their sum does; see `evaluation.decomposition`.
+    over groups g of G_g scored siblings each; how groups differ from each other does not enter. Where spreads are
+    equal, normalising each channel for itself points the way that normalising their sum does; see
+    `evaluation.decomposition`.
 
     Args:
         scored: of each group, such as `record.groups()` has them. Unscored siblings (outcome NaN) are left out, and

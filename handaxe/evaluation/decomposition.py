@@ -1,16 +1,17 @@
 """One reward of several parts, or each part for itself: what normalising apart does to the gradient.
 
-    joint   A = norm(r_1 + r_2)                apart   A = norm(r_1) + norm(r_2)          norm: mean and std of the group
+    joint   A = norm(r_1 + r_2)        apart   A = norm(r_1) + norm(r_2)        norm: by mean and std of the group
 
 Within a group whose parts have spreads 1 and s and the correlation c, both follow from arithmetic:
 
-    cos(angle between them) = (1 + s) sqrt((1 + c) / 2) / sqrt(1 + s^2 + 2 s c)       length apart / joint = sqrt(2 + 2 c)
+    cos(angle between them) = (1 + s) sqrt((1 + c) / 2) / sqrt(1 + s^2 + 2 s c)
+    length apart / joint    = sqrt(2 + 2 c)
 
-So they point the same way wherever the spreads are equal, whatever the correlation, and do not where the spreads differ,
-even if the parts are uncorrelated: apart, the part of the smaller spread weighs as much as the other. But a group has
-spreads of its own. Where it holds two kinds of attempts alone, every part becomes +-1 in it, and apart can be 0 where
-joint is not: in small groups the gradients differ although the spreads of the whole are equal. How much is a finite sum
-over all groups of the process of `testing.mdp`; nothing is sampled.
+So they point the same way wherever the spreads are equal, whatever the correlation, and do not where the spreads
+differ, even if the parts are uncorrelated: apart, the part of the smaller spread weighs as much as the other. But a
+group has spreads of its own. Where it holds two kinds of attempts alone, every part becomes +-1 in it, and apart can be
+0 where joint is not: in small groups the gradients differ although the spreads of the whole are equal. How much is a
+finite sum over all groups of the process of `testing.mdp`; nothing is sampled.
 
 Paper: arXiv:2604.19857 (TA-MDP), joint and decomposed optimisation of composite rewards.
 Unconfirmed: the abstract alone was read; its theorems are not restated here.
@@ -29,7 +30,7 @@ from handaxe.errors import InputError
 from handaxe.ops.returns import EQUAL
 from handaxe.testing.mdp import StopOrGo, gradient
 
-__all__ = ["EVEN", "Decomposed", "between", "compare", "gradients", "parts", "within_group"]
+__all__ = ["EVEN", "Decomposed", "between", "compare", "figures", "gradients", "parts", "within_group"]
 
 EVEN = StopOrGo(logits=(float(np.log(3)), float(np.log(2)), 0.0))
 """The process under a policy that makes each of its four attempts with a chance of a quarter."""
@@ -103,6 +104,26 @@ def compare(correlation: float, spread: float, *, size: int = 4, world: StopOrGo
     return Decomposed(
         correlation, spread, *within_group(correlation, spread), angles[0], length, angles[1], angles[2]
     )  # fmt: skip
+
+
+def figures(*, size: int, small: int, spread: float) -> dict[str, float]:
+    """Degrees between the gradients apart and joint, of four cases.
+
+    Args:
+        size, small: siblings of a large group, and of a small one.
+        spread: of the second part where the two differ.
+
+    Returns:
+        uncorrelated (correlation 0, unequal spreads), uncorrelated_equal, correlated_equal (correlation 0.5) and
+        small_groups (correlation 0.5, equal spreads, small groups).
+    """
+    cases = {
+        "uncorrelated": (0.0, spread, size),
+        "uncorrelated_equal": (0.0, 1.0, size),
+        "correlated_equal": (0.5, 1.0, size),
+        "small_groups": (0.5, 1.0, small),
+    }
+    return {name: compare(correlation, s, size=count).angle for name, (correlation, s, count) in cases.items()}
 
 
 def gradients(world: StopOrGo, earned_KA: np.ndarray, size: int) -> tuple[np.ndarray, np.ndarray]:

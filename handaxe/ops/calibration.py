@@ -9,7 +9,7 @@ import numpy as np
 
 from handaxe.errors import InputError
 
-__all__ = ["auroc", "brier", "calibration_error", "confidence_when_wrong"]
+__all__ = ["auroc", "calibration_error"]
 
 Numbers = Sequence[float] | np.ndarray
 
@@ -42,16 +42,6 @@ def calibration_error(c: Numbers, z: Numbers, *, bins: int = 10) -> float:
     return float(np.abs(apart).sum() / len(c_N))
 
 
-def brier(c: Numbers, z: Numbers) -> float:
-    """The Brier score: mean of (c - z)^2; 0 is best, NaN where there is no answer.
-
-    Example:
-        c 0.9, 0.9 and z 1, 0  ->  (0.01 + 0.81) / 2 = 0.41
-    """
-    c_N, z_N = _read(c, z)
-    return float(((c_N - z_N) ** 2).mean()) if len(c_N) else float("nan")
-
-
 def auroc(c: Numbers, z: Numbers) -> float:
     """The chance that a right answer is stated with more confidence than a wrong one; ties count half.
 
@@ -69,17 +59,6 @@ def auroc(c: Numbers, z: Numbers) -> float:
         return float("nan")
     below, upto = np.searchsorted(wrong, right, "left"), np.searchsorted(wrong, right, "right")
     return float((below + upto).mean() / (2 * len(wrong)))
-
-
-def confidence_when_wrong(c: Numbers, z: Numbers) -> float:
-    """MCIP: the mean confidence of wrong answers; NaN where none is wrong.
-
-    Example:
-        c 0.9, 0.8, 0.2 and z 1, 0, 0  ->  0.5
-    """
-    c_N, z_N = _read(c, z)
-    wrong = c_N[z_N <= 0]
-    return float(wrong.mean()) if len(wrong) else float("nan")
 
 
 def _read(c: Numbers, z: Numbers) -> tuple[np.ndarray, np.ndarray]:

@@ -6,6 +6,7 @@ from handaxe.rewards.annealed_calls import annealed_calls as annealed_calls
 from handaxe.rewards.answer_score import answer_score as answer_score
 from handaxe.rewards.assigned_calls import assigned_calls as assigned_calls
 from handaxe.rewards.average import average as average
+from handaxe.rewards.bleu import bleu as bleu
 from handaxe.rewards.box_overlap import box_overlap as box_overlap
 from handaxe.rewards.brier_confidence import brier_confidence as brier_confidence
 from handaxe.rewards.by_task import by_task as by_task
@@ -15,12 +16,14 @@ from handaxe.rewards.call_schema import call_schema as call_schema
 from handaxe.rewards.checklist import checklist as checklist
 from handaxe.rewards.difficulty_bonus import difficulty_bonus as difficulty_bonus
 from handaxe.rewards.economy import economy as economy
+from handaxe.rewards.edit_similarity import edit_similarity as edit_similarity
 from handaxe.rewards.embedding_match import embedding_match as embedding_match
 from handaxe.rewards.exact_match import exact_match as exact_match
 from handaxe.rewards.failure_shaping import failure_shaping as failure_shaping
 from handaxe.rewards.fewer_calls import fewer_calls as fewer_calls
 from handaxe.rewards.fingerprint_similarity import fingerprint_similarity as fingerprint_similarity
 from handaxe.rewards.gate import gate as gate
+from handaxe.rewards.gated_use import gated_use as gated_use
 from handaxe.rewards.graded_call import graded_call as graded_call
 from handaxe.rewards.group_count_change import group_count_change as group_count_change
 from handaxe.rewards.image_similarity import image_similarity as image_similarity
@@ -44,6 +47,7 @@ from handaxe.rewards.query_leak import query_leak as query_leak
 from handaxe.rewards.question_value import question_value as question_value
 from handaxe.rewards.reply_match import reply_match as reply_match
 from handaxe.rewards.reply_status import reply_status as reply_status
+from handaxe.rewards.rule_or_model import rule_or_model as rule_or_model
 from handaxe.rewards.running_cost import running_cost as running_cost
 from handaxe.rewards.set_overlap import set_overlap as set_overlap
 from handaxe.rewards.shared_steps import shared_steps as shared_steps
@@ -56,6 +60,7 @@ from handaxe.rewards.state_and_outputs import state_and_outputs as state_and_out
 from handaxe.rewards.state_match import state_match as state_match
 from handaxe.rewards.tag_grammar import tag_grammar as tag_grammar
 from handaxe.rewards.tags_in_order import tags_in_order as tags_in_order
+from handaxe.rewards.text_similarity import text_similarity as text_similarity
 from handaxe.rewards.thought_length import thought_length as thought_length
 from handaxe.rewards.token_f1 import token_f1 as token_f1
 from handaxe.rewards.tool_success import tool_success as tool_success

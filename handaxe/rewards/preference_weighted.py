@@ -16,7 +16,9 @@ from handaxe.slots import Reward
 
 __all__ = ["kept_preference", "preference_weighted"]
 
-OUTCOME, COST, SECONDS = "outcome", "cost", "seconds"
+OUTCOME = "outcome"
+COST = "cost"
+SECONDS = "seconds"
 
 
 def kept_preference(task: Task) -> Any:

@@ -80,8 +80,12 @@ class RunningCost:
         released: bool,
     ):
         self.seen: list[float] = []
-        self._base, self._share, self._cost = base, share, cost
-        self._window, self._quantiles, self._released = window, quantiles, released
+        self._base = base
+        self._share = share
+        self._cost = cost
+        self._window = window
+        self._quantiles = quantiles
+        self._released = released
 
     def __call__(self, group: Group) -> Scores:
         base = None if self._base is None else outcome_only(checked(self._base(group), group, "base"), "base")

@@ -56,7 +56,8 @@ def tag_grammar(
 
 def _blocks(text: str, tags: re.Pattern[str]) -> list[str] | None:
     """The names of the blocks that make up a text; None where it is made of something else besides."""
-    found, inside, end = [], "", 0
+    found: list[str] = []
+    inside, end = "", 0
     for tag in tags.finditer(text):
         closes, name = tag[1] == "/", tag[2]
         if inside != (name if closes else ""):

@@ -50,8 +50,8 @@ def recompose(
 
     R_i is the outcome plus the per-turn rewards. Advantages are those of the group that an attempt was played in,
     whatever else of it trains. What waits in the buffer keeps ids, versions of the weights and old log-probs from when
-    it was drawn: it trains in groups of one whose `part` is higher than any other's, in optimiser steps of its own, at a
-    ratio that says how far the policy has moved since. Where `train` annotates, its old_logp is not measured anew.
+    it was drawn: it trains in groups of one whose `part` is higher than any other's, in optimiser steps of its own, at
+    a ratio that says how far the policy has moved since. Where `train` annotates, its old_logp is not measured anew.
 
     Args:
         share: alpha, of each of the two kinds, in (0, 1]; ties in amount are broken by a draw that depends on the

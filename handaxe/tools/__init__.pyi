@@ -11,6 +11,7 @@ from handaxe.tools.cpython import cpython as cpython
 from handaxe.tools.declared import declared as declared
 from handaxe.tools.decorator import Tool as Tool
 from handaxe.tools.decorator import tool as tool
+from handaxe.tools.document_sets import document_sets as document_sets
 from handaxe.tools.files import files as files
 from handaxe.tools.fold_memory import fold_memory as fold_memory
 from handaxe.tools.http import http as http

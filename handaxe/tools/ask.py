@@ -11,10 +11,10 @@ from handaxe.slots import Speaker
 from handaxe.tools.decorator import Tool, tool
 from handaxe.tools.schema import Billed, ToolContext
 
-__all__ = ["Answer", "answer_of", "ask"]
+__all__ = ["PolicyAnswer", "answer_of", "ask"]
 
 
-class Answer(NamedTuple):
+class PolicyAnswer(NamedTuple):
     """What a policy said to one question: its text, and how many tokens it read and wrote, the one that ends its turn
     among these."""
 
@@ -71,7 +71,7 @@ def ask(
     return tool(name=name, timeout=None, limit=1)(asked)
 
 
-def answer_of(speaker: Speaker, question: str, *, seed: int) -> Answer:
+def answer_of(speaker: Speaker, question: str, *, seed: int) -> PolicyAnswer:
     """What a policy says to one question, without tools.
 
     Args:
@@ -87,4 +87,4 @@ def answer_of(speaker: Speaker, question: str, *, seed: int) -> Answer:
         raise Retry(f"the question has {len(ids)} tokens, which leaves no room for an answer: ask a shorter one")
     request = Sample(ids, speaker.sampling, seed, speaker.format.stop_ids, speaker.format.header_ids)
     (said,) = speaker.engine.sample([request])
-    return Answer(speaker.format.parse(said.ids, ()).text, len(ids), len(said.ids))
+    return PolicyAnswer(speaker.format.parse(said.ids, ()).text, len(ids), len(said.ids))

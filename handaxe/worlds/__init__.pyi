@@ -5,7 +5,11 @@ from handaxe.worlds.calls import calls as calls
 from handaxe.worlds.charts import charts as charts
 from handaxe.worlds.confident_sums import confident_sums as confident_sums
 from handaxe.worlds.demonstrate import demonstrate as demonstrate
+from handaxe.worlds.described import described as described
+from handaxe.worlds.fact_sums import fact_sums as fact_sums
+from handaxe.worlds.facts import facts as facts
 from handaxe.worlds.folded_hops import folded_hops as folded_hops
+from handaxe.worlds.glimpse import glimpse as glimpse
 from handaxe.worlds.gym import gym as gym
 from handaxe.worlds.hops import hops as hops
 from handaxe.worlds.jsonl import jsonl as jsonl
@@ -17,6 +21,7 @@ from handaxe.worlds.priced import priced as priced
 from handaxe.worlds.projection import projection as projection
 from handaxe.worlds.renamed_sums import renamed_sums as renamed_sums
 from handaxe.worlds.screen import screen as screen
+from handaxe.worlds.shelves import shelves as shelves
 from handaxe.worlds.slips import slips as slips
 from handaxe.worlds.sums import sums as sums
 from handaxe.worlds.tables import tables as tables

@@ -21,11 +21,12 @@ from handaxe.worlds import bfcl_short
 from handaxe.worlds.bfcl_matching import matches
 from handaxe.worlds.bfcl_notation import NOTATIONS
 from handaxe.worlds.bfcl_package import MULTI_TURN, SINGLE_TURN, schema_of
+from handaxe.worlds.bfcl_simulators import Simulators
 from handaxe.worlds.bfcl_tasks import CALL_IS_RIGHT, all_tasks, split_of
 from handaxe.worlds.bfcl_user_turns import UserTurns
 from handaxe.worlds.world import Facts, Habit, Split, Start, World
 
-__all__ = ["bfcl"]
+__all__ = ["bfcl", "calls_by_turn", "equal_state", "whole_state"]
 
 SHORT = "short"
 START = Start(Habit(needed=0.8, clumsy=0.2), skill=150, steps=50)
@@ -130,8 +131,32 @@ def _turns(task: Task) -> list[list[dict[str, Any]]]:
     return gold if "later" in task.metadata else [gold]
 
 
+def calls_by_turn(task: Task) -> list[list[ToolCall]]:
+    """The answer's calls by the user's turn."""
+    return [[ToolCall(one["name"], one["arguments"]) for one in turn] for turn in _turns(task)]
+
+
+def equal_state(attempt: Trajectory) -> dict[str, bool]:
+    """By attribute of the simulators, whether a multi-turn attempt left it as the answer's calls do.
+
+    Raises:
+        TaskError: the attempt was made in another world, or at a task of a single turn.
+    """
+    if "equal" not in attempt.env:
+        raise TaskError(f"no state was compared in task {attempt.task.id!r}: play multi-turn tasks of the world bfcl")
+    return dict(attempt.env["equal"])
+
+
+def whole_state(task: Task) -> dict[str, bool]:
+    """What `equal_state` says of an attempt that left everything as the answer's calls do."""
+    if "classes" not in task.metadata:
+        raise TaskError(f"task {task.id!r} has no simulators: play multi-turn tasks of the world bfcl")
+    made = Simulators.of(task)
+    return made.compared(made)
+
+
 def _reference(task: Task) -> tuple[ToolCall, ...]:
-    return tuple(ToolCall(one["name"], one["arguments"]) for turn in _turns(task) for one in turn)
+    return tuple(call for turn in calls_by_turn(task) for call in turn)
 
 
 def _expert(task: Task, facts: Facts) -> Message:

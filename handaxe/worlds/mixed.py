@@ -12,16 +12,17 @@ from handaxe.gauges import Gauge, Measure
 from handaxe.records import Group, Message, Task, Trajectory
 from handaxe.rewards.box_overlap import box_overlap
 from handaxe.rewards.by_task import by_task as reward_by_task
-from handaxe.slots import EnvFactory
+from handaxe.rewards.numeric_match import numeric_match
+from handaxe.slots import EnvFactory, Reward
 from handaxe.worlds.screen import screen
 from handaxe.worlds.screen_layout import gold_box, said_box
 from handaxe.worlds.sums import sums
 from handaxe.worlds.world import Facts, Habit, Split, Start, World
 
-__all__ = ["PARTS", "mixed"]
+__all__ = ["PARTS", "judged", "mixed"]
 
 PARTS = ("sums", "box", "number", "words")
-START = Start(Habit(needed=0.7, clumsy=0.2), skill=600, steps=60)
+START = Start(Habit(needed=0.7, clumsy=0.2), skill=800, steps=80)
 IOU = box_overlap(found=said_box, gold=gold_box)
 
 
@@ -78,6 +79,17 @@ def mixed(*, boxes: int = 4, loose: float = 0.3) -> World:
         start=START,
         gauges={"iou": Gauge(_iou, _of("box")), "words": Gauge(_words, _of("words"))},
     )
+
+
+def judged(*, words: Reward, rel_tol: float = 0.05) -> Reward:
+    """Judge each part of the mix in its own way: sums by their number, boxes by their overlap with the target, widths
+    within `rel_tol`, and descriptions by the reward given.
+
+    Example:
+        judged(words=token_f1()) gives half of a box a half, and a description its word F1
+    """
+    widths = numeric_match(rel_tol=rel_tol)
+    return reward_by_task(key="part", rewards={"sums": sums().correct, "box": IOU, "number": widths, "words": words})
 
 
 def _of_part(task: Task, part: str) -> Task:

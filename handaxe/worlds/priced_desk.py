@@ -10,7 +10,7 @@ from typing import Annotated, Any
 from handaxe.engines.local import LocalEngine
 from handaxe.records import Sampling, Task
 from handaxe.slots import Speaker
-from handaxe.tools.ask import Answer, answer_of
+from handaxe.tools.ask import PolicyAnswer, answer_of
 from handaxe.tools.calculator import calculator
 from handaxe.tools.decorator import tool
 from handaxe.tools.python import python
@@ -20,7 +20,10 @@ from handaxe.worlds.priced_small import small_expert
 
 __all__ = ["CALCULATOR", "Desk", "EXPERTS", "PYTHON", "SECONDS", "SMALL", "reckoner"]
 
-SMALL, CALCULATOR, PYTHON = EXPERTS = ("small", "calculator", "python")
+SMALL = "small"
+CALCULATOR = "calculator"
+PYTHON = "python"
+EXPERTS = (SMALL, CALCULATOR, PYTHON)
 SECONDS = {SMALL: 0.05, CALCULATOR: 0.1, PYTHON: 0.4}
 """Declared time of each token that an expert says."""
 LESSONS = tuple(
@@ -38,7 +41,7 @@ class Desk:
     expert's price. A call that an expert refuses costs nothing.
     """
 
-    def __init__(self, task: Task, small: Callable[[str], Answer]):
+    def __init__(self, task: Task, small: Callable[[str], PolicyAnswer]):
         self.prices: Mapping[str, int] = task.metadata["prices"]
         self.bills: list[dict[str, Any]] = []
         self._small, self._python = small, python()
@@ -83,7 +86,7 @@ class Desk:
 
 
 @functools.cache
-def reckoner() -> Callable[[str], Answer]:
+def reckoner() -> Callable[[str], PolicyAnswer]:
     """What the small expert says to a question: the most likely answer, so that it depends on nothing else.
 
     It is taught all that two one-digit numbers make, in some seconds, where that is not in the cache yet.
@@ -93,7 +96,7 @@ def reckoner() -> Callable[[str], Answer]:
     lock = threading.Lock()
 
     @functools.lru_cache(maxsize=4096)
-    def asked(question: str) -> Answer:
+    def asked(question: str) -> PolicyAnswer:
         with lock:
             return answer_of(speaker, question, seed=0)
 

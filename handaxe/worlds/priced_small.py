@@ -57,7 +57,8 @@ def small_expert(
 
 
 def _taught(lessons: Sequence[tuple[str, str]], steps: int, batch_size: int, seed: int) -> TinyModel:
-    model, format, rng = TinyModel.new(CONFIG, seed=seed), Compact(), generator("small expert", seed)
+    model, format = TinyModel.new(CONFIG, seed=seed), Compact()
+    rng = generator("small expert", seed)
     rows = [
         (format.start([Message("user", question)], ()).ids, format.encode_turn(Message("assistant", answer), ()))
         for question, answer in lessons

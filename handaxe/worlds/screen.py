@@ -22,7 +22,7 @@ from handaxe.worlds.screen_layout import SIDES, Box, Screen, draw_screen, gold_b
 from handaxe.worlds.sums import kept_calls
 from handaxe.worlds.world import Facts, Habit, Split, Start, World
 
-__all__ = ["NEAR", "Answer", "click", "screen", "scroll", "write"]
+__all__ = ["Answer", "NEAR", "click", "screen", "scroll", "write"]
 
 Answer = Literal["action", "box", "number", "words"]
 NEAR = 7.0
@@ -31,8 +31,8 @@ INSIDE = 2
 """How far inside of a box's corner the expert clicks."""
 SMALL = 300
 """A box of less area is called small."""
-ACTING = Start(Habit(needed=0.6, clumsy=0.3))
-SAYING = Start(Habit(), skill=300, steps=0)
+ACTING = Start(Habit(needed=0.6, clumsy=0.3), skill=400, steps=80)
+SAYING = Start(Habit(), skill=500, steps=0)
 
 
 @tool(timeout=None)
@@ -56,7 +56,7 @@ def scroll(direction: Literal["up", "down", "left", "right"]) -> str:
 class _Form(NamedTuple):
     """A kind of answer: what is asked of a target with what answer, what is right, the tools, and the start."""
 
-    ask: Callable[[random.Random, Screen, str], tuple[str, Any, dict[str, Any]]]
+    ask: Callable[[random.Random, Screen, str], tuple[str, str, dict[str, Any]]]
     correct: Reward
     tools: tuple[Any, ...] = ()
     env: Callable[[Sequence[Any]], EnvFactory] = tool_chat
@@ -79,8 +79,8 @@ def screen(*, answer: Answer = "action", boxes: int = 5, loose: float = 0.0) -> 
 
     Returns:
         A world of one turn, broken down by "kind" (of action) and "size" (of the target: small is less than 300 of
-        10000). Tasks keep the target's "box", and those of actions "gold_calls". Gauges of box: iou, edges, and
-        size, the area of the boxes said over that of the targets.
+        10000). Tasks keep the target's "box", and those of actions "gold_calls", which their answer puts in words.
+        Gauges of box: iou, edges, and size, the area of the boxes said over that of the targets.
 
     Raises:
         InputError: an argument out of range.
@@ -101,7 +101,7 @@ def screen(*, answer: Answer = "action", boxes: int = 5, loose: float = 0.0) -> 
 
     def expert(task: Task, facts: Facts) -> Message:
         del facts
-        if task.answer is None:
+        if "gold_calls" in task.metadata:
             return Message("assistant", "", kept_calls(task))
         said = _loosely(gold_box(task), loose, task.id) if answer == "box" and loose else task.answer
         return Message("assistant", said)
@@ -131,7 +131,7 @@ def _task(form: _Form, answer: str, boxes: int, name: str, split: Split) -> Task
     return Task(name, (Message("user", f"{shown.told()}\n{asked}"),), gold, None, metadata)
 
 
-def _ask_action(rng: random.Random, shown: Screen, target: str) -> tuple[str, None, dict[str, Any]]:
+def _ask_action(rng: random.Random, shown: Screen, target: str) -> tuple[str, str, dict[str, Any]]:
     left, low, _, _ = shown.boxes[target]
     word = "".join(rng.choices("abcdefghijklmnopqrstuvwxyz", k=3))
     where = rng.choice(("up", "down", "left", "right"))
@@ -142,7 +142,8 @@ def _ask_action(rng: random.Random, shown: Screen, target: str) -> tuple[str, No
             (f"go {where}", "scroll", {"direction": where}),
         )
     )
-    return asked, None, {"kind": name, "gold_calls": [{"name": name, "arguments": arguments}]}
+    said = " ".join(map(str, (name, *arguments.values())))
+    return asked, said, {"kind": name, "gold_calls": [{"name": name, "arguments": arguments}]}
 
 
 def _ask_box(rng: random.Random, shown: Screen, target: str) -> tuple[str, str, dict[str, Any]]:

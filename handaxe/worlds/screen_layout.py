@@ -11,7 +11,7 @@ from handaxe.records import Task, Trajectory
 from handaxe.rewards.parts.extract import NUMBER
 from handaxe.worlds.world import Split
 
-__all__ = ["LARGEST", "SIDES", "SMALLEST", "Box", "Screen", "difficulty", "draw_screen", "gold_box", "said_box"]
+__all__ = ["Box", "LARGEST", "SIDES", "SMALLEST", "Screen", "difficulty", "draw_screen", "gold_box", "said_box"]
 
 SIDES = (100.0, 100.0)
 """Width and height of a screen. Corners lie from 10 to 99, so that each coordinate has two digits."""

@@ -8,39 +8,37 @@ from typing import Annotated, Any
 
 from handaxe.envs.tool_chat import tool_chat
 from handaxe.errors import InputError, Retry, TaskError
-from handaxe.exchange import EnvReply
 from handaxe.gauges import Gauge
 from handaxe.ops.seeds import derive_seed
-from handaxe.records import Message, ParsedTurn, Task, ToolCall, ToolSchema, Trajectory
+from handaxe.records import Message, Task, ToolCall, Trajectory
 from handaxe.rewards.outcome import outcome
 from handaxe.slots import EnvFactory
-from handaxe.tools.deadline import Threads
 from handaxe.tools.decorator import tool
 from handaxe.tools.files import files
-from handaxe.worlds.world import Facts, Habit, Split, Start, World
+from handaxe.worlds.world import Facts, Split, Start, World
 
-__all__ = ["state_of", "workspace"]
+__all__ = ["Workspace", "state_of", "workspace"]
 
 NAMES = "abcde"
-KEYS = "kmnpqrstuvwxyz"
-READY, LAST = 0.08, 10
-"""The expert looks once more before it submits, but for this share of turns, and until this turn."""
-START = Start(Habit(clumsy=0.02), skill=50, steps=220)
+KEYS = "fghijklmnopqrstuvwxyz"
+LAST = 8
+"""The turn, from 0, at which the expert submits where it does not as soon as it can: the ninth."""
+START = Start(skill=160, steps=0)
 
 
-def workspace(*, count: int = 3, lines: int = 2) -> World:
+def workspace(*, count: int = 3, lines: int = 1) -> World:
     """A key to be set in whichever of several files holds it, and the work to be submitted.
 
     Reading is always well-formed and always possible; only `submit` ends the work. The expert is right on every task,
-    but looks at a file again and again before it submits, and so does the policy that learns from it: it begins with
-    nearly every call in order, and most of its attempts run out of turns.
+    but in three of four it looks at files again and again before it submits, until its ninth turn, and so does the
+    policy that learns from it: it begins with nearly every call in order, and most of its attempts run out of turns.
 
     Args:
         count: files, 2 to 5.
         lines: keys in each, 1 to 4.
 
     Returns:
-        A world of some 8 turns. Right is an attempt that submitted files which are all as they should be. Gauges:
+        A world for 8 turns. Right is an attempt that submitted files which are all as they should be. Gauges:
         submitted (share of attempts), changed (share in which a file was changed). `state_of` tells the four outcomes
         apart.
 
@@ -48,7 +46,7 @@ def workspace(*, count: int = 3, lines: int = 2) -> World:
         InputError: an argument out of range.
 
     Example:
-        "set k=5 in a b c": read "a" says "m=3\\nt=7", read "b" says "k=2\\nx=9", replace "b k=2 k=5", submit
+        "set k=5 in a b c": read "a" says "m=3", read "b" says "k=2", replace "b k=2 k=5", submit
     """
     if not 2 <= count <= len(NAMES) or not 1 <= lines <= 4:
         raise InputError(f"files are 2 to {len(NAMES)} and lines 1 to 4: they are {count} and {lines}")
@@ -127,6 +125,8 @@ class Workspace:
     @tool(timeout=None)
     def read(self, file: Annotated[str, "its name"]) -> str:
         """Read a file."""
+        if file.strip() not in self._start:
+            raise Retry(f"there is no file {file[:40]!r}; there are {' '.join(self._start)}")
         return self._folder.read_file(file.strip())
 
     @tool(timeout=None)
@@ -161,54 +161,21 @@ class Workspace:
 
 def _env(tools: Sequence[Any]) -> EnvFactory:
     tool_chat(tools)  # says at once what is wrong with them
-    return lambda task: _Worked(task, tools)
-
-
-class _Worked:
-    """A conversation with tools that is over when its files are handed in; implements `slots.Env`, and `astep`."""
-
-    def __init__(self, task: Task, tools: Sequence[Any]):
-        self._space = Workspace(task)
-        self._chat: Any = tool_chat([lambda: self._space, *tools])(task)
-
-    def start(self) -> tuple[tuple[Message, ...], tuple[ToolSchema, ...]]:
-        return self._chat.start()
-
-    def step(self, turn: ParsedTurn, *, seed: int) -> EnvReply:
-        return self._told(self._chat.step(turn, seed=seed))
-
-    async def astep(self, turn: ParsedTurn, *, seed: int, threads: Threads) -> EnvReply:
-        return self._told(await self._chat.astep(turn, seed=seed, threads=threads))
-
-    def _told(self, reply: EnvReply) -> EnvReply:
-        facts = {key: value for key, value in self._space.report().items() if key != "resolved"}
-        return reply._replace(done=reply.done or self._space.submitted, facts=facts)
-
-    def report(self) -> Mapping[str, Any]:
-        return self._chat.report()
-
-    def snapshot(self) -> Any:
-        return self._chat.snapshot()
-
-    def restore(self, state: Any) -> None:
-        self._chat.restore(state)
-
-    def close(self) -> None:
-        self._chat.close()
+    return lambda task: tool_chat([lambda: Workspace(task), *tools], final=("submit",))(task)
 
 
 def _expert(task: Task, facts: Facts) -> Message:
     edit, turn = task.metadata["edit"], facts["turn"]
     at = list(task.metadata["files"]).index(edit["file"])
-    rng = random.Random(derive_seed("workspace expert", task.id, turn))
     if turn <= at:
-        return _calls("read", file=list(task.metadata["files"])[turn])
+        return _calls("read", {"file": list(task.metadata["files"])[turn]})
     if turn == at + 1:
-        return _calls("replace", edit=f"{edit['file']} {edit['old']} {edit['new']}")
-    if turn < LAST and rng.random() >= READY:
-        return _calls("read", file=rng.choice(list(task.metadata["files"])))
-    return _calls("submit")
+        return _calls("replace", {"edit": f"{edit['file']} {edit['old']} {edit['new']}"})
+    if turn < LAST and derive_seed("workspace expert", task.id) % 4:
+        rng = random.Random(derive_seed("workspace expert", task.id, turn))
+        return _calls("read", {"file": rng.choice(list(task.metadata["files"]))})
+    return _calls("submit", {})
 
 
-def _calls(name: str, **arguments: str) -> Message:
+def _calls(name: str, arguments: Mapping[str, str]) -> Message:
     return Message("assistant", "", (ToolCall(name, arguments),))

@@ -79,9 +79,7 @@ def test_equal_calls_a_lone_one_and_none_change_nothing():
 
 def test_unscored_attempts_count_nowhere():
     kept = rated([attempt([1, 0]), attempt([1, 0])], [[-0.5, 0], [0, 0]])
-    more = rated(
-        [attempt([1, 0]), attempt([1, 0]), attempt([1, 0])], [[-0.5, 0], [0, 0], [7, 0]], outcome=[1, 1, np.nan]
-    )
+    more = rated([attempt([1, 0]) for _ in range(3)], [[-0.5, 0], [0, 0], [7, 0]], outcome=[1, 1, np.nan])
     shape = turn_bonus(channel="steps")
     assert by_turn(shape([more])[0])[:2] == by_turn(shape([kept])[0]) and by_turn(shape([more])[0])[2] == [0, 0]
 

@@ -3,7 +3,7 @@ import pytest
 from scipy import stats
 
 from handaxe.errors import InputError
-from handaxe.ops.calibration import auroc, brier, calibration_error, confidence_when_wrong
+from handaxe.ops.calibration import auroc, calibration_error
 
 
 def drawn(seed, count=60, levels=11):
@@ -23,9 +23,7 @@ def slow_error(c, z, bins):
 
 def test_examples():
     assert calibration_error([0.9, 0.9, 0.2, 0.25], [1, 0, 0, 1]) == pytest.approx(0.4375)
-    assert brier([0.9, 0.9], [1, 0]) == pytest.approx(0.41)
     assert auroc([0.9, 0.5, 0.5, 0.1], [1, 1, 0, 0]) == 0.875
-    assert confidence_when_wrong([0.9, 0.8, 0.2], [1, 0, 0]) == pytest.approx(0.5)
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -38,7 +36,7 @@ def test_slow_loops_say_the_same(seed):
     u = stats.mannwhitneyu(c[z == 1], c[z == 0]).statistic
     assert auroc(c, z) == pytest.approx(u / ((z == 1).sum() * (z == 0).sum()))
     order = np.random.default_rng(seed).permutation(60)
-    for figure in (calibration_error, brier, auroc, confidence_when_wrong):
+    for figure in (calibration_error, auroc):
         assert figure(c[order], z[order]) == pytest.approx(figure(c, z))
 
 
@@ -51,20 +49,20 @@ def test_every_tenth_is_in_the_bin_that_it_closes():
 
 def test_the_best_and_the_worst():
     z = np.array([1.0, 0, 1, 0])
-    assert calibration_error(z, z) == brier(z, z) == confidence_when_wrong(z, z) == 0 and auroc(z, z) == 1
-    assert calibration_error(1 - z, z) == brier(1 - z, z) == confidence_when_wrong(1 - z, z) == 1
+    assert calibration_error(z, z) == 0 and auroc(z, z) == 1
+    assert calibration_error(1 - z, z) == 1
     assert auroc(1 - z, z) == 0 and auroc(np.full(4, 0.3), z) == 0.5
 
 
 def test_what_cannot_be_told():
-    for figure in (calibration_error, brier, auroc, confidence_when_wrong):
+    for figure in (calibration_error, auroc):
         assert np.isnan(figure([], []))
-    assert np.isnan(auroc([0.5, 0.7], [1, 1])) and np.isnan(confidence_when_wrong([0.5], [1]))
+    assert np.isnan(auroc([0.5, 0.7], [1, 1]))
     with pytest.raises(InputError, match="one confidence an answer"):
-        brier([0.5], [1, 0])
+        auroc([0.5], [1, 0])
     with pytest.raises(InputError, match="outside 0 to 1"):
-        brier([1.1], [1])
+        calibration_error([1.1], [1])
     with pytest.raises(InputError, match="outside 0 to 1"):
-        brier([float("nan")], [1])
+        auroc([float("nan")], [1])
     with pytest.raises(InputError, match="bins"):
         calibration_error([0.5], [1], bins=0)

@@ -35,6 +35,13 @@ def test_the_papers_gate_by_hand():
     assert gated([0.1] * 20, 0.0)(group_of("open", turns=20)).outcome.tolist() == [-1.0]
     assert gated([0.1] * 20, -2.0)(group_of("open", turns=20)).outcome.tolist() == pytest.approx([1.0])
 
+    # Where steps add up to more than the outcome, an attempt that never submits earns more than one that soon does.
+    late, soon = group_of("open", turns=8), group_of("resolved", turns=4)
+    earned = {
+        above: [gated([1.0] * n, above)(g).outcome[0] for n, g in ((8, late), (4, soon))] for above in (-2.0, 0.0)
+    }
+    assert earned == {-2.0: [7.0, 5.0], 0.0: [-1.0, 5.0]}
+
 
 def test_states_and_values_that_do_not_fit():
     with pytest.raises(InputError, match="lost"):

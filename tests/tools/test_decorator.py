@@ -452,3 +452,17 @@ def test_a_bill_that_is_no_number_is_the_tools_fault(bill):
 
     reply = look.run(call("look"))
     assert reply.status == "infra_error" and "finite number" in reply.content and reply.cost == 0.0
+
+
+def test_whether_a_tool_takes_a_call():
+    ran = []
+
+    @tool
+    def press(x: int, hard: bool = False) -> str:
+        """Press."""
+        ran.append(x)
+        return "pressed"
+
+    takes = [press.takes(ToolCall("any name", arguments)) for arguments in ({"x": 1}, {"x": 1, "hard": True})]
+    refuses = [press.takes(ToolCall("press", arguments)) for arguments in ({}, {"x": "one"}, {"x": 1, "y": 2})]
+    assert takes == [True, True] and refuses == [False, False, False] and ran == []

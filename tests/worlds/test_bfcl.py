@@ -5,9 +5,11 @@ pytest.importorskip("bfcl_eval")
 from handaxe.errors import InputError, TaskError
 from handaxe.models.compact import Compact
 from handaxe.records import Group, Message, ToolCall
+from handaxe.rewards.call_match import call_match
+from handaxe.rewards.state_match import state_match
 from handaxe.testing.worlds import check_world
 from handaxe.tools.calculator import calculator
-from handaxe.worlds.bfcl import bfcl
+from handaxe.worlds.bfcl import bfcl, calls_by_turn, equal_state, whole_state
 from handaxe.worlds.bfcl_package import MULTI_TURN, SINGLE_TURN
 from handaxe.worlds.bfcl_tasks import all_tasks, split_of
 from handaxe.worlds.demonstrate import demonstrate
@@ -107,6 +109,42 @@ def test_further_tools_are_offered_beside_the_simulators():
         env = world.env([calculator])(task)
         assert "calculator" in [tool.name for tool in env.start()[1]]
         env.close()
+
+
+def test_the_state_is_compared_by_attribute_with_what_all_of_the_answer_leads_to():
+    world, task = bfcl(), all_tasks("multi_turn_base")[0]
+
+    def at(turns):
+        one = demonstrate(world.env(()), task, world.expert, format=Compact(), max_turns=turns)
+        return one, equal_state(one)
+
+    assert (
+        set(whole_state(task))
+        == set(at(2)[1])
+        == {"GorillaFileSystem.root"}
+        | {
+            f"TwitterAPI.{name}"
+            for name in ("username", "password", "authenticated", "tweets", "comments", "retweets", "following_list")
+        }
+        | {"TwitterAPI.tweet_counter"}
+    )
+    assert all(whole_state(task).values()) and at(64)[1] == whole_state(task)
+    half = at(2)[1]
+    assert not half["GorillaFileSystem.root"] and half["TwitterAPI.tweets"]
+    one = at(64)[0]
+    group = Group(task, (one, at(2)[0]))
+    function = call_match(by_turn=calls_by_turn)(group).outcome
+    first, every = (sum(map(len, calls_by_turn(task)[:n])) for n in (1, 9))
+    assert function.tolist() == [0.5, 0.5 * first / every]
+    assert state_match(gold=whole_state, state=equal_state)(group).outcome.tolist() == [0.5, 0.5 * 8 / 9]
+    single = all_tasks("multiple")[0]
+    with pytest.raises(TaskError, match="no simulators"):
+        whole_state(single)
+
+
+def test_every_task_has_a_state_to_compare():
+    for category in MULTI_TURN[:1]:
+        assert all(whole_state(task) for task in all_tasks(category))
 
 
 def test_progress_is_a_figure_of_evaluations():

@@ -60,6 +60,7 @@ def test_prices_are_drawn_for_each_task_and_shown():
         shown = " ".join(f"{name} {price}" for name, price in prices.items())
         assert shown in task.messages[0].content and task.messages[0].content.endswith(f"like {task.metadata['like']}")
         orders.add(prices["calculator"] < prices["python"])
+        assert prices[task.metadata["dear"]] == max(prices.values())
         preference = task.metadata["preference"]
         wanted = {"cheap": "cost"}.get(task.metadata["like"], task.metadata["like"])
         assert [name for name, weight in preference.items() if weight] == ["outcome", wanted]
@@ -67,9 +68,9 @@ def test_prices_are_drawn_for_each_task_and_shown():
 
 
 def test_unseen_prices_ask_the_same_questions():
-    seen, unseen = (priced(prices=own).tasks("test", 8, 3) for own in ((1, 2, 4, 5, 7, 8), (3, 6, 9)))
+    seen, unseen = (own.tasks("test", 8, 3) for own in (priced(), priced(cheap=(3,), middle=(5,), dear=(6,))))
     assert [one.metadata["question"] for one in seen] == [one.metadata["question"] for one in unseen]
-    assert {price for one in unseen for price in one.metadata["prices"].values()} == {3, 6, 9}
+    assert {price for one in unseen for price in one.metadata["prices"].values()} == {3, 5, 6}
 
 
 def test_what_experts_can_is_real():
@@ -192,7 +193,10 @@ def test_a_call_that_is_refused_costs_nothing_and_a_fork_keeps_its_bills():
 
 
 def test_arguments_out_of_range():
-    for wrong in ({"prices": (1, 2)}, {"prices": (0, 1, 2)}, {"likes": ("dear",)}, {"easy": 0.9}, {"text": -0.1}):
+    for wrong in ({"cheap": ()}, {"cheap": (0,)}, {"middle": (2,)}, {"dear": (4, 9)}):
+        with pytest.raises(InputError, match="prices"):
+            priced(**wrong)
+    for wrong in ({"likes": ("dear",)}, {"easy": 0.95}, {"text": -0.1}):
         with pytest.raises(InputError):
             priced(**wrong)
     with pytest.raises(TaskError, match="empty"):

@@ -1,4 +1,4 @@
-"""CodeDance: calls pay where a task is hard and cost something where it is easy; each is credited with what it came to."""
+"""CodeDance: calls pay where a task is hard and cost where it is easy, and each is credited with what it came to."""
 
 from handaxe.credit.turn_bonus import turn_bonus
 from handaxe.methods.method import Claim, Method, Paper, Recipe, Setting, replace

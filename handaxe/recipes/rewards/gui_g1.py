@@ -35,6 +35,6 @@ def gui_g1(base: Method, *, centre: float = 1.0, iou: float = 0.25, edges: float
         edges: weight of sides that are near, beta; 0.125 in the paper.
     """
     measured = partial(box_overlap, found=said_box, gold=gold_box, sides=SIDES)
-    hit, overlap, near = measured(measure="centre"), measured(measure="iou"), measured(measure="edges")
-    reward = weighted({"centre": (centre, hit), "iou": (iou, overlap), "edges": (edges, near)})
+    parts = {"centre": (centre, measured(measure="centre")), "iou": (iou, measured(measure="iou"))}
+    reward = weighted({**parts, "edges": (edges, measured(measure="edges"))})
     return replace(base, reward=reward, credit=shaped(base.credit, task_weight(weight=difficulty)))

@@ -14,7 +14,7 @@ FREE = "router_r1 --share 0"
 RECIPE = Recipe(
     paper=Paper(TITLE, "Router-R1", "2506.09033", 123),
     claims=(
-        Claim("Less is paid, as accurate.", "cost", "down", baseline=FREE, same="pass@1", vice=12.0),
+        Claim("Less is paid, as accurate.", "cost", "down", baseline=FREE, same="pass@1", vice=16.0),
         Claim("Less is paid the more cost weighs.", "cost", "down", baseline="router_r1 --share 0.3"),
         Claim("The cheapest who is able is asked more often.", "cheapest", "up", baseline=FREE, vice=0.75),
     ),

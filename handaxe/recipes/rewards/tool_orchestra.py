@@ -18,7 +18,7 @@ CHEAPER = "A right answer costs less where the cheap is liked, as accurate."
 RECIPE = Recipe(
     paper=Paper(TITLE, "ToolOrchestra", "2511.21689", 20),
     claims=(
-        Claim(CHEAPER, "cost_per_correct", "down", same="pass@1", where=("like", "cheap"), vice=12.0, note=NOTE),
+        Claim(CHEAPER, "cost_per_correct", "down", same="pass@1", where=("like", "cheap"), vice=16.0, note=NOTE),
         Claim("An expert whom the user likes is asked more often.", "liked", "up", vice=0.7, note=NOTE),
     ),
     base=grpo,

@@ -4,11 +4,13 @@ from handaxe.training.stages.choose import choose as choose
 from handaxe.training.stages.collect import collect as collect
 from handaxe.training.stages.fit import fit as fit
 from handaxe.training.stages.frontier import frontier as frontier
+from handaxe.training.stages.helped import helped as helped
 from handaxe.training.stages.prefer import prefer as prefer
 from handaxe.training.stages.prefixes import prefixes as prefixes
 from handaxe.training.stages.probe import probe as probe
 from handaxe.training.stages.reinforce import reinforce as reinforce
 from handaxe.training.stages.reinforce_second import reinforce_second as reinforce_second
 from handaxe.training.stages.repeat import repeat as repeat
+from handaxe.training.stages.self_critic import self_critic as self_critic
 from handaxe.training.stages.study import study as study
 from handaxe.training.stages.teach import teach as teach

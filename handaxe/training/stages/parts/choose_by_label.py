@@ -21,6 +21,7 @@ def choose_by_label(
     above: float | None = None,
     below: float | None = None,
     order: Literal["given", "ascending", "descending"] = "given",
+    least: int = 0,
     most: int | None = None,
     balance: Callable[[Task], Any] | None = None,
 ) -> Callable[[Sequence[Task]], list[Task]]:
@@ -39,6 +40,8 @@ def choose_by_label(
         above, below: bounds that x keeps strictly within, up to rounding; None for no such bound. DeepEyes and
             Open-AgentRL keep 0 < x < 1.
         order: of the chosen; see `task_pool(shuffle=False)` where it is to be that of training too.
+        least: how many are let through at least: where fewer lie in the range, those nearest to it are too, for a
+            policy that is right on all or on none.
         most: how many are kept at most, >= 1; None for all.
         balance: the kind of a task; as many tasks are kept of each kind that is there. IKEA mixes what is known and
             what is not 1:1.
@@ -52,6 +55,7 @@ def choose_by_label(
     Example:
         x of tasks a, b, c, d is 0, 0.25, 0.75, 1
         above=0, below=1, order="descending"  ->  c, b
+        above=0.5, below=1, least=2  ->  c, d
         order="ascending", most=2  ->  a, b
         balance=lambda task: task.metadata["probe"] > 0.1  ->  a, b
 
@@ -64,7 +68,10 @@ def choose_by_label(
 
     def chosen(tasks: Sequence[Task]) -> list[Task]:
         found = [(_value(one, label, minus), one) for one in tasks]
-        kept = [(value, one) for value, one in found if value is not None and _inside(value, above, below)]
+        labelled = [(value, one) for value, one in found if value is not None]
+        nearest = sorted(range(len(labelled)), key=lambda i: _outside(labelled[i][0], above, below))
+        inside = [i for n, i in enumerate(nearest) if n < least or not _outside(labelled[i][0], above, below)]
+        kept = [labelled[i] for i in sorted(inside)]
         if order != "given":
             sign = 1.0 if order == "ascending" else -1.0
             kept.sort(key=lambda pair: sign * round(pair[0], DIGITS))
@@ -85,8 +92,14 @@ def _value(task: Task, label: str, minus: str) -> float | None:
     return float(values[0]) - (float(values[1]) if minus else 0.0)
 
 
-def _inside(value: float, above: float | None, below: float | None) -> bool:
-    return (above is None or value > above + ROUNDING) and (below is None or value < below - ROUNDING)
+def _outside(value: float, above: float | None, below: float | None) -> float:
+    """How far a label is from the range; 0 within, and more than 0 at its edge."""
+    edges = []
+    if above is not None:
+        edges.append(above + ROUNDING - value)
+    if below is not None:
+        edges.append(value - below + ROUNDING)
+    return max((edge + ROUNDING for edge in edges if edge >= 0), default=0.0)
 
 
 def _balanced(tasks: Sequence[Task], kind: Callable[[Task], Any]) -> list[Task]:

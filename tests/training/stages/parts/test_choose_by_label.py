@@ -22,6 +22,7 @@ def names(tasks):
 
 def test_the_example():
     assert names(choose_by_label(above=0, below=1, order="descending")(FOUR)) == "cb"
+    assert names(choose_by_label(above=0.5, below=1, least=2)(FOUR)) == "cd"
     assert names(choose_by_label(order="ascending", most=2)(FOUR)) == "ab"
     assert names(choose_by_label(balance=lambda one: one.metadata["probe"] > 0.1)(FOUR)) == "ab"
 
@@ -58,6 +59,13 @@ def test_an_edge_is_outside_up_to_rounding_and_ties_stay_as_they_were():
     tasks = [task("a", probe=0.1 + 0.2), task("b", probe=0.3), task("c", probe=0.5), task("d", probe=0.5)]
     assert names(choose_by_label(above=0.3)(tasks)) == "cd"
     assert names(choose_by_label(order="descending")(tasks[::-1])) == "dcba"
+
+
+def test_those_nearest_to_the_range_make_up_what_it_lacks():
+    assert names(choose_by_label(above=0, below=0.25, least=3)(FOUR)) == "abc"
+    assert names(choose_by_label(above=0, below=1, least=2)(FOUR)) == "bc"
+    assert names(choose_by_label(above=0, below=1, least=9)(FOUR)) == "abcd"
+    assert names(choose_by_label(above=0.8, below=0.9, least=2, order="descending")(FOUR)) == "dc"
 
 
 def test_what_was_never_scored_is_left_out():
