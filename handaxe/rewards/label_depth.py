@@ -58,7 +58,7 @@ def label_depth(
         if released:
             depth = max((place for place, right in enumerate(agree, 1) if right), default=0)
         else:
-            depth = (agree + [False]).index(False)
+            depth = [*agree, False].index(False)
         return beta ** (depth - 1) if depth else 0.0
 
     return outcome(score)
