@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from handaxe.errors import InputError, TaskError
+from handaxe.errors import InfrastructureError, InputError, TaskError
 from handaxe.records import Group, Scores, Task, Trajectory
 from handaxe.rewards.parts.checks import called_with
 from handaxe.rewards.parts.extract import final_text
 from handaxe.rewards.parts.reference import gold_answers
 from handaxe.slots import Reward
-from handaxe.tools.database.reader import Ask
+from handaxe.tools.database.reader import LATE, Ask
 
 __all__ = ["ends_ordered", "sql_rows"]
 
@@ -71,7 +71,7 @@ def sql_rows(
     Raises:
         InputError: no filling.
         TaskError: the reference query gives an error, or more rows than a filling's function returns.
-        VerifierError: a worker cannot be started.
+        VerifierError: a worker cannot be started, or the reference query takes too long.
 
     Example:
         reference "select name from town order by year", whose rows are kemi, luta and then luta, kemi
@@ -90,7 +90,10 @@ def sql_rows(
         same, executes = True, True
         keeps = ordered(wanted)
         for ask in fillings:
-            right = _result(ask(wanted), keeps, duplicates)
+            known = ask(wanted)
+            if str(known.get("error", "")).startswith(LATE):
+                raise InfrastructureError(f"of the reference query, {known['error']}")
+            right = _result(known, keeps, duplicates)
             if right is None:
                 raise TaskError(f"the reference query of task {trajectory.task.id!r} gives no whole result: {wanted!r}")
             reply = ask(sql) if sql.strip() else {"error": "there is no query"}

@@ -15,7 +15,7 @@ from handaxe.rewards.by_task import by_task
 from handaxe.rewards.fingerprint_similarity import fingerprint_similarity
 from handaxe.rewards.group_count_change import group_count_change
 from handaxe.rewards.ladder import Rung, ladder
-from handaxe.rewards.picked import picked
+from handaxe.rewards.outcome import outcome
 from handaxe.rewards.property_gain import THRESHOLDS, property_gain
 from handaxe.rewards.used_tools import used_tools
 from handaxe.rewards.weighted import weighted
@@ -25,7 +25,17 @@ from handaxe.tools.molecules import molecules as molecule_tools
 from handaxe.worlds.searched import answers_in_words
 from handaxe.worlds.world import Facts, Habit, Split, Start, World
 
-__all__ = ["Kind", "changed_groups", "gained", "kept_likeness", "molecules", "of_kind", "said_molecule", "shaped"]
+__all__ = [
+    "Kind",
+    "changed_groups",
+    "gained",
+    "kept_likeness",
+    "molecules",
+    "of_kind",
+    "said_molecule",
+    "shaped",
+    "valid_molecule",
+]
 
 Kind = Literal["edit", "optimise"]
 KINDS: tuple[Kind, ...] = ("edit", "optimise")
@@ -101,7 +111,7 @@ def molecules(*, kinds: tuple[Kind, ...] = KINDS, world_seed: int = 0) -> World:
         start=START,
         gauges={
             "property_gain": Gauge(_gain, lambda one, outcome: float(one.task.metadata["kind"] == "optimise")),
-            "valid": Gauge(lambda one, outcome: float(read_molecule(said_molecule(one)) is not None)),
+            "valid": Gauge(lambda one, outcome: _valid(one)),
         },
     )
 
@@ -144,8 +154,9 @@ def kept_likeness(*, scaffold: bool = False) -> Reward:
 def shaped(*, main: float = 0.8, likeness: float = 0.15, used: float = 0.05) -> Reward:
     """Give a molecule what MolAct gives it, by the kind of its task.
 
-        edit        -1 where it is no molecule, else 0.8 changed_groups + 0.15 likeness + 0.05 used
-        optimise    0.8 gain + 0.15 likeness of scaffolds + 0.05 used        used: 1 where some tool replied ok
+        edit        0.8 changed_groups + 0.15 likeness + 0.05 used
+        optimise    0.8 gain + 0.15 likeness of scaffolds + 0.05 used
+        either      -1 instead where it is no molecule        used: 1 where some tool replied ok
 
     Args:
         main, likeness, used: the weights; the paper's code has these.
@@ -154,15 +165,28 @@ def shaped(*, main: float = 0.8, likeness: float = 0.15, used: float = 0.05) -> 
         a gain of 0.6, a likeness of scaffolds of 0.8 and a tool used  ->  0.48 + 0.12 + 0.05 = 0.65
 
     Paper: arXiv:2512.20135 (MolAct), its released code.
-    Differs: nothing known.
+    Differs: no search for something like a SMILES in what does not read as one.
     """
     tool = (used, used_tools())
     edit = {"change": (main, changed_groups()), "like": (likeness, kept_likeness()), "used": tool}
     better = {"gain": (main, gained()), "like": (likeness, kept_likeness(scaffold=True)), "used": tool}
-    valid = Rung("valid", picked(changed_groups(), "valid"), weight=0.0, failed=-1.0)
+    valid = Rung("valid", valid_molecule(), weight=0.0, failed=-1.0)
     return by_task(
-        key="kind", rewards={"edit": ladder([valid, Rung("edit", weighted(edit))]), "optimise": weighted(better)}
+        key="kind",
+        rewards={
+            "edit": ladder([valid, Rung("edit", weighted(edit))]),
+            "optimise": ladder([valid, Rung("optimise", weighted(better))]),
+        },
     )
+
+
+def valid_molecule() -> Reward:
+    """Give 1 to an attempt that says a molecule, else 0."""
+    return outcome(_valid)
+
+
+def _valid(attempt: Trajectory) -> float:
+    return float(read_molecule(said_molecule(attempt)) is not None)
 
 
 def _source(task: Task) -> str:
@@ -170,8 +194,8 @@ def _source(task: Task) -> str:
     return source
 
 
-def _gain(attempt: Trajectory, outcome: float) -> float:
-    del outcome
+def _gain(attempt: Trajectory, right: float) -> float:
+    del right
     if attempt.task.metadata["kind"] != "optimise":
         return 0.0
     return float(gained()(Group(attempt.task, (attempt,))).outcome[0])

@@ -46,7 +46,7 @@ class _Question(NamedTuple):
     sql: str
 
 
-def tables(*, brief: bool = True, seconds: float = 1.0, world_seed: int = 0) -> World:
+def tables(*, brief: bool = True, seconds: float = 5.0, world_seed: int = 0) -> World:
     """Questions of seven kinds about ships and towns, whose answer is one SELECT between <sql> and </sql>.
 
     The tables have two fillings: the same names, other numbers and homes, and some rows more in the second. A query is

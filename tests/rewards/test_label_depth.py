@@ -18,12 +18,18 @@ def scored(*texts, gold=GOLD, **knobs):
     return label_depth(found=levels, gold=lambda task: gold, **knobs)(group).outcome.tolist()
 
 
-CONTRACT = [{"found": levels, "gold": lambda task: ("4", "5")}]
+KNOBS = {"found": levels, "gold": lambda task: ("4", "5")}
+CONTRACT = [KNOBS, {**KNOBS, "released": True}]
 
 
 def test_example():
     said = ("france/rhone/lyon", "france/rhone/vienne", "france/isere/lyon", "spain/rhone/lyon")
     assert scored(*said) == [4, 2, 1, 0]
+
+
+def test_as_released_the_finest_level_decides():
+    said = ("spain/rhone/lyon", "spain/rhone/vienne", "france/isere/vienne", "spain/isere/vienne", "lyon", "")
+    assert scored(*said, released=True) == [4, 2, 1, 0, 0, 0]
 
 
 def test_slow_count_over_all_that_can_be_said():

@@ -27,7 +27,8 @@ def scored(*queries, answer="Lyon", tool="search", **knobs):
 
 
 def test_example():
-    assert scored("522228 people", "is it Lyon?", "most famous city of France") == -1
+    said = ("522228 people", "is it Lyon?", "is it Lyon?", "the eiffel tower")
+    assert scored(*said, templates=("Eiffel Tower",)) == -1 and scored(*said) == -0.5
 
 
 def test_worked_example_of_the_paper():
@@ -48,8 +49,9 @@ def test_worked_example_of_the_paper():
         (("LYON!",), -0.5),
         (("lyonnaise",), 0),
         (("lyon lyon",), -0.5),
-        (("lyon",) * 3, -1.5),
-        (("lyon",) * 5, -2),
+        (("lyon", "Lyon.", " the lyon"), -0.5),
+        (("lyon 1", "lyon 2", "lyon 3"), -1.5),
+        (tuple(f"lyon {n}" for n in range(5)), -2),
         (("x" * 10**6 + " lyon",), -0.5),
     ],
 )

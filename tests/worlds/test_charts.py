@@ -3,7 +3,10 @@ import pytest
 pytest.importorskip("matplotlib")
 
 from handaxe.errors import InputError
+from handaxe.methods.method import Setting
 from handaxe.models.compact import Compact
+from handaxe.recipes.base.plain import plain
+from handaxe.recipes.rewards.chartmaster import chartmaster
 from handaxe.records import Group, Message, ToolCall
 from handaxe.testing.worlds import check_world
 from handaxe.tools.sandbox.probe import probe
@@ -52,14 +55,14 @@ def test_an_attempt_without_a_chart_is_worth_nothing():
     (task,) = world.tasks("train", 1, 0)
     one = demonstrate(world.env(()), task, lambda task, facts: Message("assistant", task.answer), format=Compact())
     group = Group(task, (one,))
-    for reward in (world.correct, same_attributes(), same_picture()):
+    paid = chartmaster(plain(world, Setting())).reward
+    for reward in (world.correct, same_attributes(), same_picture(), paid):
         assert reward(group).outcome.tolist() == [0]
     assert world.gauges["attributes"].top(one, 0.0) == 0 and drawn_code(one) is None
 
 
 @pytest.mark.slow
-def test_the_papers_worked_example_and_a_second_try():
-    """Of a, b, c and b, c, d two of four are in both."""
+def test_one_letter_of_the_wrong_name_in_a_second_try():
     world = charts()
     task = next(one for one in world.tasks("train", 40, 0) if one.metadata["kind"] == "bar")
     near = task.answer.replace("[*'a", "[*'z")
@@ -67,6 +70,9 @@ def test_the_papers_worked_example_and_a_second_try():
     assert [reply.status for reply in one.replies] == ["retry", "ok"] and drawn_code(one) == near
     group = Group(task, (one,))
     wanted = same_attributes()(group).outcome[0]
-    assert 0.5 < wanted < 1 and 0.5 < same_picture()(group).outcome[0] < 1
+    look = same_picture()(group).outcome[0]
+    assert 0.5 < wanted < 1 and 0.5 < look < 1
+    paid = chartmaster(plain(world, Setting())).reward
+    assert paid(group).outcome.tolist() == pytest.approx([wanted + look])
     assert world.correct(group).outcome.tolist() == [0]
     assert world.gauges["attributes"].top(one, 0.0) == wanted

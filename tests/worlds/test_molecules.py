@@ -95,7 +95,7 @@ def test_the_reward_of_an_improvement_and_the_papers_worked_example():
     """Gain 0.6, likeness of scaffolds 0.8 and a tool used: 0.48 + 0.12 + 0.05 = 0.65."""
     assert pytest.approx(0.65) == 0.8 * 0.6 + 0.15 * 0.8 + 0.05
     group = group_of(OPTIMISE, "CCCC", "CCO", "CC(", "")
-    assert shaped()(group).outcome.tolist() == pytest.approx([0.95, 0.15, 0, 0])
+    assert shaped()(group).outcome.tolist() == pytest.approx([0.95, 0.15, -1, -1])
 
 
 def test_the_expert_earns_all_but_what_it_changed_of_the_molecule():
@@ -107,5 +107,4 @@ def test_the_expert_earns_all_but_what_it_changed_of_the_molecule():
         bad = demonstrate(
             world.env(world.tools), task, lambda task, facts: Message("assistant", "C("), format=Compact()
         )
-        worst = rewarded(make_group(task=task, trajectories=[bad])).outcome[0]
-        assert worst == (-1 if task.metadata["kind"] == "edit" else 0)
+        assert rewarded(make_group(task=task, trajectories=[bad])).outcome.tolist() == [-1]

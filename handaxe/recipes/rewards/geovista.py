@@ -24,7 +24,8 @@ def geovista(base: Method, *, beta: float = 2.0, leak_weight: float = 0.0) -> Me
         beta: how much a level more is worth; 2 in the paper.
         leak_weight: of the penalty for queries that hold the city already; 1 in a variant of the released code.
 
-    Differs: text instead of images; without the variant that looks for the city among what searches found.
+    Differs: text instead of images; queries may hold the country, which is a clue; without the variant that looks for
+    the city among what searches found.
     """
     levels, leaks = levels_right(beta=beta), query_leak(answers=city_of)
     return replace(base, reward=weighted({"levels": (1.0, levels), "leaks": (leak_weight, leaks)}))

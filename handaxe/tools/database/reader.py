@@ -22,7 +22,7 @@ def reader(
     database: str | Path,
     *,
     kind: Literal["sqlite", "duckdb"] = "sqlite",
-    seconds: float = 2.0,
+    seconds: float = 5.0,
     rows: int = 1_000,
     chars: int = 100_000,
     memory: int = 256 * 2**20,
