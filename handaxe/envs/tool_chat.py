@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Generator, Mapping, Sequence
 from typing import Any, Literal
 
-from handaxe.errors import HandaxeError, InfrastructureError, InputError, TaskError
+from handaxe.errors import HandaxeError, InfrastructureError, InputError, TaskError, ToolDefinitionError
 from handaxe.exchange import EnvReply
 from handaxe.ops.seeds import derive_seed
 from handaxe.records import Ending, Message, ParsedTurn, Task, ToolCall, ToolReply, ToolSchema
@@ -23,8 +23,10 @@ __all__ = ["tool_chat"]
 OnMalformed = Literal["reply", "end"]
 
 
-def tool_chat(tools: Sequence[Offered | Sequence[Offered]], *, on_malformed: OnMalformed = "reply") -> EnvFactory:
-    """Make an environment that carries out a policy's calls until a turn makes none.
+def tool_chat(
+    tools: Sequence[Offered | Sequence[Offered]], *, on_malformed: OnMalformed = "reply", final: Sequence[str] = ()
+) -> EnvFactory:
+    """Make an environment that carries out a policy's calls until a turn makes none, or one that is final.
 
     One turn of the policy is answered so:
 
@@ -32,6 +34,8 @@ def tool_chat(tools: Sequence[Offered | Sequence[Offered]], *, on_malformed: OnM
         calls                         carried out in order, one tool message each
         malformed calls               one tool message each, after those of the calls; or with on_malformed="end" the
                                       trajectory ends as policy_error and nothing of the turn is carried out
+        the reply to a call of a      the trajectory is completed; later calls of the turn are not carried out
+        tool in `final` is ok
         a reply is infra_error,       the trajectory ends as infra_error; the reply is in the record, the policy never
         or a timeout that is not      reads it, and later calls of the turn are not carried out
         the policy's fault
@@ -44,6 +48,8 @@ def tool_chat(tools: Sequence[Offered | Sequence[Offered]], *, on_malformed: OnM
             has `snapshot` and `restore`, a rollout may fork it; if it has `close`, that is called at the end; if it has
             `report`, rewards find the facts under its class's name (a second one of that class as `Name 2`).
         on_malformed: "reply" tells the policy, "end" ends the trajectory.
+        final: names of tools that end an attempt, such as one that takes the answer. A call of such a tool that is
+            refused or fails ends nothing; see extract.argument for a reward of what the call said.
 
     Returns:
         An EnvFactory. Its `astep` awaits async tools and runs the others in the driver's threads. It is
@@ -53,7 +59,7 @@ def tool_chat(tools: Sequence[Offered | Sequence[Offered]], *, on_malformed: OnM
     Raises:
         ToolDefinitionError: two tools of one name, an entry that is no tool or needs arguments, or a tool that already
             belongs to an object, whose state would leak from one rollout into another. Every factory is called once
-            to see.
+            to see. A name in `final` that no tool has.
         TaskError: by the factory, for a task without messages or that offers an unknown tool.
 
     Example:
@@ -63,9 +69,11 @@ def tool_chat(tools: Sequence[Offered | Sequence[Offered]], *, on_malformed: OnM
     probe = _make(entries)
     check_names([tool.schema for tool in probe])
     _close(_owners(probe))
+    names = {tool.schema.name for tool in probe}
+    if unknown := sorted(set(final) - names):
+        raise ToolDefinitionError(f"final names {unknown}, which are no tools; there are {sorted(names)}")
 
     def factory(task: Task) -> _ToolChat:
-        names = {tool.schema.name for tool in probe}
         _check_task(task, names)
         try:
             made = _make(entries)
@@ -73,7 +81,7 @@ def tool_chat(tools: Sequence[Offered | Sequence[Offered]], *, on_malformed: OnM
             raise
         except Exception as error:
             raise InfrastructureError(f"the tools of task {task.id!r} cannot be made: {error!r}") from error
-        return _ToolChat(task, made, on_malformed)
+        return _ToolChat(task, made, on_malformed, frozenset(final))
 
     most = _most(entries)
     if most is not None:
@@ -84,11 +92,12 @@ def tool_chat(tools: Sequence[Offered | Sequence[Offered]], *, on_malformed: OnM
 class _ToolChat:
     """Implements `slots.Env`."""
 
-    def __init__(self, task: Task, tools: list[Tool], on_malformed: OnMalformed):
+    def __init__(self, task: Task, tools: list[Tool], on_malformed: OnMalformed, final: frozenset[str]):
         self.task = task
         self.owners = _owners(tools)
         self.offered = {t.schema.name: t for t in tools if task.tools is None or t.schema.name in task.tools}
         self.on_malformed = on_malformed
+        self.final = final
         self.replies: Counter[str] = Counter()
         self.malformed = 0
 
@@ -138,6 +147,8 @@ class _ToolChat:
             if ending is not None:
                 return EnvReply(tuple(messages), tuple(replies), done=True, ending=ending)
             messages.append(Message("tool", reply.content, call_id=call.id, name=call.name))
+            if reply.status == "ok" and call.name in self.final:
+                return EnvReply(tuple(messages), tuple(replies), done=True)
         messages += [Message("tool", fault.unparsed(error)) for error in turn.errors]
         return EnvReply(tuple(messages), tuple(replies))
 

@@ -11,7 +11,7 @@ from typing import Any
 from handaxe.records import Message, Task, ToolCall
 from handaxe.worlds.world import Expert, Facts, Habit
 
-__all__ = ["guess", "with_habit"]
+__all__ = ["guess", "lose", "with_habit"]
 
 IDLE = ("let me see", "hm", "one moment", "I will think")
 SHORT = 24
@@ -87,14 +87,14 @@ def _clumsy(call: ToolCall, rng: random.Random) -> Message:
         return Message("assistant", rng.choice(IDLE))
     if kind == "no such tool":
         return Message("assistant", "", (ToolCall(call.name[:-1] or "tool", call.arguments),))
-    changed = _lose(call.arguments, rng) if kind == "lost" else None
+    changed = lose(call.arguments, rng) if kind == "lost" else None
     if changed is None:
         values = [value if isinstance(value, str) else json.dumps(value) for value in call.arguments.values()]
         return Message("assistant", " ".join([call.name, *values]))
     return Message("assistant", "", (ToolCall(call.name, changed),))
 
 
-def _lose(arguments: Mapping[str, Any], rng: random.Random) -> dict[str, Any] | None:
+def lose(arguments: Mapping[str, Any], rng: random.Random) -> dict[str, Any] | None:
     """The arguments with one digit or word less; None where there is none to lose."""
     options = []
     for key, value in arguments.items():

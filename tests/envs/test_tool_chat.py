@@ -12,7 +12,8 @@ from handaxe.errors import InfrastructureError, InputError, Retry, TaskError, To
 from handaxe.exchange import Attempt, EnvReply
 from handaxe.models.compact import Compact
 from handaxe.ops.seeds import derive_seed
-from handaxe.records import Ending, Message, ParsedTurn, Sampling, Task, ToolCall
+from handaxe.records import Ending, Message, ParsedTurn, Sampling, Task, ToolCall, check
+from handaxe.rewards.parts.extract import argument
 from handaxe.rollouts import driver
 from handaxe.rollouts.linear import linear
 from handaxe.slots import AsyncEnv
@@ -28,6 +29,7 @@ from handaxe.tools.python import python
 from handaxe.tools.sandbox.probe import probe
 from handaxe.tools.sql import sql
 from handaxe.tools.threads import ThreadPool
+from handaxe.worlds.demonstrate import demonstrate
 
 TASK = Task("t", (Message("user", "12*34=?"),), "408")
 
@@ -504,3 +506,56 @@ def test_calls_of_a_turn_stay_in_order_on_a_loop():
         tool_chat([slow, quick])(TASK), turn(("slow", {"name": "a"}), ("quick", {"name": "b"}), ("slow", {"name": "c"}))
     )
     assert order == contents(reply) == ["a", "b", "c"]
+
+
+@tool
+def submit(text: str) -> str:
+    """Hand in the answer."""
+    if not text:
+        raise Retry("hand in something")
+    return "thanks"
+
+
+def test_a_final_call_that_is_carried_out_completes_it_and_later_ones_are_left():
+    env = tool_chat([Notes, submit], final=("submit",))(TASK)
+    calls = [("write", {"text": "a"}), ("submit", {"text": "7"}), ("write", {"text": "b"})]
+    reply = env.step(turn(*calls, errors=("not closed",)), seed=0)
+    assert reply.done and reply.ending is None
+    assert contents(reply) == ["written", "thanks"] and [one.status for one in reply.replies] == ["ok", "ok"]
+    assert env.report() == {"replies": {"ok": 2}, "malformed": 1, "state": {"Notes": {"text": "a"}}}
+    env.close()
+
+
+@pytest.mark.parametrize("arguments, status", [({"text": ""}, "retry"), ({"words": "7"}, "invalid"), ({}, "invalid")])
+def test_a_final_call_that_is_refused_ends_nothing(arguments, status):
+    env = tool_chat([Notes, submit], final=("submit",))(TASK)
+    reply = env.step(turn(("submit", arguments), ("write", {"text": "b"})), seed=0)
+    assert not reply.done and [one.status for one in reply.replies] == [status, "ok"]
+    assert env.step(turn(("submit", {"text": "7"})), seed=0).done
+    env.close()
+    hidden = tool_chat([Notes, submit], final=("submit",))(Task("t", TASK.messages, tools=("write",)))
+    assert not hidden.step(turn(("submit", {"text": "7"})), seed=0).done
+    hidden.close()
+
+
+def test_a_final_call_ends_an_attempt_and_its_argument_is_the_answer():
+    says = [[ToolCall("submit", {"text": ""})], [ToolCall("submit", {"text": "7"}), ToolCall("submit", {"text": "8"})]]
+
+    def expert(task, facts):
+        return Message("assistant", "", tuple(says[facts["turn"]]))
+
+    one = demonstrate(tool_chat([submit], final=["submit"]), TASK, expert, format=Compact())
+    check(one)
+    assert one.ending == Ending("completed") and len(one.turns) == 2 and len(one.replies) == 2
+    assert one.messages[-1].content == "thanks" and argument("submit", "text")(one) == "7"
+
+
+def test_final_names_tools_that_are_there():
+    with pytest.raises(ToolDefinitionError, match=r"final names \['sbmit'\], which are no tools"):
+        tool_chat([submit], final=("sbmit",))
+
+
+def test_a_final_call_ends_it_on_a_loop_too():
+    env = tool_chat([submit], final=("submit",))(TASK)
+    (reply,) = on_a_loop(env, turn(("submit", {"text": "7"}), ("submit", {"text": "8"})))
+    assert reply.done and len(reply.replies) == 1

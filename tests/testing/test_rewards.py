@@ -10,6 +10,7 @@ from handaxe import rewards
 from handaxe.ops.ragged import rewards_of
 from handaxe.records import Ending, Scores, ToolCall, ToolReply, check
 from handaxe.rewards.exact_match import exact_match
+from handaxe.rewards.ladder import Rung
 from handaxe.testing.records import make_group, make_task, make_trajectory
 from handaxe.testing.rewards import check_reward, without_turns
 
@@ -17,7 +18,18 @@ _spec = importlib.util.spec_from_file_location("contract", Path(__file__).parent
 contract = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(contract)
 
-LIFTS_AND_COMBINATORS = {"gate", "outcome", "per_turn", "product", "shuffled", "total", "weighted"}
+LIFTS_AND_COMBINATORS = {
+    "average",
+    "gate",
+    "ladder",
+    "outcome",
+    "per_turn",
+    "picked",
+    "product",
+    "shuffled",
+    "total",
+    "weighted",
+}
 MECHANISMS = sorted(set(contract.names_in(handaxe.rewards)) - LIFTS_AND_COMBINATORS)
 
 
@@ -61,6 +73,9 @@ def test_combinators_keep_the_contract():
         per_turn,
         both,
         rewards.total(both),
+        rewards.average(both),
+        rewards.picked(both, "turns"),
+        rewards.ladder([Rung("answer", exact_match()), Rung("fewer", fewer)]),
         rewards.product({"answer": exact_match(), "fewer": fewer}),
         rewards.gate(on=exact_match(), then=both, otherwise=per_turn, mark_eligible=True),
     ):

@@ -14,7 +14,7 @@ from collections.abc import Callable
 
 from handaxe.records import Trajectory, Turn
 
-__all__ = ["answer_line", "boxed", "final_text", "last_number", "tagged", "written_text"]
+__all__ = ["answer_line", "argument", "boxed", "final_text", "last_number", "tagged", "written_text"]
 
 NUMBER = re.compile(r"(?<![\w.])[+-]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:[eE][+-]?\d+)?|(?<![\w.])[+-]?\.\d+")
 
@@ -57,6 +57,24 @@ def tagged(tag: str) -> Callable[[Trajectory], str]:
     def extract(trajectory: Trajectory) -> str:
         found = pattern.findall(written_text(trajectory))
         return found[-1].strip() if found else ""
+
+    return extract
+
+
+def argument(tool: str, name: str) -> Callable[[Trajectory], str]:
+    """A function that finds an argument of the last call of a tool that was carried out; other than text, its JSON.
+
+    A call counts whose reply is "ok". It is meant for environments that a call ends; see envs.tool_chat's `final`.
+
+    Example:
+        answer(text="7"), then answer(text="8") that is refused; argument("answer", "text") -> "7"
+    """
+
+    def extract(trajectory: Trajectory) -> str:
+        done = {reply.call_id for reply in trajectory.replies if reply.status == "ok"}
+        found = [call.arguments.get(name, "") for call in trajectory.calls if call.name == tool and call.id in done]
+        said = found[-1] if found else ""
+        return (said if isinstance(said, str) else json.dumps(said)).strip()
 
     return extract
 

@@ -1,7 +1,7 @@
 import pytest
 
-from handaxe.records import ToolCall
-from handaxe.rewards.parts.extract import answer_line, boxed, final_text, last_number, tagged, written_text
+from handaxe.records import ToolCall, ToolReply
+from handaxe.rewards.parts.extract import answer_line, argument, boxed, final_text, last_number, tagged, written_text
 from handaxe.testing.records import make_trajectory
 
 
@@ -85,3 +85,18 @@ def test_written_text_shows_calls_in_one_notation():
         '{"name": "g", "arguments": {}}\n</tool_call>\ndone'
     )
     assert written_text(said("a", errors=[["not JSON"]])) == "a\n<tool_call>"
+
+
+def test_argument_is_of_the_last_call_that_was_carried_out():
+    calls = [
+        [ToolCall("answer", {"text": " 7 "}, "a")],
+        [ToolCall("answer", {"text": "8"}, "b"), ToolCall("f", {}, "c")],
+    ]
+    replies = [[ToolReply("a", "answer", "ok")], [ToolReply("b", "answer", "no", "retry"), ToolReply("c", "f", "ok")]]
+    one = said("", "9", calls=calls, replies=replies)
+    assert argument("answer", "text")(one) == "7"
+    assert argument("answer", "words")(one) == argument("f", "text")(one) == argument("g", "text")(one) == ""
+    listed = said("", calls=[[ToolCall("answer", {"text": [1, 2]}, "a")]], replies=[[ToolReply("a", "answer", "ok")]])
+    assert argument("answer", "text")(listed) == "[1, 2]" and argument("answer", "text")(SILENT) == ""
+    unanswered = said("", calls=[[ToolCall("answer", {"text": "7"}, "a")]], replies=[[]])
+    assert argument("answer", "text")(unanswered) == ""

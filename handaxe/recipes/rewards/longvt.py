@@ -1,0 +1,40 @@
+"""LongVT: beside the answer, how well the stretch that was looked at last fits the one that was asked about."""
+
+from handaxe.methods.method import Claim, Method, Paper, Recipe, Setting, partial, replace
+from handaxe.recipes.base.grpo import grpo
+from handaxe.rewards.box_overlap import Measure, box_overlap
+from handaxe.rewards.weighted import weighted
+from handaxe.rewards.well_formed import well_formed
+from handaxe.rewards.within_length import within_length
+from handaxe.worlds.glimpse import glimpse
+from handaxe.worlds.glimpse_views import gold_region, last_region
+
+__all__ = ["longvt"]
+
+TITLE = 'LongVT: Incentivizing "Thinking with Long Videos" via Native Tool Calling'
+NEED = ("needs_tool", "yes")
+RECIPE = Recipe(
+    paper=Paper(TITLE, "LongVT", "2511.20785", 146),
+    claims=(
+        Claim("Looks fit better.", "iou", "up", baseline="longvt --measure recall", where=NEED, vice=0.7),
+        Claim("They are narrower.", "width", "down", baseline="longvt --measure recall", where=NEED, vice=14.0),
+        Claim("More is right than at the start.", "pass@1", "up", baseline="start", where=NEED, vice=0.8),
+    ),
+    base=partial(grpo, kl_coefficient=0.001),
+    world=partial(glimpse, loose=6),
+    setting=Setting(model="start"),
+)
+
+
+def longvt(base: Method, *, measure: Measure = "iou", time: float = 1.0) -> Method:
+    """Train on answer, format, and the overlap of the last look with the stretch asked about.
+
+    Differs: a row of symbols, not a video; without the last stage, fine-tuning on successes of reinforcement learning.
+
+    Args:
+        measure: iou, or recall, which the paper finds to be hacked.
+        time: weight of the overlap; 1 in the paper.
+    """
+    right, whole = within_length(reward=base.reward), within_length(reward=well_formed())
+    fits = box_overlap(found=last_region, gold=gold_region, measure=measure)
+    return replace(base, reward=weighted({"answer": (1.0, right), "format": (1.0, whole), "time": (time, fits)}))

@@ -1,0 +1,74 @@
+"""Adds rewards one after the other, each only where all before it were earned.
+
+Idea: what comes later cannot make up for what comes first, so a wrong or malformed attempt earns nothing by economy.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from handaxe.errors import InputError
+from handaxe.records import Group, Scores
+from handaxe.rewards.parts.checks import outcome_only
+from handaxe.rewards.parts.combined import Combined
+from handaxe.slots import Reward
+
+__all__ = ["Rung", "ladder"]
+
+
+class Rung(NamedTuple):
+    """One step of a ladder: a reward, what it weighs, what it must be above for the next to count, and what the attempt
+    earns where it is not (None: what it had earned until here)."""
+
+    name: str
+    reward: Reward
+    weight: float = 1.0
+    above: float = 0.0
+    failed: float | None = None
+
+
+def ladder(rungs: Sequence[Rung]) -> Reward:
+    """Add rewards in order, and stop at the first that is not earned.
+
+        earned_ij  = r_ij > above_j
+        R_i        = sum_k w_k r_ik prod_{j<k} [earned_ij]          r_ik: outcome of rung k
+        R_i        = failed_c  instead, where the first rung c that is not earned has it set
+
+    What a rung that is not earned is worth (0, or less) still counts. `above` of the last rung decides nothing but
+    whether its `failed` is taken.
+
+    Args:
+        rungs: one or more, with different names.
+
+    Returns:
+        A reward with outcome [G] and a channel for each rung: unweighted, over all siblings, counted or not.
+
+    Raises:
+        InputError: no rung, two of one name, a number that is not finite, or a reward with per-turn values (wrap it in
+            `total` or `average`).
+
+    Example:
+        format, of weight 0 and failed -1; then answer; then used, of weight 0.1:
+        format (0, 1, 1, 1), answer (1, 0, 0.5, 1), used (1, 1, 0, 1)  ->  -1, 0, 0.5, 1.1
+
+    Paper: arXiv:2508.10548 (G-RA) for two rungs, an outcome and the sum of what steps earn.
+    Differs: any number of rungs, and a number for those that fail.
+    """
+    if len({rung.name for rung in rungs}) < len(rungs):
+        raise InputError(f"rungs are called {[rung.name for rung in rungs]}; give each a name of its own")
+    for rung in rungs:
+        if not np.isfinite([rung.weight, rung.above, rung.failed or 0.0]).all():
+            raise InputError(f"rung {rung.name!r} has a number that is not finite: {rung[2:]}")
+
+    def merge(group: Group, parts: dict[str, Scores]) -> Scores:
+        value, climbs = np.zeros(len(group)), np.ones(len(group), dtype=bool)
+        for rung in rungs:
+            worth = outcome_only(parts[rung.name], rung.name).outcome
+            value = np.where(climbs, value + rung.weight * worth, value)
+            stops = climbs & ~(worth > rung.above)
+            value = value if rung.failed is None else np.where(stops, rung.failed, value)
+            climbs = climbs & ~stops
+        return Scores(value)
+
+    return Combined({rung.name: rung.reward for rung in rungs}, merge)

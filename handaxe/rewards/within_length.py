@@ -1,0 +1,52 @@
+"""Takes a reward away from answers that are too long."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from handaxe.errors import InputError
+from handaxe.records import Group, Scores, Trajectory
+from handaxe.rewards.parts.checks import called_with, outcome_only
+from handaxe.rewards.parts.combined import Combined
+from handaxe.rewards.parts.extract import final_text
+from handaxe.slots import Reward
+
+__all__ = ["within_length"]
+
+
+def within_length(
+    *, reward: Reward, characters: int = 1000, otherwise: float = 0.0, extract: Callable[[Trajectory], str] = final_text
+) -> Reward:
+    """Give a reward to attempts with a short answer, and a fixed number to others.
+
+        R_i = reward_i   where len(extract(trajectory_i)) < characters,   else otherwise
+
+    It closes the way of an answer that holds everything, some of which a lenient comparison finds right.
+
+    Args:
+        reward: what a short answer earns.
+        characters: from this length on an answer is too long, 1 or more; 1000 in DeepEyes, 300 in DeepEyesV2.
+        otherwise: what those earn.
+        extract: what counts as the answer.
+
+    Returns:
+        A reward with outcome [G]; the channel "reward" has what would be earned without it.
+
+    Raises:
+        InputError: characters below 1, or a reward with per-turn values.
+
+    Example:
+        reward (1, 1), answers of 999 and 1000 characters  ->  (1, 0)
+
+    Paper: arXiv:2505.14362 (DeepEyes), from its released code.
+    Differs: nothing.
+    """
+    if characters < 1:
+        raise InputError(f"characters is {characters}; give 1 or more")
+
+    def merge(group: Group, parts: dict[str, Scores]) -> Scores:
+        worth = outcome_only(parts["reward"], "reward").outcome
+        short = np.array([len(called_with(extract, one)) < characters for one in group])
+        return Scores(np.where(short, worth, otherwise))
+
+    return Combined({"reward": reward}, merge)

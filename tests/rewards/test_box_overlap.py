@@ -1,0 +1,93 @@
+import json
+import math
+
+import numpy as np
+import pytest
+
+from handaxe.errors import InputError, TaskError
+from handaxe.rewards.box_overlap import box_overlap
+from handaxe.testing.records import make_group, make_task, make_trajectory
+
+NEAR, GOLD, WHOLE = (100, 100, 200, 200), (110, 110, 210, 210), (0, 0, 1000, 500)
+
+
+def found(trajectory):
+    text = trajectory.final_text
+    return json.loads(text) if text.startswith("[") else None
+
+
+def attempt(box, gold):
+    return make_trajectory(texts=[json.dumps(list(box))], task=make_task(answer=list(gold)))
+
+
+def overlap(box, gold, measure, sides=None):
+    reward = box_overlap(found=found, gold=lambda task: task.answer, measure=measure, sides=sides)
+    return reward(make_group(trajectories=[attempt(box, gold)])).outcome[0]
+
+
+CONTRACT = [
+    {"found": found, "gold": lambda task: task.answer, "measure": measure, "sides": (1000, 500)}
+    for measure in ("iou", "recall", "centre", "edges")
+]
+SIBLINGS = make_group(trajectories=[attempt(box, GOLD) for box in (NEAR, GOLD, WHOLE, (600, 300, 700, 400))])
+
+
+def test_example():
+    assert overlap(NEAR, GOLD, "iou") == pytest.approx(8100 / 11900, abs=1e-12)
+    assert overlap(NEAR, GOLD, "centre") == 1
+    assert overlap(NEAR, GOLD, "edges", (1000, 500)) == pytest.approx(0.9850, abs=5e-5)
+    assert overlap((10, 30), (20, 40), "iou") == pytest.approx(1 / 3) and overlap((10, 30), (20, 40), "recall") == 0.5
+    assert overlap((0, 100), (20, 40), "iou") == 0.2 and overlap((0, 100), (20, 40), "recall") == 1
+
+
+def test_the_mixture_of_gui_g1():
+    mixed = 1 + 0.25 * overlap(NEAR, GOLD, "iou") + 0.125 * overlap(NEAR, GOLD, "edges", (1000, 500))
+    assert mixed == pytest.approx(1.2933, abs=5e-5)
+
+
+def test_counted_in_cells():
+    """Whole numbers in three dimensions: volumes are counts of cells."""
+    random = np.random.default_rng(1)
+    for _ in range(50):
+        (low, wanted_low), (size, wanted_size) = random.integers(0, 4, (2, 3)), random.integers(1, 5, (2, 3))
+        have, want = np.zeros((9, 9, 9), bool), np.zeros((9, 9, 9), bool)
+        have[tuple(slice(a, a + n) for a, n in zip(low, size))] = True
+        want[tuple(slice(a, a + n) for a, n in zip(wanted_low, wanted_size))] = True
+        box = [*low.tolist(), *(low + size).tolist()]
+        gold = [*wanted_low.tolist(), *(wanted_low + wanted_size).tolist()]
+        iou, recall = (have & want).sum() / (have | want).sum(), (have & want).sum() / want.sum()
+        assert overlap(box, gold, "iou") == pytest.approx(iou, abs=1e-12)
+        assert overlap(gold, box, "iou") == pytest.approx(iou, abs=1e-12)
+        assert overlap(box, gold, "recall") == pytest.approx(recall, abs=1e-12)
+        assert overlap(box, gold, "iou") <= overlap(box, gold, "recall") + 1e-12
+
+
+@pytest.mark.parametrize(
+    "box",
+    [(200, 200, 100, 100), (100, 100, 100, 200), (math.nan, 0, 1, 1), (0, 0, math.inf, 9), (1, 2), (1, 2, 3), ()],
+)
+def test_what_is_no_box_is_worth_nothing(box):
+    for measure in ("iou", "recall", "centre", "edges"):
+        assert overlap(box, GOLD, measure, (1000, 500)) == 0
+
+
+def test_the_whole_view_and_none():
+    assert overlap(WHOLE, GOLD, "recall") == 1 and overlap(WHOLE, GOLD, "iou") == pytest.approx(100 * 100 / 500_000)
+    nothing = make_trajectory(texts=["no"], task=make_task(answer=list(GOLD)))
+    reward = box_overlap(found=found, gold=lambda task: task.answer)
+    assert reward(make_group(trajectories=[nothing])).outcome.tolist() == [0]
+
+
+def test_edges_as_far_as_a_side_are_worth_nothing():
+    assert overlap((0, 0, 1000, 500), (0, 0, 1000, 1), "edges", (1000, 499)) == 0
+
+
+def test_wrong_data_and_options():
+    with pytest.raises(TaskError, match="has the box"):
+        overlap(NEAR, (3, 3, 1, 1), "iou")
+    with pytest.raises(TaskError, match="has the box"):
+        overlap((1, 2), (1, 2), "edges", (10, 10))
+    with pytest.raises(InputError, match="edges are measured against positive"):
+        overlap(NEAR, GOLD, "edges")
+    with pytest.raises(InputError, match="give iou"):
+        overlap(NEAR, GOLD, "dice")
