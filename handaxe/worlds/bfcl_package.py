@@ -93,13 +93,12 @@ def schema_of(document: Mapping[str, Any], language: str = "") -> ToolSchema:
         {"type": "float"}}}}  ->  ToolSchema("math_sqrt", "Root.", {"type": "object", "properties": {"x":
         {"type": "number"}}})
     """
-    name, told, parameters = document["name"].replace(".", "_"), document["description"], document["parameters"]
+    name, parameters = document["name"].replace(".", "_"), document["parameters"]
     if not language:
-        return ToolSchema(name, told, _typed(parameters))
+        return ToolSchema(name, document["description"], _typed(parameters))
     texts = {key: _as_text(one, language) for key, one in parameters["properties"].items()}
-    return ToolSchema(
-        name, f"{told} It is a function of {language}.", {**parameters, "type": "object", "properties": texts}
-    )
+    told = f"{document['description']} It is a function of {language}."
+    return ToolSchema(name, told, {**parameters, "type": "object", "properties": texts})
 
 
 def _as_text(described: Mapping[str, Any], language: str) -> dict[str, Any]:
