@@ -150,7 +150,7 @@ def _is_accepted(value: Any, accepted: Sequence[Any], described: Mapping[str, An
         if other is None or type(value) is not other:
             return False
         variable = True
-    elif inner is not None and not any(_inner_types(value, one, inner) for one in accepted):
+    elif inner is not None and not any(_inner_types(list(value), one, inner) for one in accepted):
         return False
     if variable:
         return value in accepted
