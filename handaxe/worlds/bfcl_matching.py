@@ -150,7 +150,7 @@ def _is_accepted(value: Any, accepted: Sequence[Any], described: Mapping[str, An
         if other is None or type(value) is not other:
             return False
         variable = True
-    elif inner is not None and not any(_inner_types(list(value), one, inner) for one in accepted):
+    elif inner is not None and not any(_inner_types(value, one, inner) for one in accepted):
         return False
     if variable:
         return value in accepted
@@ -169,7 +169,7 @@ def _type_of(accepted: Sequence[Any]) -> type | None:
     return next((type(one) for one in accepted if one != ""), None)
 
 
-def _inner_types(value: Sequence[Any], accepted: Any, kind: type) -> bool:
+def _inner_types(value: Any, accepted: Any, kind: type) -> bool:
     """Whether the elements are of a type, or of that of the accepted list; "" as an accepted value says nothing."""
     if not isinstance(accepted, list):
         return True
