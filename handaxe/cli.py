@@ -37,6 +37,7 @@ COMMANDS = {
     "replicate": "decide what recipes claim, by paired runs; --all does every recipe",
     "compare": "train several recipes with the same seeds, and say what differs",
     "stubs": "write the type stubs of the rooms",
+    "study": "NAME: compute the figures of a paper that trains nothing",
     "papers": "write PAPERS.md; --check fails when it is stale",
     "bias": "write docs/bias.md, the bias and variance of every credit; --check fails when it is stale",
 }

@@ -7,7 +7,18 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from handaxe.records import Ending, Finish, Message, ParsedTurn, Sampling, Task, ToolReply, ToolSchema, Trajectory
+from handaxe.records import (
+    Ending,
+    Finish,
+    Message,
+    ParsedTurn,
+    Sampling,
+    Spent,
+    Task,
+    ToolReply,
+    ToolSchema,
+    Trajectory,
+)
 
 if TYPE_CHECKING:
     from handaxe.slots import ChatFormat, Env, RolloutPlan
@@ -20,6 +31,7 @@ __all__ = [
     "EnvReply",
     "Measure",
     "Partial",
+    "Put",
     "Rendered",
     "Sample",
     "Spawn",
@@ -61,8 +73,17 @@ class Rendered(NamedTuple):
     fresh: bool = False
 
 
+class Put(NamedTuple):
+    """That a turn stands in the place of turns that were taken back: how many of its first tokens the policy drew in
+    this very place, and what those turns used up. Its other tokens are FORCED."""
+
+    own: int
+    spent: Spent = Spent()
+
+
 class Completion(NamedTuple):
-    """What an engine sampled for one request; arrays of length n >= 1. `version` [n]: weights per token."""
+    """What an engine sampled for one request; arrays of length n >= 1. `version` [n]: weights per token. `put` is for
+    what was drawn elsewhere, by a strategy (`Play.put`), or by the record of one that is played again."""
 
     ids: list[int]
     logp: list[float]
@@ -71,6 +92,7 @@ class Completion(NamedTuple):
     finish: Finish
     seconds: float = 0.0
     cost: float = 0.0
+    put: Put | None = None
 
 
 class Partial(NamedTuple):
@@ -137,11 +159,13 @@ class Work(NamedTuple):
     is what `call()` returned; what it raised is raised in the plan, at the yield.
 
     `opens` is the factory whose environment the call opens, which the plan closes before it is over. Where it says how
-    many may be open at a time (`slots.Bounded`), the plan waits until there is room.
+    many may be open at a time (`slots.Bounded`), the plan waits until there is room. `back`: the call puts an
+    environment back to before turns that are taken back next.
     """
 
     call: Callable[[], Any]
     opens: Callable[[Task], Env] | None = None
+    back: bool = False
 
 
 class Spawn(NamedTuple):

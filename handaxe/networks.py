@@ -20,6 +20,7 @@ __all__ = [
     "AdapterModel",
     "CachedModel",
     "Copying",
+    "EmbeddingModel",
     "LinearHeadModel",
     "Model",
     "PaddedModel",
@@ -166,6 +167,15 @@ class LinearHeadModel(Protocol):
     def linear_head(self) -> tuple[torch.Tensor, torch.Tensor | None] | None:
         """Weight [V, D] and bias [V] or None, with which `head` is exactly hidden @ weight.T + bias; None if it is
         something else."""
+        ...
+
+
+@runtime_checkable
+class EmbeddingModel(Protocol):
+    """What a Model offers besides when the table that its ids are looked up in can be read."""
+
+    def input_table(self) -> torch.Tensor:
+        """The input embeddings [V, D], one row an id."""
         ...
 
 

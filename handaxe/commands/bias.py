@@ -14,10 +14,13 @@ from handaxe.commands.output import console, note
 from handaxe.errors import HandaxeError, InputError
 from handaxe.evaluation.bias import Measured, measure
 from handaxe.evaluation.bias_cases import CASES, LEFT_OUT
+from handaxe.evaluation.decomposition import compare
 
 __all__ = ["BiasOptions", "main"]
 
 SIZE = 4
+PARTS = ((-0.5, 0.0, 0.5, 0.9), (1.0, 2.0, 5.0), (4, 8, 32))
+"""Correlations, ratios of spreads, and siblings a group, of the section on rewards of several parts."""
 CLOSE = 2e-3
 """By which share a figure of a page may differ from what is measured: figures have three digits."""
 HEAD = """# Bias and variance of every credit
@@ -41,6 +44,24 @@ are finite sums, and so is the true gradient J'. Rewards come in every turn, the
 
 What looks at a whole batch is given two groups of two. Under "forks", attempts that get to their second turn are forked
 there, once, and what they share trains in both.
+"""
+
+DECOMPOSED = """
+## Rewards of several parts
+
+A reward r = r_1 + r_2 may be normalised as one (joint) or each part for itself, the advantages being added (apart; such
+as `credit.total` of `group_norm(channel=...)`). "Within a group" is arithmetic, of one whose parts have just this
+correlation and spreads 1 and s; the other columns are sums over all groups of G attempts of a process with four
+attempts of equal chance (`handaxe/evaluation/decomposition.py`), whose parts have the correlation and spreads on the
+whole.
+
+- angle: degrees between apart and joint, of the advantages within a group, or of the gradients at G
+- length: of the advantages apart, as a share of joint
+- joint, apart: degrees between either and the true gradient of the sum, at the largest G
+
+Where spreads are equal, apart and joint point the same way within a group, whatever the correlation; where they are
+not, apart raises the part of the smaller spread, even if the parts are uncorrelated. But equal spreads on the whole are
+none in a small group: one that holds two kinds of attempts levels any two parts. Large groups end that.
 """
 
 
@@ -115,10 +136,26 @@ def _page(found: Sequence[Measured], left_out: dict[str, str]) -> str:
         "",
         *_table([one for one in found if one.case.forks]),
         "",
+        *_decomposed(),
         "Not measured: " + "; ".join(f"`{name}`, since {why}" for name, why in left_out.items()) + ".",
         "",
     ]
     return "\n".join(lines)
+
+
+def _decomposed() -> list[str]:
+    correlations, spreads, sizes = PARTS
+    angles = " | ".join(f"angle at G {size}" for size in sizes)
+    lines = [f"| correlation | s | angle within a group | length | {angles} | joint | apart |"]
+    lines.append("|" + "---|" * (6 + len(sizes)))
+    for correlation in correlations:
+        for spread in spreads:
+            found = [compare(correlation, spread, size=size) for size in sizes]
+            last = found[-1]
+            cells = [f"{correlation:g}", f"{spread:g}", f"{last.within_angle:.1f}", f"{last.within_length:.3f}"]
+            cells += [f"{one.angle:.1f}" for one in found] + [f"{last.joint_bias:.1f}", f"{last.apart_bias:.1f}"]
+            lines.append("| " + " | ".join(cells) + " |")
+    return [*DECOMPOSED.strip().split("\n"), "", *lines, ""]
 
 
 def _by_turn(said: str) -> bool:

@@ -27,7 +27,6 @@ from handaxe.models.load import NAMED, Policy, load, stand_in
 from handaxe.models.transcript import Transcript
 from handaxe.records import Sampling, Task
 from handaxe.rewards.parts.by_name import reward_by_name
-from handaxe.rollouts.linear import linear
 from handaxe.slots import Engine
 from handaxe.training.record.run_record import RunRecord
 from handaxe.view.tables import evaluation_table
@@ -143,7 +142,7 @@ def _of_recipe(known: RunFacts, policy: Policy, options: EvalOptions) -> tuple[E
 def _of_world(world: World, known: RunFacts, policy: Policy, options: EvalOptions) -> HeldOut:
     """Held-out tasks of a world, played with what is known of the run."""
     tools: Sequence[Any] = world.tools if options.tools is None else tools_named(options.tools)
-    if options.tools is None and not tools:
+    if options.tools is None and not tools and not _offers(world):
         own = f"{world.name} has no tools of its own{known.trained_with}"
         raise InputError(f"{own}: name them, --tools MODULE:ATTRIBUTE, or --tools none")
     length = options.max_tokens if options.max_tokens is not None else known.max_tokens or MAX_TOKENS
@@ -152,9 +151,18 @@ def _of_world(world: World, known: RunFacts, policy: Policy, options: EvalOption
         tasks=world.tasks("test", TASKS if options.tasks is None else options.tasks, 0),
         env=world.env(tools),
         format=policy.format,
-        rollout=linear(max_turns=MAX_TURNS if options.max_turns is None else options.max_turns),
+        rollout=world.plays(MAX_TURNS if options.max_turns is None else options.max_turns),
         sampling=Sampling(max_tokens=length),
     )
+
+
+def _offers(world: World) -> bool:
+    """Whether its environments have tools of their own."""
+    env = world.env(())(world.tasks("test", 1, 0)[0])
+    try:
+        return bool(env.start()[1])
+    finally:
+        env.close()
 
 
 def _recorded(known: RunFacts, options: EvalOptions) -> World:

@@ -1,4 +1,4 @@
-"""`handaxe papers [--check]`: write PAPERS.md, or say whether it is stale."""
+"""`handaxe papers [--check]`: write PAPERS.md and the tables of docs/rewards.md, or say whether they are stale."""
 
 import difflib
 from dataclasses import dataclass
@@ -10,19 +10,20 @@ import handaxe
 from handaxe.commands.output import console, note
 from handaxe.errors import HandaxeError, InputError
 from handaxe.evaluation.replication import Replication
-from handaxe.methods.catalogue import Listed, find_recipes
+from handaxe.methods.catalogue import Listed, ListedStudy, find_recipes, find_studies
 from handaxe.methods.paper import Paper
-from handaxe.view.papers import Entry, mechanisms_of, papers_page, parts_of
+from handaxe.view.papers import Entry, StudyEntry, mechanisms_of, papers_page, parts_of
+from handaxe.view.reward_tables import filled
 
 __all__ = ["PapersOptions", "main", "page"]
 
 
 @dataclass(frozen=True)
 class PapersOptions:
-    """Write PAPERS.md from the source and from results/.
+    """Write PAPERS.md from the source and from results/, and the tables of docs/rewards.md from docstrings.
 
     Args:
-        check: write nothing; fail when PAPERS.md is not what would be written.
+        check: write nothing; fail when one of them is not what would be written.
         root: the repository; the one that this package lies in unless told otherwise.
     """
 
@@ -36,24 +37,38 @@ def main(arguments: list[str]) -> int:
     root = options.root or Path(handaxe.__file__).parents[1]
     if not (root / "pyproject.toml").exists():
         raise InputError(f"{root} is not a checkout of handaxe; pass --root FOLDER")
-    file, text = root / "PAPERS.md", page(root)
-    if not options.check:
-        file.write_text(text, encoding="utf-8")
-        note(console(), "written", str(file))
-        return 0
+    pages = {root / "PAPERS.md": page(root)}
+    tables = root / "docs" / "rewards.md"
+    if tables.exists():
+        pages[tables] = filled(tables.read_text(encoding="utf-8"), root / "handaxe" / "rewards")
+    for file, text in pages.items():
+        if options.check:
+            _check(file, text)
+        else:
+            file.write_text(text, encoding="utf-8")
+        note(console(), "checked" if options.check else "written", str(file))
+    return 0
+
+
+def _check(file: Path, text: str) -> None:
     old = file.read_text(encoding="utf-8") if file.exists() else ""
     if old != text:
         changes = list(difflib.unified_diff(old.splitlines(), text.splitlines(), n=0, lineterm=""))[2:]
         first = "\n  ".join(changes[:6])
-        raise HandaxeError(f"PAPERS.md is stale in {len(changes)} lines; `handaxe papers` writes it anew:\n  {first}")
-    note(console(), "checked", f"{file} is up to date")
-    return 0
+        raise HandaxeError(f"{file.name} is stale in {len(changes)} lines; `handaxe papers` writes it anew:\n  {first}")
 
 
 def page(root: Path) -> str:
-    """PAPERS.md for a checkout: numbered papers by number, then the base algorithms by name."""
+    """PAPERS.md for a checkout: numbered papers by number, then the base algorithms by name, then studies."""
     listed = sorted(find_recipes(root / "handaxe"), key=_order)
-    return papers_page([_entry(root, one, one.paper) for one in listed if one.paper is not None], mechanisms_of(root))
+    entries = [_entry(root, one, one.paper) for one in listed if one.paper is not None]
+    studies = [_study(root, one) for one in find_studies(root / "handaxe")]
+    return papers_page(entries, mechanisms_of(root), studies)
+
+
+def _study(root: Path, one: ListedStudy) -> StudyEntry:
+    file, asked = one.file.relative_to(root).as_posix(), tuple((bound.statement, bound.said) for bound in one.bounds)
+    return StudyEntry(one.name, file, one.paper.title, one.paper.short, one.paper.arxiv, asked)
 
 
 def _order(one: Listed) -> tuple[bool, int, str]:

@@ -1,6 +1,7 @@
 """`handaxe replicate RECIPE ... | --all`: run recipes and what claims compare them with, and decide the claims."""
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from handaxe.evaluation.figures import RunFigures
 from handaxe.evaluation.replication import Decided, Replication, curve_of
 from handaxe.methods.catalogue import find_recipes
 from handaxe.methods.chosen import of_base
+from handaxe.training.record.run_record import RunRecord
 from handaxe.view.plots import plot_curves
 from handaxe.view.verdicts import verdict_table
 
@@ -117,7 +119,17 @@ def replicate(name: str, options: ReplicateOptions, *, command: str, console: Co
             for metric, whose in shown.items()
         },
         seconds={one: sum(float(run.spent("seconds")[-1]) for run in found) for one, found in runs.items()},
+        silent=_silent([jobs[ours.name, seed].folder for seed in seeds]),
     )
+
+
+def _silent(folders: Sequence[Path]) -> tuple[str, ...]:
+    """The channels that told no two siblings apart in any of these runs."""
+    found = []
+    for folder in folders:
+        with RunRecord.open(folder) as record:
+            found.append(set(record.silent_channels()))
+    return tuple(sorted(set.intersection(*found)))
 
 
 def _baseline(ours: Side, claim: Claim, options: str) -> Side:

@@ -19,7 +19,6 @@ from handaxe.methods.held_out import HeldOut
 from handaxe.methods.names import find, offered, tools_named
 from handaxe.models.load import Policy, load
 from handaxe.records import Sampling
-from handaxe.rollouts.linear import linear
 from handaxe.slots import ChatFormat
 from handaxe.training.cold_start import start_policy
 from handaxe.view.tables import evaluation_table
@@ -146,7 +145,7 @@ def _evaluation(world: World, tools: Sequence[Any], policy: Policy, options: Sta
         tasks=world.tasks("test", options.held_out, 0),
         env=world.env(tools),
         format=policy.format,
-        rollout=linear(max_turns=options.max_turns),
+        rollout=world.plays(options.max_turns),
         sampling=Sampling(max_tokens=options.max_tokens),
     )
     return held_out.shown(LocalEngine(policy.model, max_rows=64), enabled=not options.quiet)

@@ -21,6 +21,8 @@ from handaxe.credit.score_scaled import score_scaled as score_scaled
 from handaxe.credit.shaped import shaped as shaped
 from handaxe.credit.shared_prefix_mean import shared_prefix_mean as shared_prefix_mean
 from handaxe.credit.step_leave_one_out import step_leave_one_out as step_leave_one_out
+from handaxe.credit.task_weight import task_weight as task_weight
 from handaxe.credit.total import total as total
+from handaxe.credit.turn_bonus import turn_bonus as turn_bonus
 from handaxe.credit.turn_gae import turn_gae as turn_gae
 from handaxe.credit.turn_norm import turn_norm as turn_norm

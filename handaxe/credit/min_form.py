@@ -5,7 +5,7 @@ from typing import Literal
 import numpy as np
 
 from handaxe.errors import InputError
-from handaxe.ops.ragged import counted, rewards_of, scatter, turn_channel, turn_of_token
+from handaxe.ops.ragged import counted, kl_penalty, rewards_of, scatter, turn_channel, turn_of_token
 from handaxe.ops.returns import Lone, discounted
 from handaxe.records import Advantages, Group, Scores
 from handaxe.slots import Credit
@@ -18,6 +18,7 @@ def min_form(
     form: Literal["min", "sum"] = "min",
     temperature: float = 0.1,
     unit: Literal["token", "turn"] = "token",
+    kl_coefficient: float = 0.0,
     channel: str | None = None,
     lone: Lone = "zero",
     stats_over: Literal["all", "eligible"] = "all",
@@ -26,7 +27,8 @@ def min_form(
 
         w_ik = softmax_k(-r_ik / T)         r*_ik = w_ik r_ik        (form "sum": r*_ik = r_ik)
         b_i  = mean over the other siblings j of (sum_k r*_jk / m_j)
-        A_ik = sum_{l >= k} (r*_il - b_i m_il)                       A_i,t = A_ik for sampled tokens t of turn k
+        A_ik = sum_{l >= k} (r*_il - b_i m_il)
+        A_i,t = A_ik - sum_{s >= t} beta (old_logp_s - ref_logp_s)   for sampled tokens t of turn k; 0 for all others
 
     m_ik is the number of sampled tokens of turn k, m_j that of all turns of j; or 1 and the number of turns. As T goes
     to 0, sum_{l >= k} r*_il becomes min_l r_il up to the worst turn and 0 after it: what was good cannot make up for
@@ -36,6 +38,7 @@ def min_form(
         form: "sum" is the usual return-to-go, which the minimum is compared with.
         temperature: T, > 0, in units of reward; 0.1 in the paper.
         unit: what the baseline's average is over. Over tokens, a turn loses b_i for each of its tokens.
+        kl_coefficient: beta of the KL to a reference inside the reward, per nat; 0 needs no feature. 1e-3 in the paper.
         channel: take this one of `Scores.turn_channels` for r instead of `turns`.
         lone: what one counted sibling gets: "zero", or its own "reward" (no baseline).
         stats_over: "all" siblings that were scored, or those that `Scores.eligible` names; the others then get 0.
@@ -45,8 +48,9 @@ def min_form(
         one without a turn count in no baseline.
 
     Raises:
-        InputError: a temperature of 0 or less, another word for form or unit, an unknown channel or `stats_over`, and
-            scores that do not fit the group or are infinite.
+        InputError: a temperature of 0 or less, another word for form or unit, an unknown channel or `stats_over`, a
+            missing feature (old_logp or ref_logp, when kl_coefficient is not 0), and scores that do not fit the group
+            or are infinite.
 
     Example:
         r = 0.8, 0.2, -0.6, without baseline  ->  w = 8e-7, 3.4e-4, 0.99966, r* = 0, 6.7e-5, -0.59980,
@@ -54,8 +58,7 @@ def min_form(
         r = 0.8, 0.2, 0.5  ->  r* = 0.0019, 0.1901, 0.0237, which sum to 0.2156 (their minimum is 0.2)
 
     Paper: arXiv:2504.15275 (PURE).
-    Differs: there are no separator tokens here, whose advantage the paper sets to 0; its KL inside the reward is left
-    to a term of the loss.
+    Differs: there are no separator tokens here, whose advantage the paper sets to 0. The KL has no baseline.
     """
     if not temperature > 0 or form not in ("min", "sum") or unit not in ("token", "turn"):
         raise InputError(
@@ -79,7 +82,10 @@ def min_form(
             if i in heard and (others or lone == "reward"):
                 baseline = mean_G[others].mean() if others else 0.0
                 adv_N = discounted(values[i] - baseline * sizes[i])
-            tokens.append(scatter(one, adv_N[turn_of_token(one)]))
+            adv_P = adv_N[turn_of_token(one)]
+            if kl_coefficient and counted_G[i]:
+                adv_P = adv_P - discounted(kl_penalty(one, kl_coefficient))
+            tokens.append(scatter(one, adv_P))
         return Advantages(tuple(tokens))
 
     return credit

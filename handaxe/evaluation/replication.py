@@ -49,6 +49,7 @@ class Replication:
     command   what was typed;  seeds  one a pair;  arguments  of the recipe's runs
     baselines name of a baseline -> arguments of its runs
     curves    figure -> name of a side -> its curve;  seconds  name of a side -> seconds of its runs, in all
+    silent    channels of the recipe's reward that told no two siblings apart in any of its runs
     """
 
     recipe: str
@@ -60,6 +61,7 @@ class Replication:
     baselines: Mapping[str, Mapping[str, Any]]
     curves: Mapping[str, Mapping[str, Curve]]
     seconds: Mapping[str, float]
+    silent: tuple[str, ...] = ()
 
     def to_json(self) -> str:
         """Everything as JSON; numbers that are not finite as null."""
@@ -87,7 +89,7 @@ class Replication:
             body = json.loads(text)
             if body.pop("format") != FORMAT:
                 raise InputError(f"this is not of format {FORMAT}: replicate the recipe anew")
-            body["seeds"] = tuple(body["seeds"])
+            body |= {"seeds": tuple(body["seeds"]), "silent": tuple(body.get("silent", ()))}
             body["claims"] = tuple(_decided(one) for one in body["claims"])
             body["curves"] = {
                 name: {side: _curve(one) for side, one in sides.items()} for name, sides in body["curves"].items()

@@ -17,7 +17,6 @@ from handaxe.methods.ranges import flag
 from handaxe.models.load import Policy, load
 from handaxe.records import Sampling
 from handaxe.rewards.shuffled import shuffled
-from handaxe.rollouts.linear import linear
 from handaxe.selection.in_order import in_order
 from handaxe.slots import Engine, Loss
 from handaxe.training.cold_start import start_policy
@@ -84,7 +83,7 @@ def build(
             tasks=held_out,
             env=env,
             format=loaded.format,
-            rollout=method.evaluate_rollout or linear(max_turns=setting.max_turns),
+            rollout=method.evaluate_rollout or world.plays(setting.max_turns),
             sampling=plain,
             samples=setting.samples,
             others=others,

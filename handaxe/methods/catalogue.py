@@ -10,8 +10,9 @@ from handaxe.errors import RecipeError
 from handaxe.evaluation.claims import Claim
 from handaxe.methods.names import HOME, Offer, offered
 from handaxe.methods.paper import Paper
+from handaxe.methods.study import Bound
 
-__all__ = ["Listed", "find_recipes"]
+__all__ = ["Listed", "ListedStudy", "find_recipes", "find_studies"]
 
 
 class Listed(NamedTuple):
@@ -33,6 +34,16 @@ class Listed(NamedTuple):
     file: Path
 
 
+class ListedStudy(NamedTuple):
+    """A study as its source describes it; see `methods.study`."""
+
+    name: str
+    summary: str
+    paper: Paper
+    bounds: tuple[Bound, ...]
+    file: Path
+
+
 def find_recipes(home: Path = HOME) -> list[Listed]:
     """Every recipe, sorted by name.
 
@@ -47,6 +58,46 @@ def find_recipes(home: Path = HOME) -> list[Listed]:
         if one.name == other.name:
             raise RecipeError(f"two recipes are called {one.name!r}: {one.file} and {other.file}; rename one")
     return listed
+
+
+def find_studies(home: Path = HOME) -> list[ListedStudy]:
+    """Every study, sorted by name.
+
+    Args:
+        home: the folder of the package, which holds recipes/.
+
+    Raises:
+        RecipeError: naming the file, when it is no Python, or a Paper or Bound is not made of literals.
+    """
+    found = []
+    for file in sorted((home / "recipes").rglob("*.py"), key=lambda one: one.stem):
+        try:
+            tree = ast.parse(file.read_text(encoding="utf-8"))
+        except SyntaxError as error:
+            raise RecipeError(f"{file}, line {error.lineno}: {error.msg}") from error
+        constants = _constants(tree)
+        if "STUDY" in constants:
+            found.append(_study(file, tree, constants))
+    return found
+
+
+def _study(file: Path, tree: ast.Module, constants: Mapping[str, ast.expr]) -> ListedStudy:
+    study = constants["STUDY"]
+    functions = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == file.stem]
+    if not (isinstance(study, ast.Call) and ast.unparse(study.func) == "Study") or study.args or not functions:
+        raise RecipeError(
+            f"{file}, line {study.lineno}: STUDY must be Study(name=value, ...) written out, beside a function "
+            f"{file.stem}"
+        )
+    fields = {str(word.arg): word.value for word in study.keywords}
+    bounds = getattr(fields.get("bounds", ast.Tuple([])), "elts", [])
+    return ListedStudy(
+        name=file.stem,
+        summary=(ast.get_docstring(functions[0]) or "").partition("\n")[0],
+        paper=_construct(file, fields["paper"], Paper, constants),
+        bounds=tuple(_construct(file, one, Bound, constants) for one in bounds),
+        file=file,
+    )
 
 
 def _read(found: Offer) -> Listed:

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from handaxe.methods.build import ROWS, loss_of
+from handaxe.methods.build import ROWS
+from handaxe.methods.earlier import learning
 from handaxe.methods.method import Method
 from handaxe.records import Task
 from handaxe.selection.in_order import in_order
@@ -60,23 +61,10 @@ def evolving(
     shared: dict[str, Any] = {"learning_rate": learning_rate, "micro_batch_rows": ROWS}
     told = in_order([opening], shuffle=False)
     asking = {"tasks": told, "rollout": proposer.rollout, "reward": proposer.reward, **shared}
-    trained = {**asking, **_learning(proposer), "steps": steps, "groups": 1, "group_size": questions}
-    solved = {**shared, **_learning(solver), "steps": solver_steps, "groups": groups, "group_size": group_size}
+    trained = {**asking, **learning(proposer), "steps": steps, "groups": 1, "group_size": questions}
+    solved = {**shared, **learning(solver), "steps": solver_steps, "groups": groups, "group_size": group_size}
     curriculum = reinforce_second(second=second, asks=asks, arguments=trained)
     data = frontier(second=second, asks=asks, allowed=allowed, steps=pool_steps, group_size=questions, arguments=asking)
     last = reinforce(arguments={**solved, "learners": (second,)})
     stages = (*solver.stages, repeat(stages=[curriculum, data, last], times=earlier), curriculum, data)
     return replace(solver, stages=stages, learners=(*solver.learners, second))
-
-
-def _learning(method: Method) -> dict[str, Any]:
-    """How a method learns, as arguments of `train`."""
-    return {
-        "credit": method.credit,
-        "loss": loss_of(method),
-        "shape": method.shape,
-        "select": method.select,
-        "annotate": method.annotate,
-        "epochs": method.epochs,
-        "minibatches": method.minibatches,
-    }

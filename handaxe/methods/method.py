@@ -82,7 +82,7 @@ class Method:
     sampling   None: temperature 1, `Setting.max_tokens`; else a value or a function of the training step
     shared, stages    what is done before the loop; `shared` depends on no seed and is done once for all runs, see
                training.run_stages. A stage with a loss against a reference needs "ref_logp" in `annotate`
-    evaluate_rollout  the strategy of evaluations; None is the plain linear one
+    evaluate_rollout  the strategy of evaluations; None is that of the world, mostly the linear one
     """
 
     world: World

@@ -135,7 +135,7 @@ def load_format(where: str | Path) -> ChatFormat:
 def _place(where: str | Path) -> str | Path:
     """Where the files of a model are, whose weights are not read."""
     if str(where) in NAMED:
-        return smollm2_file() if where == SMOLLM2 else where
+        return smollm2_file() if str(where) == SMOLLM2 else str(where)
     saved = find_saved(where, whole=False)
     return where if saved is None else saved.model
 

@@ -219,6 +219,10 @@ class TinyModel:
         """The output layer's weight [V, D], which is the embedding's; no bias."""
         return self.module.embed.weight, None
 
+    def input_table(self) -> Tensor:
+        """What an id is embedded with by itself [V, D]; that of the id before it is another table."""
+        return self.module.embed.weight
+
     def reads_trees(self) -> bool:
         """It does."""
         return True

@@ -72,6 +72,10 @@ class Trunk:
                 self._linear = torch.allclose(self._own_head(probe), want, rtol=1e-4, atol=1e-4)
         return (layer.weight, layer.bias) if self._linear else None
 
+    def input_table(self) -> Tensor:
+        """What ids are looked up in [V, D], an adapter's changes left out."""
+        return self._base().get_input_embeddings().weight
+
     def reads_trees(self) -> bool:
         """Whether the model takes positions and a mask for every pair of tokens, and no layer sees a window only.
         Found out once, by reading a small tree in both ways."""

@@ -2,10 +2,15 @@
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from typing import Literal
+from dataclasses import replace
+from typing import Any, Literal, NamedTuple
 
-from handaxe.records import Task, ToolCall, Trajectory
+import numpy as np
+
+from handaxe.errors import InputError
+from handaxe.records import Group, Scores, Task, ToolCall, Trajectory
 from handaxe.rewards.outcome import outcome
+from handaxe.rewards.parts.checks import called_with
 from handaxe.rewards.parts.reference import gold_calls
 from handaxe.slots import Reward
 
@@ -14,11 +19,20 @@ __all__ = ["graded_call"]
 Grade = Literal["fine", "refined", "intermediate", "coarse"]
 
 
+class _Shares(NamedTuple):
+    """How much of the reference calls is there: names, keys and values."""
+
+    names: float
+    keys: float
+    values: float
+
+
 def graded_call(
     *,
     grade: Grade = "fine",
     scale: float = 3.0,
     gold: Callable[[Task], Sequence[ToolCall]] = gold_calls,
+    rel_tol: float = 0.0,
 ) -> Reward:
     """Grade the calls of a trajectory against the reference calls, from -scale (nothing right) to scale (equal).
 
@@ -33,11 +47,19 @@ def graded_call(
 
     R_i = -scale when a call was malformed or Q is empty, and 0 when P is empty. Only calls count, not their replies.
 
+    Channels say how much of the reference calls is there, each from 0 to 1, p being the fine grade's for g:
+        names  = match(names(P), names(Q))
+        keys   = sum over g of match(keys(g), keys(p)) / |P|
+        values = sum over g of #{k in g : k in p and p[k] == g[k]} / sum over g of |g|
+    all 0 when a call was malformed; where nothing is asked for, 1 if nothing was called, else 0.
+
     Args:
         grade: "fine" as above. "refined": match is all or nothing (1 if a == b else 0). "intermediate": s = 1 for an
             equal call, else 0, and S_max = 1 + |P|. "coarse": -scale for anything but Q == P.
         scale: 3 in the paper; 1 is its CORRECTMAX1 variant.
         gold: the reference calls of a task; () for a task that wants none.
+        rel_tol: numbers a and b are equal if |a - b| <= rel_tol * |b|, b that of the reference; 0 for ToolRL, 0.01 to
+            0.05 for TIGeR.
 
     The paper's whole reward and its schedules are sums made elsewhere, with format = tags_in_order:
         weighted({"format": (1.0, format), "call": (1.0, graded_call())})                                  plain
@@ -46,39 +68,69 @@ def graded_call(
         weighted({"format": (ramp(2, 1, steps=150), format), "call": (ramp(2/3, 1, steps=150), graded_call())})
 
     Returns:
-        A reward with outcome [G] in [-scale, scale].
+        A reward with outcome [G] in [-scale, scale], and the channels names, keys and values.
 
     Raises:
-        TaskError: the task has no list of reference calls.
+        InputError: a negative rel_tol. TaskError: the task has no list of reference calls.
 
     Example:
         reference A(x=1, y=2), predicted A(x=1, z=9): names 1, keys 1/3, values 1, so score 2.3333 of S_max 4
-        and R = 6 * 0.58333 - 3 = 0.5. Equal -> 3. No call -> -3. B(x=1, y=2) -> -3.
+        and R = 6 * 0.58333 - 3 = 0.5; names 1, keys 1/3, values 1/2. Equal -> 3. No call -> -3. B(x=1, y=2) -> -3.
 
-    Paper: arXiv:2504.13958 (ToolRL), R_correct.
+    Paper: arXiv:2504.13958 (ToolRL), R_correct; the channels are names and parameters of arXiv:2510.07181 (TIGeR).
+    Unconfirmed: TIGeR's shares, of which only the description is known.
     Differs: nothing in the arithmetic. Calls are read by the chat format instead of from tags in the text, and calls
     of all turns count, where the paper has one turn.
     """
+    if not rel_tol >= 0:
+        raise InputError(f"rel_tol is {rel_tol}; a tolerance is 0 or more")
 
     def score(trajectory: Trajectory) -> float:
         wanted, made = gold(trajectory.task), trajectory.calls
         if not wanted:
             return 0.0
-        if not made or any(turn.parsed.errors for turn in trajectory.turns):
+        if not made or _malformed(trajectory):
             return -scale
-        if _plain(wanted) == _plain(made):
+        if _equal(wanted, made, rel_tol):
             return scale
         if grade == "coarse":
             return -scale
-        points, best = _points(wanted, made, grade)
+        points, best = _points(wanted, made, grade, rel_tol)
         return 2 * scale * points / best - scale
 
-    return outcome(score)
+    def shares(trajectory: Trajectory) -> _Shares:
+        return _Shares(0.0, 0.0, 0.0) if _malformed(trajectory) else _shares(gold(trajectory.task), trajectory, rel_tol)
+
+    whole = outcome(score)
+
+    def reward(group: Group) -> Scores:
+        parts = [called_with(shares, one) for one in group]
+        channels = {name: np.array([getattr(one, name) for one in parts], np.float64) for name in _Shares._fields}
+        return replace(whole(group), channels=channels)
+
+    return reward
 
 
-def _plain(calls: Sequence[ToolCall]) -> list[tuple[str, dict]]:
-    """The calls without their ids, which say nothing about what was called."""
-    return [(call.name, dict(call.arguments)) for call in calls]
+def _malformed(trajectory: Trajectory) -> bool:
+    return any(turn.parsed.errors for turn in trajectory.turns)
+
+
+def _equal(wanted: Sequence[ToolCall], made: Sequence[ToolCall], rel_tol: float) -> bool:
+    """Whether the calls are the same but for their ids, which say nothing about what was called."""
+    return len(wanted) == len(made) and all(_one(g, p, rel_tol) for g, p in zip(wanted, made))
+
+
+def _one(g: ToolCall, p: ToolCall, rel_tol: float) -> bool:
+    return g.name == p.name and len(g.arguments) == len(p.arguments) == _same_values(g, p, rel_tol)
+
+
+def _same(wanted: Any, made: Any, rel_tol: float) -> bool:
+    numbers = all(isinstance(one, (int, float)) and not isinstance(one, bool) for one in (wanted, made))
+    return made == wanted or (rel_tol > 0 and numbers and abs(made - wanted) <= rel_tol * abs(wanted))
+
+
+def _same_values(g: ToolCall, p: ToolCall, rel_tol: float) -> int:
+    return sum(key in p.arguments and _same(value, p.arguments[key], rel_tol) for key, value in g.arguments.items())
 
 
 def _match(a: list[str], b: list[str], *, refined: bool) -> float:
@@ -90,23 +142,41 @@ def _match(a: list[str], b: list[str], *, refined: bool) -> float:
     return shared / (len(a) + len(b) - shared)
 
 
-def _points(wanted: Sequence[ToolCall], made: Sequence[ToolCall], grade: Grade) -> tuple[float, float]:
+def _points(wanted: Sequence[ToolCall], made: Sequence[ToolCall], grade: Grade, rel_tol: float) -> tuple[float, float]:
     """The points that the calls made earn, and the most that could be earned."""
     refined = grade == "refined"
     points, most = _match([g.name for g in wanted], [p.name for p in made], refined=refined), 1.0
-    unused = list(made)
-    for g in wanted:
+    for g, _, best in _paired(wanted, made, grade, rel_tol):
         most += 1.0 if grade == "intermediate" else 1.0 + len(g.arguments)
-        scored = [(_similar(g, p, grade), k) for k, p in enumerate(unused) if p.name == g.name]
-        best, first = max(scored, key=lambda pair: (pair[0], -pair[1]), default=(0.0, -1))
-        if best > 0:
-            points += best
-            del unused[first]
+        points += best
     return points, most
 
 
-def _similar(g: ToolCall, p: ToolCall, grade: Grade) -> float:
+def _paired(
+    wanted: Sequence[ToolCall], made: Sequence[ToolCall], grade: Grade, rel_tol: float
+) -> list[tuple[ToolCall, ToolCall | None, float]]:
+    """Each reference call with the call that is taken for it, if one is anything like it, and how alike they are."""
+    unused, pairs = list(made), list[tuple[ToolCall, ToolCall | None, float]]()
+    for g in wanted:
+        scored = [(_similar(g, p, grade, rel_tol), k) for k, p in enumerate(unused) if p.name == g.name]
+        best, first = max(scored, key=lambda pair: (pair[0], -pair[1]), default=(0.0, -1))
+        pairs.append((g, unused.pop(first), best) if best > 0 else (g, None, 0.0))
+    return pairs
+
+
+def _similar(g: ToolCall, p: ToolCall, grade: Grade, rel_tol: float) -> float:
     if grade == "intermediate":
-        return float(_plain([g]) == _plain([p]))
-    same = sum(key in p.arguments and p.arguments[key] == value for key, value in g.arguments.items())
-    return _match(list(g.arguments), list(p.arguments), refined=grade == "refined") + same
+        return float(_one(g, p, rel_tol))
+    return _match(list(g.arguments), list(p.arguments), refined=grade == "refined") + _same_values(g, p, rel_tol)
+
+
+def _shares(wanted: Sequence[ToolCall], trajectory: Trajectory, rel_tol: float) -> _Shares:
+    made = trajectory.calls
+    names = _match([g.name for g in wanted], [p.name for p in made], refined=False)
+    if not wanted:
+        return _Shares(names, names, names)
+    pairs = _paired(wanted, made, "fine", rel_tol)
+    keys = sum(0.0 if p is None else _match(list(g.arguments), list(p.arguments), refined=False) for g, p, _ in pairs)
+    asked = sum(len(g.arguments) for g in wanted)
+    values = sum(0 if p is None else _same_values(g, p, rel_tol) for g, p, _ in pairs)
+    return _Shares(names, keys / len(wanted), values / asked if asked else names)

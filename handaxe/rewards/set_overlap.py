@@ -40,7 +40,8 @@ def set_overlap(
     Example:
         gold {1, 2, 3, 4}, found {2, 3, 9}  ->  recall 1/2, precision 2/3, f1 4/7 = 0.5714, jaccard 2/5
 
-    Paper: arXiv:2503.23157 (Reasoning-SQL) and 2508.17608 (ChartMaster) by jaccard, 2510.27569 (MARAG-R1) by f1.
+    Paper: arXiv:2503.23157 (Reasoning-SQL) and arXiv:2508.17608 (ChartMaster) by jaccard, arXiv:2510.27569
+        (MARAG-R1) by f1.
     Differs: nothing.
     """
     if measure not in ("jaccard", "recall", "precision", "f1"):

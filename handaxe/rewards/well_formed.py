@@ -1,5 +1,6 @@
 """Rewards attempts whose every call could be read."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -7,11 +8,12 @@ import numpy as np
 from handaxe.records import Group, Scores, Trajectory, Turn
 from handaxe.rewards.outcome import outcome
 from handaxe.slots import Reward
+from handaxe.tools.decorator import Tool
 
 __all__ = ["well_formed"]
 
 
-def well_formed(*, arguments: bool = False) -> Reward:
+def well_formed(*, arguments: bool = False, tools: Sequence[Tool] | None = None) -> Reward:
     """Give 1 to a trajectory without a malformed call that ended by its own decision, else 0.
 
         ok_i[n] = 1 if turn n has no malformed call and its finish is "stop", else 0
@@ -20,6 +22,8 @@ def well_formed(*, arguments: bool = False) -> Reward:
     Args:
         arguments: also count a call as malformed when its reply has the status "invalid" (an unknown tool, or
             arguments that do not fit the tool's schema).
+        tools: where calls are not carried out, so that nothing replies: what they must fit. A call of another tool, or
+            with arguments that this one does not take, counts as malformed. None: replies alone tell.
 
     Returns:
         A reward with outcome [G] of 0 and 1, and turn_channels["well_formed"], per trajectory ok_i [N]. The per-turn
@@ -31,10 +35,12 @@ def well_formed(*, arguments: bool = False) -> Reward:
 
     Idea: the format reward of arXiv:2501.12948 (DeepSeek-R1), on parsed calls instead of tags.
     """
+    known = None if tools is None else {tool.schema.name: tool for tool in tools}
 
     def turn_ok(turn: Turn) -> bool:
         invalid = arguments and any(reply.status == "invalid" for reply in turn.replies)
-        return turn.finish == "stop" and not turn.parsed.errors and not invalid
+        fits = known is None or all(call.name in known and known[call.name].takes(call) for call in turn.parsed.calls)
+        return turn.finish == "stop" and not turn.parsed.errors and not invalid and fits
 
     @outcome
     def whole(trajectory: Trajectory) -> float:

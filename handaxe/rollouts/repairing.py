@@ -52,8 +52,9 @@ def repairing(
 
     Returns:
         A rollout strategy: Attempt -> generator of requests that returns one trajectory. Its notes["repaired"] lists
-        the repairs: turn, retries it took, similarity, whether it was shallow. A repaired turn that fails when it is
-        carried out again stays, failed.
+        the repairs: turn, retries it took, similarity, whether it was shallow; notes["put"], by turn, what was used up
+        by the turns taken back, so that a replay counts it. A repaired turn that fails when it is carried out again
+        stays, failed.
 
     Raises:
         InputError: retries below 0, a limit out of range, or an environment that has no snapshots.
@@ -86,7 +87,7 @@ def similarity(failed: Turn, repaired: Turn) -> float:
 
 def _turns(play: Play, retries: int, similar: float) -> Generator[Request, Any, Ending]:
     while (ending := (yield from play.turn())) is None:
-        if _failed(play.turns[-1]):
+        if _failed(play.turns[-1]) and not play.was_put(len(play.turns) - 1):
             ending = yield from _repair(play, retries, similar)
             if ending is not None:
                 return ending

@@ -5,10 +5,15 @@ from handaxe.selection.few_tasks import few_tasks as few_tasks
 from handaxe.selection.in_order import in_order as in_order
 from handaxe.selection.instructions import instructions as instructions
 from handaxe.selection.keep_all import keep_all as keep_all
+from handaxe.selection.keep_successes import keep_successes as keep_successes
 from handaxe.selection.keep_varied import keep_varied as keep_varied
+from handaxe.selection.mask_by_channel import mask_by_channel as mask_by_channel
 from handaxe.selection.mask_overlong import mask_overlong as mask_overlong
 from handaxe.selection.mask_repetitive import mask_repetitive as mask_repetitive
+from handaxe.selection.only_tasks import only_tasks as only_tasks
 from handaxe.selection.pipe import pipe as pipe
+from handaxe.selection.recompose import recompose as recompose
+from handaxe.selection.refill_by_value import refill_by_value as refill_by_value
 from handaxe.selection.self_imitation import self_imitation as self_imitation
 from handaxe.selection.success_replay import success_replay as success_replay
 from handaxe.selection.task_pool import task_pool as task_pool

@@ -8,6 +8,7 @@ from handaxe.errors import InputError
 from handaxe.ops.ragged import rewards_of
 from handaxe.ops.returns import Std, deviation
 from handaxe.records import Rated
+from handaxe.selection.parts.channel import channel_inside
 from handaxe.slots import Selector
 
 __all__ = ["drop_equal_groups"]
@@ -43,18 +44,10 @@ def drop_equal_groups(*, tolerance: float = 0.0, channel: str | None = None, std
         raise InputError(f"drop_equal_groups takes a tolerance of at least 0, not {tolerance}")
 
     def differs(one: Rated) -> bool:
-        reward_G = rewards_of(one.group, one.scores, channel=_inside(one, channel))
+        reward_G = rewards_of(one.group, one.scores, channel=channel_inside(one, channel))
         return deviation(reward_G[~np.isnan(reward_G)], std) > tolerance
 
     def select(rated: Sequence[Rated]) -> list[Rated]:
         return [one for one in rated if differs(one)]
 
     return select
-
-
-def _inside(one: Rated, channel: str | None) -> str | None:
-    """The name under which the scores have the channel, its own where they do not."""
-    if channel is None or channel in one.scores.channels:
-        return channel
-    inside = [name for name in one.scores.channels if name.endswith(f"/{channel}")]
-    return inside[0] if len(inside) == 1 else channel

@@ -1,18 +1,26 @@
 """Kill a program at any instant, start it again, until it is done: the test of whatever claims to resume.
 
 kills = kill_until_done(Path("world.py"), "main", (folder,), after=[0.3, 0.05, 0.7])
+
+At a chosen instant a program kills itself there, whatever the machine is busy with:
+
+die = dies_at(7)                                          in the child: die() at the instant; the 7th time is the last
+run_until_killed(Path("world.py"), "main", (folder, 7))
 """
 
 import importlib.util
+import itertools
 import multiprocessing
-from collections.abc import Iterable
+import os
+import signal
+from collections.abc import Callable, Iterable
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
 from handaxe.errors import HandaxeError
 
-__all__ = ["kill_until_done", "start_child"]
+__all__ = ["dies_at", "kill_until_done", "run_until_killed", "start_child"]
 
 
 def kill_until_done(
@@ -42,6 +50,31 @@ def kill_until_done(
         child.kill()
         child.join()
     raise HandaxeError(f"{function} of {file} was not done in {limit} s")
+
+
+def dies_at(count: int) -> Callable[[], None]:
+    """A function that kills this process (SIGKILL) when it is called for the `count`-th time; 0 is never."""
+    calls = itertools.count(1)
+
+    def die() -> None:
+        if next(calls) == count:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    return die
+
+
+def run_until_killed(file: Path, function: str, arguments: tuple[Any, ...], *, limit: float = 120.0) -> None:
+    """Call `function` of `file` in a child process that is to be killed at an instant of its own.
+
+    Raises:
+        HandaxeError: when the child ends otherwise, or lives on for `limit` seconds.
+    """
+    child = start_child(file, function, arguments)
+    child.join(limit)
+    if child.exitcode != -signal.SIGKILL:
+        child.kill()
+        child.join()
+        raise HandaxeError(f"{function} of {file} was not killed: it ended with exit code {child.exitcode}")
 
 
 def start_child(file: Path, function: str, arguments: tuple[Any, ...]) -> BaseProcess:

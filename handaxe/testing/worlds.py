@@ -15,7 +15,6 @@ from handaxe.ops.seeds import derive_seed
 from handaxe.records import Group, Message, ParsedTurn, Sampling, Task, ToolCall, Trajectory
 from handaxe.rewards.parts.scoring import score_group
 from handaxe.rollouts import driver
-from handaxe.rollouts.linear import linear
 from handaxe.testing.tools import check_no_leak
 from handaxe.tools.decorator import tool
 from handaxe.tools.schema import NAME
@@ -70,7 +69,7 @@ def check_world(
     _check_isolation(world, train[0])
     for task in (*train, *test):
         if world.expert is not None:
-            one = demonstrate(world.env(offered), task, world.expert, format=Compact(), max_turns=LONGEST)
+            one = demonstrate(world.env(offered), task, world.expert, format=Compact(), rollout=world.plays(LONGEST))
             _expect(_right(world, one), f"the expert is wrong on task {task.id!r}, and said {one.final_text[:80]!r}")
     for name, says in (("an empty", _empty), ("a random", _noise)):
         tried = [demonstrate(world.env(offered), task, says, format=Compact(), max_turns=1) for task in test]
@@ -200,7 +199,7 @@ def _start_share(
         )
         for task in tasks
     ]
-    played = driver.run(attempts, linear(max_turns=max_turns), engine)
+    played = driver.run(attempts, world.plays(max_turns), engine)
     scores = [score_group(world.correct, Group(task, tuple(tried)))[1] for task, tried in zip(tasks, played)]
     return sum(bool(one.outcome[0] > CORRECT) for one in scores) / len(scores)
 

@@ -2,8 +2,8 @@
 
 from handaxe.rooms import open_room
 from handaxe.tools.decorator import Tool, tool
-from handaxe.tools.schema import ToolContext
+from handaxe.tools.schema import Billed, ToolContext
 
-__all__ = ["Tool", "ToolContext", "tool"]
+__all__ = ["Billed", "Tool", "ToolContext", "tool"]
 
 open_room(__name__)

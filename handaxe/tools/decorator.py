@@ -18,12 +18,14 @@ from handaxe.records import ToolCall, ToolReply, ToolSchema
 from handaxe.tools import fault
 from handaxe.tools.deadline import Threads, within, within_async
 from handaxe.tools.fault import CallOutcome, TimeoutIs
-from handaxe.tools.schema import Definition, ToolContext, define
-from handaxe.tools.text import as_text
+from handaxe.tools.schema import Billed, Definition, ToolContext, define
+from handaxe.tools.text import as_bill
 from handaxe.tools.threads import Limit
 from handaxe.tools.truncate import Drop, truncate
 
 __all__ = ["Tool", "tool"]
+
+NOTHING = Billed("")
 
 
 class Tool:
@@ -98,18 +100,18 @@ class Tool:
 
         Arguments are validated before the body runs, and defaults filled in; the body does not run when they do not
         fit. The reply's status is what `fault` says; content of "ok" is what the function returned, a string as it is
-        and anything else as JSON, and what JSON cannot say is an infra_error.
+        and anything else as JSON, and what JSON cannot say is an infra_error. Where it returned `Billed`, its value.
 
         Args:
             call: its id is passed on, to the reply and to a parameter of type ToolContext.
             seed: handed to such a parameter too.
 
         Returns:
-            content of at most `max_chars` characters without lone surrogates; `seconds` of wall time and `cost` of all
-            tries, without cost if invalid.
+            content of at most `max_chars` characters without lone surrogates; `seconds` of wall time, or as billed,
+            and `cost` of all tries and what is billed, without cost if invalid.
         """
         tries = self._tries(call, seed)
-        said: CallOutcome | None = None
+        said: CallOutcome | Billed | None = None
         while True:
             try:
                 work = tries.send(said)
@@ -117,7 +119,7 @@ class Tool:
                 return over.value
             try:
                 with self.limit or contextlib.nullcontext():
-                    said = CallOutcome("ok", self._carry_out(work))
+                    said = self._carry_out(work)
             except BaseException as error:
                 said = fault.of_error(error, name=self.schema.name, timeout=self.timeout)
 
@@ -130,7 +132,7 @@ class Tool:
                 thread is given up.
         """
         tries = self._tries(call, seed)
-        said: CallOutcome | None = None
+        said: CallOutcome | Billed | None = None
         while True:
             try:
                 work = tries.send(said)
@@ -138,10 +140,9 @@ class Tool:
                 return over.value
             try:
                 if self._async:
-                    text = as_text(await threads.wait(work, seconds=self.timeout, limit=self.limit))
+                    said = as_bill(await threads.wait(work, seconds=self.timeout, limit=self.limit))
                 else:
-                    text = await threads.run(lambda: as_text(work()), seconds=self.timeout, limit=self.limit)  # noqa: B023
-                said = CallOutcome("ok", text)
+                    said = await threads.run(lambda: as_bill(work()), seconds=self.timeout, limit=self.limit)  # noqa: B023
             except BaseException as error:
                 task = asyncio.current_task()
                 if isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling():
@@ -149,7 +150,7 @@ class Tool:
                 said = fault.of_error(error, name=self.schema.name, timeout=self.timeout)
 
     def _tries(self, call: ToolCall, seed: int) -> Generator[Callable[[], Any], Any, ToolReply]:
-        """Yields every try, receives what came of it and returns the reply."""
+        """Yields every try, receives what came of it, a bill where it is ok, and returns the reply."""
         if self.unbound:
             raise ToolDefinitionError(f"{self!r} is a method: take it from an object, as in notes.write")
         begin, tried = time.perf_counter(), 0
@@ -158,10 +159,12 @@ class Tool:
                 work = self.prepare(call, seed=seed, tried=tried)
             except ValidationError as error:
                 return self._reply(call, fault.misfit(error, name=self.schema.name), begin, tried)
-            outcome = yield work
+            said = yield work
             tried += 1
+            bill = said if isinstance(said, Billed) else NOTHING
+            outcome = CallOutcome("ok", said.value) if isinstance(said, Billed) else said
             if tried > self.retries or not fault.machinery(outcome.status, timeout_is=self.timeout_is):
-                return self._reply(call, outcome, begin, tried)
+                return self._reply(call, outcome, begin, tried, bill)
 
     def prepare(self, call: ToolCall, *, seed: int, tried: int = 0) -> Callable[[], Any]:
         """The function with the arguments of a call. Raises pydantic's ValidationError when they do not fit.
@@ -178,15 +181,26 @@ class Tool:
             arguments[self.definition.context] = ToolContext(call.id, seed)
         return functools.partial(self.__call__, **arguments)
 
-    def _carry_out(self, work: Callable[[], Any]) -> str:
-        if self._async:
-            return as_text(within_async(work, seconds=self.timeout))
-        return as_text(work() if self.timeout is None else within(work, seconds=self.timeout))
+    def takes(self, call: ToolCall) -> bool:
+        """Whether the arguments of a call fit, so that the function would be called. The name is not looked at."""
+        try:
+            self.prepare(call, seed=0)
+        except ValidationError:
+            return False
+        return True
 
-    def _reply(self, call: ToolCall, outcome: CallOutcome, begin: float, tried: int) -> ToolReply:
+    def _carry_out(self, work: Callable[[], Any]) -> Billed:
+        if self._async:
+            return as_bill(within_async(work, seconds=self.timeout))
+        return as_bill(work() if self.timeout is None else within(work, seconds=self.timeout))
+
+    def _reply(
+        self, call: ToolCall, outcome: CallOutcome, begin: float, tried: int, bill: Billed = NOTHING
+    ) -> ToolReply:
         text = truncate(outcome.content, limit=self.max_chars, drop=self.drop)
         text = text.encode(errors="replace").decode()
-        return ToolReply(call.id, call.name, text, outcome.status, time.perf_counter() - begin, self.cost * tried)
+        seconds = time.perf_counter() - begin if bill.seconds is None else bill.seconds
+        return ToolReply(call.id, call.name, text, outcome.status, seconds, self.cost * tried + bill.cost)
 
 
 @overload
@@ -225,7 +239,8 @@ def tool(
     """Make a tool of a typed function (or method, or coroutine function) with a docstring.
 
     The signature gives the JSON schema, the docstring the description; `Annotated[str, "..."]` describes one
-    parameter. The function returns, or raises `Retry` (the policy may try again) or `Failed` (it should not).
+    parameter. The function returns, or raises `Retry` (the policy may try again) or `Failed` (it should not). It may
+    return `Billed`, where a call has a price or a time of its own.
     A method's first parameter is called `self`.
 
     Args:

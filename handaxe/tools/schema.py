@@ -15,7 +15,7 @@ from pydantic.errors import PydanticInvalidForJsonSchema, PydanticSchemaGenerati
 from handaxe.errors import ToolDefinitionError
 from handaxe.records import ToolSchema
 
-__all__ = ["Definition", "ToolContext", "check_names", "define"]
+__all__ = ["Billed", "Definition", "ToolContext", "check_names", "define"]
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
 
@@ -38,6 +38,23 @@ class ToolContext(NamedTuple):
         and `evaluate` none have, but two runs of one seed do, of which the second is the first once more.
         """
         return f"{self.call_id}-{self.seed:016x}"
+
+
+class Billed(NamedTuple):
+    """What a tool returns in the place of a plain value where a call has a price, or a time, of its own.
+
+    value: what the policy reads, as if it had been returned alone.
+    cost: added to what the tool declares for every try, in the same unit.
+    seconds: the call's declared time; it stands in the reply in the place of wall time, so that it is the same in every
+        run. None: wall time.
+
+    Example:
+        Billed("408", cost=0.3, seconds=2.0) of a tool with cost=1.0 is the reply "408" of cost 1.3 and 2 seconds
+    """
+
+    value: Any
+    cost: float = 0.0
+    seconds: float | None = None
 
 
 class Definition(NamedTuple):

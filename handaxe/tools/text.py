@@ -1,13 +1,28 @@
 """What a tool's result, or arguments that do not fit, say to a policy."""
 
+import math
 from typing import Any
 
 from pydantic import ValidationError
 from pydantic_core import PydanticSerializationError, to_json
 
 from handaxe.errors import InputError
+from handaxe.tools.schema import Billed
 
-__all__ = ["as_text", "explain"]
+__all__ = ["as_bill", "as_text", "explain"]
+
+
+def as_bill(value: Any) -> Billed:
+    """What a tool returned, as text and with what it bills; nothing where it returned a plain value.
+
+    Raises:
+        InputError: JSON cannot say the value, or cost or seconds are no finite number from 0.
+    """
+    bill = value if isinstance(value, Billed) else Billed(value)
+    for name, number in (("cost", bill.cost), ("seconds", 0.0 if bill.seconds is None else bill.seconds)):
+        if not isinstance(number, int | float) or not 0 <= number < math.inf:
+            raise InputError(f"the tool billed {name}={number!r}; give a finite number that is not negative")
+    return bill._replace(value=as_text(bill.value))
 
 
 def as_text(value: Any) -> str:

@@ -39,6 +39,8 @@ __all__ = ["demonstrations", "start_policy"]
 
 TASKS = 4096
 """Most questions that conversations are made of; where there are more conversations, they come again."""
+TURNS = 8
+"""Most of a conversation."""
 PROBED = 64
 """Conversations of each phase that enter the digest."""
 DRILL_RATE = 3.0
@@ -167,7 +169,14 @@ def demonstrations(
             wrong = [guess(task.answer, rng.choices(answers, k=4), rng) for _ in range(4)]
             speaker = with_habit(expert, habit, guesses=wrong, seed=derive_seed(seed, number, "habit"))
         one = demonstrate(
-            env, task, speaker, format=format or Compact(), id=f"start/{number}", seed=drawn, context=context
+            env,
+            task,
+            speaker,
+            format=format or Compact(),
+            id=f"start/{number}",
+            seed=drawn,
+            context=context,
+            rollout=world.plays(TURNS),
         )
         if one.ending.reason == "length":
             raise InputError(

@@ -19,6 +19,8 @@ from handaxe.training.record.groups import Fate, GroupRecord
 __all__ = ["Clock", "added_metrics", "group_metrics", "settle"]
 
 Item = TypeVar("Item")
+_Place = tuple[Rated, int]
+"""A group on its way to the batch, and the number of a sibling in it."""
 
 
 class Clock:
@@ -47,26 +49,30 @@ class Clock:
 
 
 def settle(tried: list[Tried], selected: list[Rated], trained: list[Rated]) -> list[GroupRecord]:
-    """What became of every group.
+    """What became of every group. Of an attempt that trains more than once, the advantages are added.
 
     Args:
         tried: the groups of the step.
         selected: what the selector let through; `trained` is that without the surplus.
     """
     through = {trajectory.id for one in selected for trajectory in one.group}
-    final = {trajectory.id: (one, i) for one in trained for i, trajectory in enumerate(one.group)}
+    final: dict[str, list[_Place]] = {}
+    for one in trained:
+        for i, trajectory in enumerate(one.group):
+            final.setdefault(trajectory.id, []).append((one, i))
     return [_settle(one, through, final) for one in tried]
 
 
-def _settle(one: Tried, through: set[str], final: dict[str, tuple[Rated, int]]) -> GroupRecord:
+def _settle(one: Tried, through: set[str], final: dict[str, list[_Place]]) -> GroupRecord:
     none_G = np.zeros(len(one.group), bool)
     if one.rated is None:
         return GroupRecord(one.group, none_G, none_G, fate=one.fate)
     rated = one.rated
     place = {trajectory.id: i for i, trajectory in enumerate(rated.group)}
-    now = [final.get(trajectory.id, (rated, i)) for i, trajectory in enumerate(rated.group)]
+    every = [final.get(trajectory.id, [(rated, i)]) for i, trajectory in enumerate(rated.group)]
+    now = [places[-1] for places in every]
     advantages = Advantages(
-        tokens=tuple(r.advantages.tokens[i] for r, i in now),
+        tokens=tuple(_added_up(places) for places in every),
         returns=_each([(r.advantages.returns, i) for r, i in now]),
         trains=tuple(_trains(r, i) for r, i in now) if any(r.advantages.trains is not None for r, _ in now) else None,
     )
@@ -76,12 +82,23 @@ def _settle(one: Tried, through: set[str], final: dict[str, tuple[Rated, int]]) 
     return GroupRecord(
         group=one.group,
         scored=np.array([trajectory.id in place for trajectory in one.group], bool),
-        trained=np.array([t.id in final and bool(_trained(*final[t.id])) for t in one.group], bool),
+        trained=np.array([any(_trained(*place) for place in final.get(t.id, ())) for t in one.group], bool),
         scores=rated.scores,
         advantages=advantages,
         fate=fate,
         part=now[0][0].part if now else 0,
     )
+
+
+def _added_up(places: list[_Place]) -> tuple[np.ndarray, ...]:
+    """The advantages [T] of all places in which an attempt trains; those of the last one where it trains in none."""
+    rows = [rated.advantages.tokens[i] for rated, i in places if _trained(rated, i)]
+    return tuple(sum(arrays[1:], arrays[0]) for arrays in zip(*rows)) if rows else _last(places)
+
+
+def _last(places: list[_Place]) -> tuple[np.ndarray, ...]:
+    rated, i = places[-1]
+    return rated.advantages.tokens[i]
 
 
 def _each(
@@ -97,7 +114,7 @@ def _trains(rated: Rated, i: int) -> tuple[np.ndarray, ...]:
 
 
 def _trained(rated: Rated, i: int) -> bool:
-    return rated.trained[i]
+    return bool(rated.trained[i])
 
 
 def group_metrics(groups: list[GroupRecord], seconds: dict[str, float]) -> dict[str, float]:
@@ -153,8 +170,8 @@ def group_metrics(groups: list[GroupRecord], seconds: dict[str, float]) -> dict[
 
 
 def added_metrics(trained: Sequence[Rated], played: Sequence[Rated]) -> dict[str, float]:
-    """What a selector added to what was played, such as attempts of earlier steps: it trains, and is not in the record
-    of this step. Nothing where nothing was added.
+    """What a selector added to what was played: attempts of earlier steps, which are not in the record of this step,
+    and attempts that train once more. Nothing where nothing was added.
 
     added, added/tokens    attempts, and tokens of them that train;  added/share    of all tokens that train
     """
@@ -164,7 +181,9 @@ def added_metrics(trained: Sequence[Rated], played: Sequence[Rated]) -> dict[str
         for i in np.flatnonzero(one.trained):
             train = sum(int(mask_T.sum()) for mask_T in one.training_mask(int(i)))
             tokens += train
-            if one.group[int(i)].id not in fresh:
+            if one.group[int(i)].id in fresh:
+                fresh.remove(one.group[int(i)].id)
+            else:
                 added, count = added + train, count + 1
     if not count:
         return {}

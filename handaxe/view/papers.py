@@ -15,7 +15,7 @@ from handaxe.evaluation.claims import Claim, Control, Paired
 from handaxe.evaluation.replication import Decided, Replication
 from handaxe.view.tables import decimal, interval
 
-__all__ = ["Entry", "Mechanism", "decided_by", "mechanisms_of", "papers_page", "parts_of"]
+__all__ = ["Entry", "Mechanism", "StudyEntry", "decided_by", "mechanisms_of", "papers_page", "parts_of"]
 
 ROLES = ("credit", "losses", "rewards", "rollouts", "selection")
 UNDECIDED = "not replicated yet"
@@ -62,6 +62,18 @@ class Entry(NamedTuple):
         """What came of a claim, in a line."""
         found = [] if self.replication is None else [one for one in self.replication.claims if one.claim == claim]
         return _verdict(found[0]) if found else UNDECIDED
+
+
+class StudyEntry(NamedTuple):
+    """A paper whose figures are computed and that trains nothing, as this page needs it. `asked`: each statement, and
+    the bound of the figure that decides it."""
+
+    name: str
+    file: str
+    title: str
+    short: str
+    arxiv: str
+    asked: tuple[tuple[str, str], ...] = ()
 
 
 def mechanisms_of(
@@ -113,12 +125,15 @@ def decided_by(claim: Claim, base: str) -> str:
     return f"{claim.metric} {claim.direction}{over}{where}{stays}, against {claim.baseline or base}"
 
 
-def papers_page(entries: Sequence[Entry], mechanisms: Mapping[str, Sequence[Mechanism]]) -> str:
+def papers_page(
+    entries: Sequence[Entry], mechanisms: Mapping[str, Sequence[Mechanism]], studies: Sequence[StudyEntry] = ()
+) -> str:
     """The whole page.
 
     Args:
         entries: recipes, in the order of the page.
         mechanisms: of `mechanisms_of`.
+        studies: what trains nothing; they come after the recipes.
     """
     lines = [HEADER, "| paper | arXiv | recipe | claim | verdict |", "|---|---|---|---|---|"]
     for one in entries:
@@ -127,7 +142,9 @@ def papers_page(entries: Sequence[Entry], mechanisms: Mapping[str, Sequence[Mech
             lines.append("| " + " | ".join(_cell(cell) for cell in cells) + " |")
     for one in entries:
         lines += ["", *_section(one, mechanisms.get(one.arxiv, []))]
-    own = {one.arxiv for one in entries}
+    for study in studies:
+        lines += ["", *_study(study, mechanisms.get(study.arxiv, []))]
+    own = {one.arxiv for one in entries} | {study.arxiv for study in studies}
     others = sorted(arxiv for arxiv in mechanisms if arxiv not in own)
     if others:
         lines += ["", "## Cited by a mechanism, without a recipe of their own", "", "| arXiv | files |", "|---|---|"]
@@ -137,17 +154,32 @@ def papers_page(entries: Sequence[Entry], mechanisms: Mapping[str, Sequence[Mech
     return "\n".join(lines) + "\n"
 
 
+def _study(one: StudyEntry, mechanisms: Sequence[Mechanism]) -> list[str]:
+    lines = _heading(one.title, one.short, one.arxiv)
+    lines.append(f"- Study: [{one.name}]({one.file}), computed by `handaxe study {one.name}`; nothing is trained")
+    lines += _files("Files that cite it", mechanisms)
+    return lines + [f"- Decided by it: {statement} ({bound})" for statement, bound in one.asked]
+
+
+def _heading(title: str, short: str, arxiv: str) -> list[str]:
+    title = title if title.lower().startswith(short.lower()) else f"{short}: {title}"
+    return [f"## {title}", "", f"- Paper: {_link(arxiv)}"]
+
+
+def _files(heading: str, files: Sequence[Mechanism]) -> list[str]:
+    lines = [f"- {heading}, and their tests:" if files else f"- {heading}: none"]
+    for part in files:
+        test = f"[{part.test}]({part.test})" if part.test else "no test of its own"
+        lines.append(f"  - [{part.file}]({part.file}): {test}")
+    return lines
+
+
 def _section(one: Entry, mechanisms: Sequence[Mechanism]) -> list[str]:
-    title = one.title if one.title.lower().startswith(one.short.lower()) else f"{one.short}: {one.title}"
-    lines = [f"## {title}", "", f"- Paper: {_link(one.arxiv)}"]
+    lines = _heading(one.title, one.short, one.arxiv)
     lines.append(f"- Recipe: [{one.name}]({one.file}), run by `handaxe train {one.name}`")
     lines.append(f"- Changes: `{one.base}`, in the world `{one.world}`")
     also = [part for part in one.parts if part not in mechanisms]
-    for heading, files in (("Mechanisms that cite it", mechanisms), ("Composed with", also)):
-        lines.append(f"- {heading}, and their tests:" if files else f"- {heading}: none")
-        for part in files:
-            test = f"[{part.test}]({part.test})" if part.test else "no test of its own"
-            lines.append(f"  - [{part.file}]({part.file}): {test}")
+    lines += [*_files("Mechanisms that cite it", mechanisms), *_files("Composed with", also)]
     if one.unconfirmed:
         lines.append(
             f"- Unconfirmed in parts, as they say: {', '.join(f'[{file}]({file})' for file in one.unconfirmed)}"
@@ -162,6 +194,7 @@ def _section(one: Entry, mechanisms: Sequence[Mechanism]) -> list[str]:
             f"- Replicated by `{made.command}`, code {made.version}, seeds {made.seeds[0]} to {made.seeds[-1]}"
         )
         lines.append(f"  - All runs of a side, on one thread each: {seconds}")
+        lines += [f"  - Told no two siblings apart, in no run: {', '.join(made.silent)}"] if made.silent else []
         lines.append(f"  - [results/{one.name}.json](results/{one.name}.json), [plot](results/{one.name}.png)")
     return lines
 

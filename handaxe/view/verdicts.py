@@ -38,6 +38,8 @@ def verdict_table(found: Replication) -> Table:
         table.add_row(plain(claimed(one.claim)), plain(one.baseline), *_cells(one.decision.paired), said)
         if one.decision.same is not None:
             table.add_row(plain(f"  {one.claim.same}"), "", *_cells(one.decision.same), "")
+    if found.silent:
+        table.caption = plain(f"told no two siblings apart, in no run: {', '.join(found.silent)}", style="yellow")
     return table
 
 

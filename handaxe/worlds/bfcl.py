@@ -19,12 +19,14 @@ from handaxe.tools.decorator import Tool
 from handaxe.tools.state import entries_of, tools_of
 from handaxe.worlds import bfcl_short
 from handaxe.worlds.bfcl_matching import matches
+from handaxe.worlds.bfcl_notation import NOTATIONS
 from handaxe.worlds.bfcl_package import MULTI_TURN, SINGLE_TURN, schema_of
+from handaxe.worlds.bfcl_simulators import Simulators
 from handaxe.worlds.bfcl_tasks import CALL_IS_RIGHT, all_tasks, split_of
 from handaxe.worlds.bfcl_user_turns import UserTurns
 from handaxe.worlds.world import Facts, Habit, Split, Start, World
 
-__all__ = ["bfcl"]
+__all__ = ["bfcl", "calls_by_turn", "equal_state", "whole_state"]
 
 SHORT = "short"
 START = Start(Habit(needed=0.8, clumsy=0.2), skill=150, steps=50)
@@ -36,13 +38,21 @@ def bfcl(*, category: tuple[str, ...] = ("multi_turn_base",)) -> World:
     In a multi-turn task the user says the next thing when the policy makes no further call. It is right if after every
     turn of the user's the simulators are in the state that the answer leads to and have said what they would have said
     to the answer's calls; see `bfcl_user_turns`. A single-turn task is right if its calls are among those accepted;
-    see `bfcl_matching`. In the categories that end in irrelevance any call is wrong, in live_relevance any is right.
+    see `bfcl_matching`. In the categories that end in irrelevance any call is wrong, in live_relevance any is right. In
+    simple_java and simple_javascript every argument is a text in that language, as the package asks of models that call
+    by JSON: it is read as its converters read it, all of which is applied (see `bfcl_notation`), but a whole call is
+    never written in the language, so its parsers of such calls are not needed.
+
+    Memory and web search are not there. Web search asks a paid service of the live web. Memory asks for what the policy
+    itself wrote down in earlier conversations, in a store that outlives them, and an environment here is made for one
+    attempt; its stores need sentence-transformers and faiss or rank-bm25 besides.
 
     Args:
         category: one or several of multi_turn_base, multi_turn_miss_func, multi_turn_miss_param,
-            multi_turn_long_context, simple_python, multiple, parallel, parallel_multiple, irrelevance, live_simple,
-            live_multiple, live_parallel, live_parallel_multiple, live_irrelevance, live_relevance; or short alone:
-            a few words about files, which a policy with 512 tokens of context can read.
+            multi_turn_long_context, simple_python, simple_java, simple_javascript, multiple, parallel,
+            parallel_multiple, irrelevance, live_simple, live_multiple, live_parallel, live_parallel_multiple,
+            live_irrelevance, live_relevance; or short alone: a few words about files, which a policy with 512 tokens
+            of context can read.
 
     Returns:
         A world broken down by "category", about a quarter of whose questions are in test. Facts and report say the
@@ -94,7 +104,9 @@ def _env(tools: Sequence[Any]) -> EnvFactory:
         if "later" in task.metadata:
             return UserTurns(task, entries)
         made = [entry if isinstance(entry, Tool) else entry() for entry in entries]
-        schemas = [schema_of(one) for one in task.metadata["functions"]]
+        notation = NOTATIONS.get(task.metadata["category"])
+        language = "" if notation is None else notation.called
+        schemas = [schema_of(one, language) for one in task.metadata["functions"]]
         return tool_choice([*schemas, *(tool.schema for tool in tools_of(made))])(task)
 
     if hasattr(besides, "most"):
@@ -111,7 +123,7 @@ def _is_right(one: Trajectory) -> bool:
     if about["category"] == CALL_IS_RIGHT:
         return bool(one.calls)
     malformed = any(turn.parsed.errors for turn in one.turns)
-    return not malformed and matches(one.calls, one.task.answer, about["functions"])
+    return not malformed and matches(one.calls, one.task.answer, about["functions"], NOTATIONS.get(about["category"]))
 
 
 def _turns(task: Task) -> list[list[dict[str, Any]]]:
@@ -119,8 +131,32 @@ def _turns(task: Task) -> list[list[dict[str, Any]]]:
     return gold if "later" in task.metadata else [gold]
 
 
+def calls_by_turn(task: Task) -> list[list[ToolCall]]:
+    """The answer's calls by the user's turn."""
+    return [[ToolCall(one["name"], one["arguments"]) for one in turn] for turn in _turns(task)]
+
+
+def equal_state(attempt: Trajectory) -> dict[str, bool]:
+    """By attribute of the simulators, whether a multi-turn attempt left it as the answer's calls do.
+
+    Raises:
+        TaskError: the attempt was made in another world, or at a task of a single turn.
+    """
+    if "equal" not in attempt.env:
+        raise TaskError(f"no state was compared in task {attempt.task.id!r}: play multi-turn tasks of the world bfcl")
+    return dict(attempt.env["equal"])
+
+
+def whole_state(task: Task) -> dict[str, bool]:
+    """What `equal_state` says of an attempt that left everything as the answer's calls do."""
+    if "classes" not in task.metadata:
+        raise TaskError(f"task {task.id!r} has no simulators: play multi-turn tasks of the world bfcl")
+    made = Simulators.of(task)
+    return made.compared(made)
+
+
 def _reference(task: Task) -> tuple[ToolCall, ...]:
-    return tuple(ToolCall(one["name"], one["arguments"]) for turn in _turns(task) for one in turn)
+    return tuple(call for turn in calls_by_turn(task) for call in turn)
 
 
 def _expert(task: Task, facts: Facts) -> Message:

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from handaxe.records import ToolCall
+from handaxe.worlds.bfcl_notation import Notation
 
 __all__ = ["first_accepted", "matches"]
 
@@ -27,7 +28,12 @@ Accepted = Mapping[str, Mapping[str, Sequence[Any]]]
 """{function: {parameter: [accepted values]}}, of one function."""
 
 
-def matches(calls: Sequence[ToolCall], accepted: Sequence[Accepted], functions: Sequence[Mapping[str, Any]]) -> bool:
+def matches(
+    calls: Sequence[ToolCall],
+    accepted: Sequence[Accepted],
+    functions: Sequence[Mapping[str, Any]],
+    notation: Notation | None = None,
+) -> bool:
     """Whether the calls are those that an answer accepts, in any order.
 
     As many calls as the answer has; each entry of the answer takes the first call not yet taken that fits it. A call
@@ -38,6 +44,7 @@ def matches(calls: Sequence[ToolCall], accepted: Sequence[Accepted], functions: 
                     left out have "" among their values
         types       are those of the schema: a whole number may stand for a float, not the other way; or, where the
                     accepted values are of another type (the name of a variable), of that type
+                    Where there is a notation, every argument is a text in it, and is what that is read as
         values      are accepted; strings are compared in lower case without spaces and , . / - _ * ^ and with ' for
                     "; so are those in lists and, one level deep, in dicts and lists of dicts
 
@@ -45,6 +52,7 @@ def matches(calls: Sequence[ToolCall], accepted: Sequence[Accepted], functions: 
         calls: what the policy called, arguments as JSON.
         accepted: the answer, one entry a call.
         functions: descriptions of all functions offered, with the types of BFCL.
+        notation: Java's or JavaScript's, in which arguments are written; None is JSON, as Python's functions take it.
 
     Example:
         matches([ToolCall("area", {"base": 10})], [{"area": {"base": [10], "unit": ["cm", ""]}}], [{"name": "area",
@@ -57,26 +65,43 @@ def matches(calls: Sequence[ToolCall], accepted: Sequence[Accepted], functions: 
     for one in accepted:
         (name,) = one
         described = _described(name, functions)
-        found = next((n for n, call in enumerate(left) if _fits(call, one[name], described)), None)
+        found = next((n for n, call in enumerate(left) if _fits(call, one[name], described, notation)), None)
         if found is None:
             return False
         del left[found]
     return True
 
 
-def first_accepted(accepted: Accepted, functions: Sequence[Mapping[str, Any]]) -> ToolCall:
+def first_accepted(
+    accepted: Accepted, functions: Sequence[Mapping[str, Any]], notation: Notation | None = None
+) -> ToolCall:
     """The call of an answer with the first value that is accepted of each parameter. What may be left out is, but for
-    what the schema requires, and unless nothing would remain: some chat formats cannot write a call of nothing.
+    what the schema requires, and unless nothing would remain: some chat formats cannot write a call of nothing. In a
+    notation a value has the first spelling that the rule accepts, or the first of all where it accepts none.
 
     Example:
         {"area": {"base": [10], "unit": ["cm", ""]}}, "unit" not required  ->  ToolCall("area", {"base": 10})
     """
     (name,) = accepted
-    required = _described(name, functions)["parameters"].get("required", ())
+    parameters = _described(name, functions)["parameters"]
+    required = parameters.get("required", ())
     values = {key: _first([one for one in given if one != ""] or given) for key, given in accepted[name].items()}
     needed = {key for key, given in accepted[name].items() if "" not in given or key in required}
     chosen = {key: value for key, value in values.items() if key in needed} or values
+    if notation is not None:
+        described = parameters["properties"]
+        chosen = {key: _spelled(accepted[name][key], described.get(key), notation) for key in chosen}
     return ToolCall(name.replace(".", "_"), chosen)
+
+
+def _spelled(accepted: Sequence[Any], described: Mapping[str, Any] | None, notation: Notation) -> str:
+    if described is None:
+        return ""
+    kind, inner = described["type"], described.get("items", {}).get("type", "")
+    values = [_first([one]) for one in accepted if one != ""]
+    spelled = [text for value in values for text in notation.spellings(value, kind, inner)]
+    right = (text for text in spelled if _is_accepted(text, accepted, described, notation))
+    return next(right, spelled[0] if spelled else "")
 
 
 def _described(name: str, functions: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
@@ -92,7 +117,9 @@ def _first(values: Sequence[Any]) -> Any:
     return value
 
 
-def _fits(call: ToolCall, accepted: Mapping[str, Sequence[Any]], described: Mapping[str, Any]) -> bool:
+def _fits(
+    call: ToolCall, accepted: Mapping[str, Sequence[Any]], described: Mapping[str, Any], notation: Notation | None
+) -> bool:
     parameters = described["parameters"]
     given = call.arguments
     if call.name not in (described["name"], described["name"].replace(".", "_")):
@@ -103,13 +130,19 @@ def _fits(call: ToolCall, accepted: Mapping[str, Sequence[Any]], described: Mapp
         return False
     if any(name not in given and "" not in values for name, values in accepted.items()):
         return False
-    return all(_is_accepted(value, accepted[name], parameters["properties"][name]) for name, value in given.items())
+    properties = parameters["properties"]
+    return all(_is_accepted(value, accepted[name], properties[name], notation) for name, value in given.items())
 
 
-def _is_accepted(value: Any, accepted: Sequence[Any], described: Mapping[str, Any]) -> bool:
-    kind = PYTHON[described["type"]]
-    inner = PYTHON[described["items"]["type"]] if described["type"] in ("array", "tuple") else None
-    if described["type"] == "float" and type(value) is int:
+def _is_accepted(value: Any, accepted: Sequence[Any], described: Mapping[str, Any], notation: Notation | None) -> bool:
+    kinds, nested = (PYTHON, ("array", "tuple")) if notation is None else (notation.kinds, notation.nested)
+    kind = kinds[described["type"]]
+    inner = kinds[described["items"]["type"]] if described["type"] in nested else None
+    if notation is not None:
+        if type(value) is not str:
+            return False
+        value = notation.read(value, described["type"], described["items"]["type"] if inner is not None else "")
+    elif described["type"] == "float" and type(value) is int:
         value = float(value)
     other = _type_of(accepted)
     variable = other is not None and other is not kind
@@ -117,7 +150,7 @@ def _is_accepted(value: Any, accepted: Sequence[Any], described: Mapping[str, An
         if other is None or type(value) is not other:
             return False
         variable = True
-    elif inner is not None and not any(_inner_types(value, one, inner) for one in accepted):
+    elif inner is not None and not any(_inner_types(list(value), one, inner) for one in accepted):
         return False
     if variable:
         return value in accepted

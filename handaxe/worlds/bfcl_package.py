@@ -31,6 +31,8 @@ __all__ = [
 MULTI_TURN = ("multi_turn_base", "multi_turn_miss_func", "multi_turn_miss_param", "multi_turn_long_context")
 SINGLE_TURN = (
     "simple_python",
+    "simple_java",
+    "simple_javascript",
     "multiple",
     "parallel",
     "parallel_multiple",
@@ -79,15 +81,34 @@ def documents_of(simulator: str) -> list[dict[str, Any]]:
     return _read(f"multi_turn_func_doc/{DOCUMENTS[simulator]}.json")
 
 
-def schema_of(document: Mapping[str, Any]) -> ToolSchema:
+def schema_of(document: Mapping[str, Any], language: str = "") -> ToolSchema:
     """What a policy is told of a function: types are named as JSON schemas name them, and a dot in the name is _.
+
+    Args:
+        document: the package's description.
+        language: in which arguments are written, as texts whose descriptions then name their types; "" is none.
 
     Example:
         {"name": "math.sqrt", "description": "Root.", "parameters": {"type": "dict", "properties": {"x":
         {"type": "float"}}}}  ->  ToolSchema("math_sqrt", "Root.", {"type": "object", "properties": {"x":
         {"type": "number"}}})
     """
-    return ToolSchema(document["name"].replace(".", "_"), document["description"], _typed(document["parameters"]))
+    name, parameters = document["name"].replace(".", "_"), document["parameters"]
+    if not language:
+        return ToolSchema(name, document["description"], _typed(parameters))
+    texts = {key: _as_text(one, language) for key, one in parameters["properties"].items()}
+    told = f"{document['description']} It is a function of {language}."
+    return ToolSchema(name, told, {**parameters, "type": "object", "properties": texts})
+
+
+def _as_text(described: Mapping[str, Any], language: str) -> dict[str, Any]:
+    """A parameter that is given as text, with its type in words, as the package tells models that call by JSON."""
+    kind, inner = described["type"], described.get("items", {}).get("type")
+    told = f"Written in {language}, of type {kind}{f' of {inner}' if inner else ''}."
+    if "properties" in described:
+        told += f" Its entries: {json.dumps(described['properties'])}"
+    kept = {key: one for key, one in described.items() if key not in ("items", "properties")}
+    return {**kept, "type": "string", "description": f"{described.get('description', '')} {told}".strip()}
 
 
 def new_simulator(name: str, config: Mapping[str, Any], *, long_context: bool) -> Any:

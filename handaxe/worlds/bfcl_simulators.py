@@ -89,6 +89,15 @@ class Simulators:
         """Whether every public attribute that a simulator of `gold` has is equal here; nothing else is looked at."""
         return all(_alike(self._made[name], wanted) for name, wanted in gold._made.items())
 
+    def compared(self, gold: Simulators) -> dict[str, bool]:
+        """Of every public attribute of `gold`, by "Simulator.attribute", whether it is equal here. The switch
+        `long_context` is no state."""
+        found = {}
+        for name, wanted in gold._made.items():
+            for key in (key for key in vars(wanted) if not key.startswith("_") and key != "long_context"):
+                found[f"{name}.{key}"] = _alike(self._made[name], wanted, (key,))
+        return found
+
     def tools(self, schemas: Sequence[ToolSchema]) -> list[Tool]:
         """These functions as tools that act on this object."""
         return [self._tool(one) for one in schemas]
@@ -164,8 +173,10 @@ def _check_numbers(arguments: Mapping[str, Any]) -> None:
                 raise TypeError(f"{name} must be a number")
 
 
-def _alike(one: Any, gold: Any) -> bool:
+def _alike(one: Any, gold: Any, names: Sequence[str] | None = None) -> bool:
+    """Whether these attributes are equal, all public ones where none are named."""
     mine, wanted = vars(one), {name: value for name, value in vars(gold).items() if not name.startswith("_")}
+    wanted = wanted if names is None else {name: wanted[name] for name in names}
     try:
         return all(name in mine and mine[name] == value for name, value in wanted.items())
     except RecursionError:  # a folder that was copied into itself

@@ -10,6 +10,7 @@ from typing import Any
 from handaxe.ops.seeds import derive_seed
 from handaxe.records import Message, Task
 from handaxe.worlds.bfcl_matching import first_accepted, matches
+from handaxe.worlds.bfcl_notation import NOTATIONS
 from handaxe.worlds.bfcl_package import MULTI_TURN, answers_of, documents_of, parse_call, questions_of
 from handaxe.worlds.world import Split
 
@@ -23,8 +24,8 @@ CALL_IS_RIGHT = "live_relevance"
 def all_tasks(category: str) -> tuple[Task, ...]:
     """Every task of a category that some calls can solve, in the package's order.
 
-    Left out are four of 2,351 single-turn questions, whose answers name a parameter that the schema lacks, or accept
-    no value for one that it requires.
+    Left out are six of 2,501 single-turn questions, whose answers name a parameter that the schema lacks, or accept no
+    value for one that it requires, or want numbers in a Java list whose elements are read as text.
 
     Multi-turn tasks have metadata category, number, classes (the simulators), functions (None: all of them), config
     (their first state), later (the user's turns after the first, each a list of texts), held_back (by turn the
@@ -79,8 +80,9 @@ def _conversation(category: str, question: Mapping[str, Any], answer: Mapping[st
 
 def _single(category: str, question: Mapping[str, Any], answer: Sequence[Any]) -> Task | None:
     functions = question["function"]
-    gold = [first_accepted(one, functions) for one in answer]
-    if answer and not matches(gold, answer, functions):
+    notation = NOTATIONS.get(category)
+    gold = [first_accepted(one, functions, notation) for one in answer]
+    if answer and not matches(gold, answer, functions, notation):
         return None
     calls = [{"name": call.name, "arguments": call.arguments} for call in gold]
     if category == CALL_IS_RIGHT:

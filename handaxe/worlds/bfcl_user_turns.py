@@ -75,8 +75,10 @@ class UserTurns:
         return self._after(turn, await self._chat.astep(turn, seed=seed, threads=threads))
 
     def report(self) -> Mapping[str, Any]:
-        """What tool_chat reports, and "turns" (right or not, of those that were ended), "progress" and "valid"."""
-        return {**self._chat.report(), "turns": list(self._right), "progress": self._progress(), "valid": self._valid()}
+        """What tool_chat reports, and "turns" (right or not, of those that were ended), "progress", "valid" and
+        "equal": by attribute of the simulators whether it ended as all calls of the answer leave it."""
+        judged = {"turns": list(self._right), "progress": self._progress(), "valid": self._valid()}
+        return {**self._chat.report(), **judged, "equal": self._equal()}
 
     def snapshot(self) -> Any:
         """The state of everything, the comparison's included."""
@@ -132,6 +134,15 @@ class UserTurns:
     def _progress(self) -> float:
         counted = [bool(calls) for calls in self._task.metadata["gold"]]
         return sum(a and b for a, b in zip(counted, self._right)) / max(1, sum(counted))
+
+    def _equal(self) -> dict[str, bool]:
+        before = self._gold.snapshot()
+        for calls in self._task.metadata["gold"][len(self._right) :]:
+            for one in calls:
+                _quietly(self._gold, one)
+        found = self._mine.compared(self._gold)
+        self._gold.restore(before)
+        return found
 
     def _valid(self) -> bool:
         return len(self._right) == len(self._task.metadata["gold"]) and all(self._right)

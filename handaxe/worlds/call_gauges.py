@@ -5,7 +5,10 @@ from collections.abc import Callable, Sequence
 from handaxe.gauges import Gauge
 from handaxe.records import Task, ToolCall, Trajectory
 
-__all__ = ["wasted_calls"]
+__all__ = ["USED_TOOLS", "wasted_calls"]
+
+USED_TOOLS = Gauge(lambda one, outcome: float(bool(one.calls)))
+"""The share of attempts that call a tool; of tasks that need none it is the overuse of arXiv:2502.11435 (SMART)."""
 
 
 def wasted_calls(gold: Callable[[Task], Sequence[ToolCall]]) -> Gauge:

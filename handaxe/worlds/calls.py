@@ -16,7 +16,7 @@ from handaxe.worlds import arithmetic
 from handaxe.worlds.sums import kept_calls
 from handaxe.worlds.world import Facts, Habit, Split, Start, World
 
-__all__ = ["calls"]
+__all__ = ["calls", "deciding"]
 
 START = Start(Habit(needed=0.5, clumsy=0.3))
 
@@ -40,7 +40,7 @@ def calls(*, easy: float = 0.5) -> World:
     return World(
         name="calls",
         tasks=tasks,
-        env=_env,
+        env=deciding,
         correct=graded_call(grade="coarse", scale=1.0, gold=kept_calls),
         tools=(compute,),
         by=("difficulty",),
@@ -50,7 +50,8 @@ def calls(*, easy: float = 0.5) -> World:
     )
 
 
-def _env(tools: Sequence[Any]) -> EnvFactory:
+def deciding(tools: Sequence[Any]) -> EnvFactory:
+    """Environments that offer these tools and end with the first turn, without carrying anything out."""
     made = [entry if isinstance(entry, Tool) else entry() for entry in entries_of(tools, whose="rollouts")]
     return tool_choice([tool.schema for tool in tools_of(made)])
 

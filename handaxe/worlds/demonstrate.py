@@ -9,7 +9,7 @@ from handaxe.exchange import Attempt, Completion, EnvReply, Sample
 from handaxe.records import Message, ParsedTurn, Sampling, Task, ToolSchema, Trajectory
 from handaxe.rollouts.driver.run_plan import run_plan
 from handaxe.rollouts.linear import linear
-from handaxe.slots import ChatFormat, Env, EnvFactory, Hears
+from handaxe.slots import ChatFormat, Env, EnvFactory, Hears, Rollout
 from handaxe.worlds.world import Expert
 
 __all__ = ["demonstrate"]
@@ -25,6 +25,7 @@ def demonstrate(
     seed: int = 0,
     max_turns: int = 8,
     context: int = 1 << 20,
+    rollout: Rollout | None = None,
 ) -> Trajectory:
     """Play one attempt at a task, each turn of which is what a function says in the state that is reached.
 
@@ -40,6 +41,7 @@ def demonstrate(
         seed: of what tools draw.
         max_turns: after which the attempt ends truncated.
         context: most tokens of the sequence.
+        rollout: how it is played, in the place of `linear` with `max_turns`.
 
     Raises:
         InputError: what the environment raises for a task it cannot take. Whatever the speaker raises is raised.
@@ -69,7 +71,7 @@ def demonstrate(
         seed=seed,
         context=context,
     )
-    return run_plan(linear(max_turns=max_turns)(attempt), sample=speak)[0]
+    return run_plan((rollout or linear(max_turns=max_turns))(attempt), sample=speak)[0]
 
 
 class _Heard:

@@ -12,6 +12,7 @@ from handaxe.rewards.answer_score import answer_score
 from handaxe.rewards.parts import extract
 from handaxe.tools.calculator import calculator
 from handaxe.worlds import arithmetic
+from handaxe.worlds.call_gauges import USED_TOOLS
 from handaxe.worlds.experts import arithmetic_call, calls_then_answer
 from handaxe.worlds.world import Facts, Habit, Split, Start, World
 
@@ -32,6 +33,11 @@ START = Start(Habit(needed=0.6, needless=0.9, clumsy=0.1), skill=600, steps=100,
 
 PRECISION = Gauge(lambda one, outcome: right_calls(one, kept_calls(one.task)), lambda one, outcome: len(one.calls))
 """The share of calls that are the reference call."""
+ON_HARD = Gauge(
+    lambda one, outcome: len(one.calls) * float(one.task.metadata["difficulty"] == "hard"),
+    lambda one, outcome: len(one.calls),
+)
+"""The share of calls that are made where a call is needed."""
 
 
 def sums(*, easy: float = 0.5, last_number: bool = False) -> World:
@@ -67,7 +73,7 @@ def sums(*, easy: float = 0.5, last_number: bool = False) -> World:
         reference=kept_calls,
         expert=calls_then_answer(_calls),
         start=START,
-        gauges={"call_precision": PRECISION},
+        gauges={"call_precision": PRECISION, "calls_on_hard": ON_HARD, "used_tools": USED_TOOLS},
     )
 
 

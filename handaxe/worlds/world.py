@@ -9,7 +9,8 @@ from typing import Any, Literal, NamedTuple
 from handaxe.errors import InputError
 from handaxe.gauges import Gauge, Statistic
 from handaxe.records import Criterion, Message, Task, ToolCall, Turn
-from handaxe.slots import Check, EnvFactory, Reward
+from handaxe.rollouts.linear import linear
+from handaxe.slots import Check, EnvFactory, Reward, Rollout
 
 __all__ = ["Expert", "Facts", "Habit", "Split", "Start", "World"]
 
@@ -67,6 +68,7 @@ class World:
     expert      what to say in a state; it scores 1 on every task
     start       how the policy that training begins from is made of the expert's conversations
     criteria, check  what can be checked of an attempt at a task, and whether each of it is met after each turn
+    rollout     (most turns) -> how attempts are played where a recipe does not say; None: one after another, `linear`
     gauges, statistics  further figures of an evaluation, by name
     """
 
@@ -83,8 +85,13 @@ class World:
     start: Start | None = None
     criteria: Callable[[Task], Sequence[Criterion]] | None = None
     check: Check | None = None
+    rollout: Callable[[int], Rollout] | None = None
     gauges: Mapping[str, Gauge] = field(default_factory=dict)
     statistics: Mapping[str, Statistic] = field(default_factory=dict)
+
+    def plays(self, max_turns: int) -> Rollout:
+        """How attempts of so many turns are played here."""
+        return linear(max_turns=max_turns) if self.rollout is None else self.rollout(max_turns)
 
     def need(self, field: str) -> Any:
         """The value of an optional field.

@@ -28,6 +28,7 @@ def test_a_stale_page_is_told_and_a_fresh_one_is_not(tmp_path, monkeypatch, caps
     monkeypatch.setattr(bias, "CASES", FEW)
     monkeypatch.setattr(bias, "_not_measured", lambda: {"shaped": "of its parts"})
     monkeypatch.setattr(bias, "SIZE", 2)
+    monkeypatch.setattr(bias, "PARTS", ((0.0,), (1.0, 5.0), (2, 3)))
     (tmp_path / "docs").mkdir()
     (tmp_path / "pyproject.toml").write_text("")
     where = ["--root", str(tmp_path)]
@@ -37,7 +38,9 @@ def test_a_stale_page_is_told_and_a_fresh_one_is_not(tmp_path, monkeypatch, caps
     page = tmp_path / "docs" / "bias.md"
     text = page.read_text()
     assert "Credits of turns without bias: `return_to_go()`" in text and "| `leave_one_out()` | no |" in text
+    assert "| 0 | 5 | 33.7 | 1.414 |" in text and "| 0 | 1 | 0.0 | 1.414 |" in text
     for wrong in (
+        text.replace("| 33.7 |", "| 33.9 |"),
         text.replace("| yes | 1.000", "| yes | 1.100"),
         text.replace("| no |", "| yes |", 1),
         text + "more\n",

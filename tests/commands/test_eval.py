@@ -3,6 +3,8 @@ import json
 import shutil
 from pathlib import Path
 
+import pytest
+
 from handaxe.cli import main
 from handaxe.commands.report import read_outcome
 from handaxe.evaluation.result import Evaluation
@@ -32,11 +34,16 @@ def test_without_a_checkpoint_there_is_nothing_to_evaluate(run, capsys):
     assert "no checkpoint" in capsys.readouterr().err
 
 
-def test_a_server_is_evaluated_on_the_same_tasks(run, capsys):
-    """With a server that says the same whatever it is asked, and one that nobody told the name of a model."""
+@pytest.fixture(scope="module")
+def chat():
     spec = importlib.util.spec_from_file_location("chat_server", Path(__file__).parents[1] / "engines/chat_server.py")
-    chat = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(chat)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_a_server_is_evaluated_on_the_same_tasks(run, chat, capsys):
+    """With a server that says the same whatever it is asked, and one that nobody told the name of a model."""
     file = run.parent / "served.json"
     with chat.ChatServer(chat.said("7")) as server:
         words = ["eval", str(run), "--tasks", "3", "--server", server.url, "--server-model", "m", "--json", str(file)]
@@ -47,3 +54,28 @@ def test_a_server_is_evaluated_on_the_same_tasks(run, capsys):
     assert "<m at http://127.0.0.1" in capsys.readouterr().out
     assert main(["eval", str(run), "--server", "http://127.0.0.1:9/v1"]) == 2
     assert "needs --server-model" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "world, package, tool",
+    [("hops --world.size 40", "bm25s", "search"), ("textworld --world.rooms 2 --world.games 8", "textworld", "do")],
+)
+def test_a_world_with_tools_is_played_by_a_policy_and_by_a_server(chat, tmp_path, monkeypatch, world, package, tool):
+    """The server makes one call, reads the reply, and gives up."""
+    pytest.importorskip(package)
+    monkeypatch.setenv("HANDAXE_CACHE", str(tmp_path / "cache"))
+    file = tmp_path / "found.json"
+    words = ["eval", "tiny", "--world", *world.split(), "--tasks", "2", "--max-turns", "2", "--max-tokens", "64"]
+    assert main([*words, "--json", str(file)]) == 0
+    assert len(json.loads(file.read_text())["tasks"]) == 2
+    (argument,) = {"search": ["query"], "do": ["command"]}[tool]
+
+    def replies(body):
+        asked = not any(message["role"] == "tool" for message in body["messages"])
+        return chat.said("", calls=[(tool, json.dumps({argument: "look"}))]) if asked else chat.said("7")
+
+    with chat.ChatServer(replies) as server:
+        assert main([*words, "--server", server.url, "--server-model", "m", "--json", str(file)]) == 0
+        assert len(server.bodies) == 4 and {one["function"]["name"] for one in server.bodies[0]["tools"]} == {tool}
+    found = json.loads(file.read_text())
+    assert set(found["endings"]) == {"completed"} and all(one["calls"] == 1 for one in found["tasks"])

@@ -17,6 +17,16 @@ def first(base, *, knob: int = 1):
     return base
 '''
 
+STUDY = '''"""Another."""
+from handaxe.methods.study import Bound, Paper, Study
+STUDY = Study(
+    paper=Paper("Another title", "CDE", "2101.00002", 4), bounds=(Bound("It is small.", "size", most=1.0),)
+)
+def computed(*, knob: int = 1):
+    """Compute it."""
+    return dict
+'''
+
 
 @pytest.fixture
 def checkout(tmp_path):
@@ -46,6 +56,16 @@ def test_what_must_stay_comes_from_the_claim(checkout):
     claim = RECIPE.replace('baseline="start"', 'same="calls"')
     (checkout / "handaxe/recipes/base/first.py").write_text(claim)
     assert "| pass@1 up and calls stays, against plain |" in page(checkout)
+
+
+def test_a_study_stands_after_the_recipes(checkout):
+    (checkout / "handaxe/recipes/base/computed.py").write_text(STUDY)
+    (checkout / "handaxe/rewards/other.py").write_text('"""Paper: arXiv:2101.00002."""\n')
+    text = page(checkout)
+    section = text[text.index("## CDE: Another") :]
+    assert "[computed](handaxe/recipes/base/computed.py), computed by `handaxe study computed`" in section
+    assert "- Decided by it: It is small. (size at most 1)" in section and "handaxe/rewards/other.py" in section
+    assert "without a recipe of their own" not in text and text.index("## ABC") < text.index("## CDE")
 
 
 def test_somewhere_else_is_no_checkout(tmp_path, capsys):

@@ -17,9 +17,12 @@ _spec.loader.exec_module(contract)
 
 NAMES = set(contract.names_in(handaxe.credit)) - {"shaped"}
 SHAPES = {name for name in NAMES if contract.makes("credit", name) == "Shape"}
+SHAPERS = {name for name in NAMES if contract.makes("credit", name) == "Shaper"}
 
 
-@pytest.mark.parametrize("name, arguments", contract.cases("credit", sorted(NAMES - SHAPES)), ids=contract.told)
+@pytest.mark.parametrize(
+    "name, arguments", contract.cases("credit", sorted(NAMES - SHAPES - SHAPERS)), ids=contract.told
+)
 def test_credit(name, arguments):
     make = contract.factory("credit", name)
     over_turns = contract.own("credit", name, "OVER_TURNS", False)
@@ -30,6 +33,13 @@ def test_credit(name, arguments):
 @pytest.mark.parametrize("name, arguments", contract.cases("credit", sorted(SHAPES)), ids=contract.told)
 def test_shape(name, arguments):
     check_shape(contract.factory("credit", name)(**arguments))
+
+
+@pytest.mark.parametrize("name, arguments", contract.cases("credit", sorted(SHAPERS)), ids=contract.told)
+def test_shaper(name, arguments):
+    """Behind a credit that compares siblings it is one."""
+    shaped, group_norm = (contract.factory("credit", one) for one in ("shaped", "group_norm"))
+    check_credit(shaped(group_norm(), contract.factory("credit", name)(**arguments)), compares=True)
 
 
 def test_credits_that_compare_do():

@@ -9,7 +9,7 @@ from handaxe.ops.ragged import gather, turn_of_token
 from handaxe.records import Scores
 from handaxe.testing.credit import check_credit
 from handaxe.testing.ragged import random_group, random_scores
-from handaxe.testing.records import make_group, make_scores
+from handaxe.testing.records import make_group, make_scores, make_trajectory
 
 CONTRACT = [{}, {"form": "sum", "unit": "turn"}, {"lone": "reward", "temperature": 2.0}, {"stats_over": "eligible"}]
 
@@ -49,6 +49,21 @@ def test_more_good_turns_are_worth_more_in_the_sum_only():
     few, many = [0.8], [0.8] * 5
     assert alone(many, form="sum")[0] > 4 * alone(few, form="sum")[0]
     assert alone(many)[0] == pytest.approx(alone(few)[0])
+
+
+def test_a_kl_inside_the_reward_costs_every_token_what_is_still_to_come():
+    """0.1 times (0.5, -0.2), as in the example of `kl_return`, beside what the turn earns."""
+    features = {"old_logp": [-0.5, -1.0], "ref_logp": [-1.0, -0.8]}
+    one = make_group(trajectories=[make_trajectory(layouts=["Utpp"], features=features, off_mask=np.nan)])
+    scores = make_scores([0], turns=[[1.0]])
+    (own,) = min_form(lone="reward", kl_coefficient=0.1)(one, scores).tokens
+    np.testing.assert_allclose(gather(one[0], own), [0.97, 1.02])
+    plain = make_group(layouts=["Utpp"])
+    with pytest.raises(InputError, match="'old_logp'"):
+        min_form(kl_coefficient=0.1)(plain, scores)
+    unscored = make_scores([float("nan")], turns=[[1.0]])
+    (own,) = min_form(kl_coefficient=0.1)(one, unscored).tokens
+    assert not gather(one[0], own).any()
 
 
 @pytest.mark.parametrize("form", ["min", "sum"])

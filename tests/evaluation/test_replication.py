@@ -20,11 +20,14 @@ def replication(last=3.0):
     decided = Decided(claim, decide(claim, ours, theirs, control=Control(0.1)), "plain", Control(0.1))
     curves = {"training/x": {"mine": curve_of(ours, "training/x"), "plain": curve_of(theirs, "training/x")}}
     return Replication("mine", "handaxe replicate mine", "0.1.0", (100, 101, 102), (decided,), {"steps": 2},
-                       {"plain": {"steps": 2}}, curves, {"mine": 1.5, "plain": 2.0})  # fmt: skip
+                       {"plain": {"steps": 2}}, curves, {"mine": 1.5, "plain": 2.0}, ("format",))  # fmt: skip
 
 
 def test_there_and_back():
     assert Replication.from_json(replication().to_json()) == replication()
+    older = json.loads(replication().to_json())
+    del older["silent"]
+    assert Replication.from_json(json.dumps(older)).silent == ()
 
 
 def test_what_is_not_finite_is_null_and_comes_back_as_nan():

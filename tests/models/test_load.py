@@ -36,6 +36,10 @@ def test_a_loaded_policy_is_given_back():
     assert load(policy) is policy
 
 
+def test_a_name_may_stand_in_a_path():
+    assert isinstance(stand_in(Path("tiny")).format, Compact)
+
+
 def test_a_stand_in_needs_no_weights(tmp_path):
     TinyModel.new(TinyConfig(width=32, layers=1, heads=2, max_length=300)).save(tmp_path)
     (tmp_path / "model.safetensors").unlink()

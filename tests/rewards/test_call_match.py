@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 
 from handaxe.errors import TaskError
@@ -37,6 +39,24 @@ def test_calls_of_all_turns_count():
     task = make_task(answer=WANTED[2:])
     two = make_trajectory(texts=["", ""], calls=[[WANTED[3]], [WANTED[2]]], task=task)
     assert call_match()(make_group(trajectories=[two])).outcome.tolist() == [0.5]
+
+
+def test_by_the_users_turns_a_call_counts_in_its_own_alone():
+    parts = [[ToolCall("f", {"x": 1})], [ToolCall("g", {})]]
+    task = make_task(answer=WANTED)
+    made = make_trajectory(texts=["", "", ""], calls=[[parts[0][0], parts[1][0]], [], [parts[0][0]]], task=task)
+    reward = call_match(by_turn=lambda task: parts)
+
+    def scored(*numbers):
+        told = [{} if number is None else {"user_turn": number} for number in numbers]
+        turns = tuple(replace(turn, facts=facts) for turn, facts in zip(made.turns, told))
+        return reward(make_group(trajectories=[replace(made, turns=turns)])).outcome.tolist()
+
+    assert scored(0, 0, 1) == [0.25], "the example: f of turn 0, and g was called a turn too early"
+    assert scored(1, 1, 0) == [0.5]
+    assert scored(None, None, None) == [0.0]
+    with pytest.raises(TaskError, match="no call to compare"):
+        call_match(by_turn=lambda task: [[], []])(make_group(trajectories=[made]))
 
 
 def test_no_reference():

@@ -4,7 +4,7 @@ from itertools import permutations
 import pytest
 
 from handaxe import rewards
-from handaxe.errors import TaskError
+from handaxe.errors import InputError, TaskError
 from handaxe.records import ToolCall
 from handaxe.rewards.graded_call import graded_call
 from handaxe.rewards.parts.schedules import ramp, two_stage
@@ -16,6 +16,9 @@ REFERENCE = {
     "state": {"balance": 5},
     "calls": [{"name": "f", "arguments": {"x": 1, "y": 2}}, {"name": "g", "arguments": {}}],
 }
+
+
+CONTRACT = [{}, {"rel_tol": 0.1}]
 
 
 def call(name, **arguments):
@@ -45,6 +48,42 @@ def test_with_format_it_is_the_papers_reward():
     )
     group = group_of(WANTED, [call("A", x=1, z=9)], [call("A", x=1, y=2)], text="<think>so</think>")
     assert total(group).outcome.tolist() == [pytest.approx(1.5), 4]
+
+
+def shares(wanted, *made, **options):
+    channels = graded_call(**options)(group_of(wanted, *made)).channels
+    return list(zip(*(channels[name].tolist() for name in ("names", "keys", "values"))))
+
+
+def test_channels():
+    made = [[call("A", x=1, z=9)], WANTED, [], [call("B", x=1, y=2)]]
+    assert shares(WANTED, *made) == [(1, pytest.approx(1 / 3), 0.5), (1, 1, 1), (0, 0, 0), (0, 0, 0)]
+    for grade in ("refined", "intermediate", "coarse"):
+        assert shares(WANTED, *made, grade=grade) == shares(WANTED, *made)
+    both = [call("A", x=1), call("B", y=2, z=3)]
+    assert shares(both, both[::-1], [call("A", x=1)], [*both, call("C")]) == [
+        (1, 1, 1),
+        (0.5, 0.5, pytest.approx(1 / 3)),
+        (pytest.approx(2 / 3), 1, 1),
+    ]
+    assert shares([], [], [call("A")]) == [(1, 1, 1), (0, 0, 0)]
+    assert shares([call("A")], [call("A")], [call("A", x=1)], [call("B")]) == [(1, 1, 1), (1, 0, 1), (0, 0, 0)]
+    broken = make_trajectory(texts=[""], calls=[WANTED], errors=[["not JSON"]], task=make_task(answer=WANTED))
+    assert {
+        name: value.tolist() for name, value in graded_call()(make_group(trajectories=[broken])).channels.items()
+    } == {"names": [0], "keys": [0], "values": [0]}
+
+
+def test_numbers_within_a_tolerance():
+    wanted = [call("A", x=100, y="100", z=True)]
+    near = [call("A", x=101.0, y="100", z=True)]
+    off = [call("A", x=102, y="101", z=1.01)]
+    assert outcome(graded_call(rel_tol=0.01), wanted, near)[0] == 3
+    assert outcome(graded_call(), wanted, near)[0] < 3
+    assert shares(wanted, near, off, rel_tol=0.01) == [(1, 1, 1), (1, 1, 0)]
+    assert shares([call("A", x=-100)], [call("A", x=-101)], [call("A", x=-99)], rel_tol=0.01) == [(1, 1, 1)] * 2
+    with pytest.raises(InputError, match="0 or more"):
+        graded_call(rel_tol=-0.1)
 
 
 def test_variants():

@@ -18,6 +18,13 @@ def test_example():
     assert given == pytest.approx([0, -0.24414, -0.39453, -1], abs=5e-6)
 
 
+@pytest.mark.parametrize(
+    ("limit", "cache", "length", "given"), [(2048, 1024, 1600, -0.5625), (20480, 4096, 18432, -0.5)]
+)
+def test_what_it_takes_in_tapo_and_in_open_agent_rl(limit, cache, length, given):
+    assert outcome(overlong(limit=limit, cache=cache), ["Ut" + "p" * length]) == pytest.approx([given])
+
+
 def test_over_the_limit_it_stays_at_minus_one():
     assert outcome(overlong(limit=8, cache=4), ["Utpppppppppppp"], ["Utpppp"], ["Utppppp"]) == [-1, 0, -0.25]
 

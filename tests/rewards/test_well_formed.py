@@ -1,6 +1,9 @@
 from handaxe.records import Ending, ToolCall, ToolReply
 from handaxe.rewards.well_formed import well_formed
 from handaxe.testing.records import make_group, make_trajectory
+from handaxe.tools.compute import compute
+
+CONTRACT = [{}, {"arguments": True}, {"tools": (compute,)}]
 
 
 def test_example():
@@ -34,3 +37,16 @@ def test_no_turn():
     scores = well_formed()(make_group(trajectories=[make_trajectory(layouts=["UUt"])]))
     assert scores.outcome.tolist() == [0]
     assert [ok.tolist() for ok in scores.turn_channels["well_formed"]] == [[]]
+
+
+def test_calls_that_nothing_answers_are_held_against_the_tools():
+    said = [
+        ToolCall("compute", {"left": 1, "operator": "+", "right": 2}),
+        ToolCall("compute", {"left": 1, "operator": "?", "right": 2}),
+        ToolCall("compute", {"left": 1}),
+        ToolCall("computer", {"left": 1, "operator": "+", "right": 2}),
+    ]
+    group = make_group(trajectories=[make_trajectory(texts=[""], calls=[[one]]) for one in said])
+    assert well_formed()(group).outcome.tolist() == [1, 1, 1, 1]
+    assert well_formed(tools=(compute,))(group).outcome.tolist() == [1, 0, 0, 0]
+    assert well_formed(tools=())(make_group(trajectories=[make_trajectory(texts=["4"])])).outcome.tolist() == [1]

@@ -1,7 +1,6 @@
 """A small run whose every attempt folds its memory, for a child process that is killed."""
 
 import importlib.util
-import time
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +10,7 @@ from handaxe.envs.tool_chat import tool_chat
 from handaxe.models.tiny import TinyConfig, TinyModel
 from handaxe.records import ToolCall
 from handaxe.rollouts.folding import folding
+from handaxe.testing.crash import dies_at
 from handaxe.testing.scripted import ScriptedEngine
 from handaxe.tools import tool
 from handaxe.tools.calculator import calculator
@@ -21,13 +21,14 @@ world = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(world)
 
 
-def fold_tool(pause):
-    """fold_memory, that takes its time: so that a kill is in the middle of a fold more often than not."""
+def fold_tool(at=0):
+    """fold_memory, in whose `at`-th call the process kills itself, 0: in none."""
+    die = dies_at(at)
 
     @tool(timeout=None)
     def fold_memory(summary: str) -> str:
         """Fold."""
-        time.sleep(pause)
+        die()
         return "folded"
 
     return fold_memory
@@ -50,7 +51,7 @@ class Folding(world.Talking):
         self.inner = world.LocalEngine(TinyModel.new(TinyConfig(width=16, layers=1, heads=2, max_length=192), seed=0))
 
     def sample(self, requests):
-        tools = [calculator.schema, fold_tool(0.0).schema]
+        tools = [calculator.schema, fold_tool().schema]
         said = [
             ScriptedEngine(world.FORMAT, lambda text, turn, one=one: script(one), tools=tools).sample([one])[0]
             for one in requests
@@ -63,19 +64,19 @@ def small(group):
     return world.Scores(np.array([np.mean(np.concatenate([s.ids[s.mask] < 100 for s in t.sequences])) for t in group]))
 
 
-def go(steps, pause=0.0, **keep):
+def go(steps, at=0, **keep):
     """Train, two minibatches a step; the engine and what came of it."""
     torch.set_num_threads(1)
     engine = Folding()
-    roles = {"engine": engine, "env": tool_chat([calculator, fold_tool(pause)]), "rollout": folding(max_turns=4)}
+    roles = {"engine": engine, "env": tool_chat([calculator, fold_tool(at)]), "rollout": folding(max_turns=4)}
     sampling = world.Sampling(max_tokens=32)
     return engine, train(
         **world.arguments(**roles, sampling=sampling, steps=steps, credit=world.centred, reward=small, **keep)
     )
 
 
-def resume(folder, steps, pause=0.0):
+def resume(folder, steps, at=0):
     """What a child process runs: go on with the run in `folder` and leave the final weights there."""
-    engine, result = go(steps, pause, out=Path(folder), resume=True, checkpoint_every=2)
+    engine, result = go(steps, at, out=Path(folder), resume=True, checkpoint_every=2)
     if not result.stopped:
         torch.save(world.weights(engine), Path(folder) / "final.pt")

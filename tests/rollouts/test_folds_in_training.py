@@ -1,7 +1,6 @@
 """What becomes of folded and of repaired attempts after they are played: batch, gradient, features, record, replay."""
 
 import importlib.util
-import random
 from pathlib import Path
 
 import numpy as np
@@ -24,7 +23,7 @@ from handaxe.records import Group, Message, Rated, Sampling, Scores, Task, ToolC
 from handaxe.rollouts.driver.run_plan import run_plan
 from handaxe.rollouts.folding import folding
 from handaxe.rollouts.repairing import repairing
-from handaxe.testing.crash import kill_until_done, start_child
+from handaxe.testing.crash import kill_until_done, run_until_killed
 from handaxe.testing.scripted import ScriptedEngine
 from handaxe.tools.calculator import calculator
 from handaxe.tools.fold_memory import fold_memory
@@ -175,12 +174,12 @@ def test_killed_in_the_middle_of_a_fold_and_resumed_is_uninterrupted(tmp_path):
     spec = importlib.util.spec_from_file_location("folding_run", file)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    steps, rng = 5, random.Random(0)
+    steps = 5
     engine, _ = module.go(steps)
-    start_child(file, "resume", (tmp_path / "warm", 0)).join()  # the server has imported torch now
-    after = sorted(rng.uniform(0.05, 0.5) for _ in range(6))
-    kills = kill_until_done(file, "resume", (tmp_path / "run", steps, 0.02), after=after)
-    assert kills >= 1 and module.world.same(torch.load(tmp_path / "run" / "final.pt"), module.world.weights(engine))
+    for at in (1, 8, 20, 30, 11):
+        run_until_killed(file, "resume", (tmp_path / "run", steps, at))
+    kill_until_done(file, "resume", (tmp_path / "run", steps), after=[])
+    assert module.world.same(torch.load(tmp_path / "run" / "final.pt"), module.world.weights(engine))
     with RunRecord.open(tmp_path / "run") as record:
         found = record.trajectories()
         assert record.steps() == list(range(steps)) and len({one.id for one in found}) == len(found) == 12 * steps

@@ -111,9 +111,9 @@ def test_a_shallow_repair_keeps_the_thought_and_takes_the_call():
     drawn = sequence.behaviour_logp[turn.start + 3 : turn.stop]
     np.testing.assert_allclose(drawn, [-0.01 * (2 + n / 100) for n in range(3, 3 + len(drawn))], rtol=1e-5)
     assert second.seed == derive_seed(5, "retry", 0, 0) and turn.seed == first.seed == derive_seed(5, 0)
-    assert made.notes == {
-        "repaired": [{"turn": 0, "retries": 1, "similarity": pytest.approx(18 / 19), "shallow": True}]
-    }
+    assert made.notes["repaired"] == [{"turn": 0, "retries": 1, "similarity": pytest.approx(18 / 19), "shallow": True}]
+    tokens, calls, _, cost = made.notes["put"]["0"]
+    assert (tokens, calls, cost) == (made.spent.tokens - made.num_tokens, 2, 2.0)
 
 
 def test_a_deep_repair_takes_all_of_the_turn():

@@ -1,6 +1,7 @@
 """What the rules read: every module of the package, parsed."""
 
 import ast
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -8,10 +9,12 @@ MODULES = sorted(path.relative_to(ROOT) for path in (ROOT / "handaxe").rglob("*.
 MECHANISMS = ("credit", "judges", "losses", "pairs", "rewards", "rollouts", "selection")
 
 
+@cache
 def tree(module):
     return ast.parse((ROOT / module).read_text())
 
 
+@cache
 def exported(module):
     """The module's `__all__`, or None when it has none."""
     for node in tree(module).body:

@@ -5,6 +5,7 @@ import collections
 import importlib.util
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -35,6 +36,7 @@ def test_every_name_has_one_home():
     assert not {name: places for name, places in homes.items() if len(places) > 1}
 
 
+@cache
 def _own_names(module):
     """What a module binds at its top level itself, not by importing it."""
     names = set()

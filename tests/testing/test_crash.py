@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from handaxe.errors import HandaxeError
-from handaxe.testing.crash import kill_until_done
+from handaxe.testing.crash import dies_at, kill_until_done, run_until_killed
 
 HERE = Path(__file__)
 
@@ -33,3 +33,19 @@ def test_a_child_that_fails_or_hangs_is_an_error(tmp_path):
         kill_until_done(HERE, "fail", (tmp_path,), after=[])
     with pytest.raises(HandaxeError, match="not done in"):
         kill_until_done(HERE, "count_to", (tmp_path, 1, 60.0), after=[], limit=0.1)
+
+
+def die_third(folder, count):
+    """Writes a line each time, the third time not."""
+    die = dies_at(count)
+    for line in "abc":
+        die()
+        with open(Path(folder) / "lines", "a") as file:
+            file.write(line)
+
+
+def test_a_child_that_kills_itself_at_an_instant(tmp_path):
+    run_until_killed(HERE, "die_third", (tmp_path, 3))
+    assert (tmp_path / "lines").read_text() == "ab"
+    with pytest.raises(HandaxeError, match="was not killed: it ended with exit code 0"):
+        run_until_killed(HERE, "die_third", (tmp_path, 0))

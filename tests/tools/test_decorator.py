@@ -10,7 +10,7 @@ import pytest
 
 from handaxe.errors import Failed, InfrastructureError, InputError, Retry, ToolDefinitionError
 from handaxe.records import ToolCall
-from handaxe.tools import Tool, ToolContext, tool
+from handaxe.tools import Billed, Tool, ToolContext, tool
 from handaxe.tools.deadline import Threads
 from handaxe.tools.threads import Limit, ThreadPool
 
@@ -400,3 +400,69 @@ def test_limits_and_retries_out_of_range():
     for settings in ({"limit": 0}, {"retries": -1}):
         with pytest.raises(InputError):
             tool(**settings)
+
+
+def test_a_bill_adds_to_the_cost_and_says_how_long_it_took():
+    @tool(cost=1.0)
+    def look(words: list[str]) -> Billed:
+        """Look."""
+        return Billed(words, cost=0.1 * len(words), seconds=2.5)
+
+    @tool(cost=1.0, timeout=None)
+    async def wait(words: list[str]) -> Billed:
+        """Look."""
+        return Billed(words, cost=0.1 * len(words), seconds=2.5)
+
+    @tool(cost=1.0)
+    def quick() -> Billed:
+        """Look."""
+        return Billed("x", cost=0.5)
+
+    for of in (look, wait):
+        replies = [of.run(call(of.__name__, words=["a", "b"])), *on_a_loop((of, call(of.__name__, words=["a", "b"])))]
+        for reply in replies:
+            assert (reply.status, reply.content, reply.cost, reply.seconds) == ("ok", '["a","b"]', 1.2, 2.5)
+        assert of.run(call(of.__name__)).cost == 0.0
+    reply = quick.run(call("quick"))
+    assert (reply.content, reply.cost) == ("x", 1.5) and 0 < reply.seconds < 1
+    assert quick() == Billed("x", 0.5, None)
+
+
+def test_a_bill_comes_on_top_of_the_cost_of_all_tries():
+    tries = []
+
+    @tool(cost=1.0, retries=1)
+    def shaky() -> Billed:
+        """Shake."""
+        tries.append(1)
+        if len(tries) == 1:
+            raise ConnectionError("gone")
+        return Billed("here", cost=0.25, seconds=3.0)
+
+    reply = shaky.run(call("shaky"))
+    assert (reply.content, reply.cost, reply.seconds) == ("here", 2.25, 3.0)
+
+
+@pytest.mark.parametrize("bill", [Billed("x", -1.0), Billed("x", float("nan")), Billed("x", 0, -0.1), Billed("x", "3")])
+def test_a_bill_that_is_no_number_is_the_tools_fault(bill):
+    @tool
+    def look() -> Billed:
+        """Look."""
+        return bill
+
+    reply = look.run(call("look"))
+    assert reply.status == "infra_error" and "finite number" in reply.content and reply.cost == 0.0
+
+
+def test_whether_a_tool_takes_a_call():
+    ran = []
+
+    @tool
+    def press(x: int, hard: bool = False) -> str:
+        """Press."""
+        ran.append(x)
+        return "pressed"
+
+    takes = [press.takes(ToolCall("any name", arguments)) for arguments in ({"x": 1}, {"x": 1, "hard": True})]
+    refuses = [press.takes(ToolCall("press", arguments)) for arguments in ({}, {"x": "one"}, {"x": 1, "y": 2})]
+    assert takes == [True, True] and refuses == [False, False, False] and ran == []

@@ -1,6 +1,5 @@
 """Attempts that branch or grow as a tree, in a run that trains: what the loop makes of them, and kills amid them."""
 
-import random
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +8,7 @@ import torch
 
 from handaxe.invariants import check_group
 from handaxe.records import Ending
-from handaxe.testing.crash import kill_until_done, start_child
+from handaxe.testing.crash import kill_until_done, run_until_killed
 from handaxe.training.loop import train
 from handaxe.training.record.run_record import RunRecord
 
@@ -39,16 +38,15 @@ def test_an_attempt_is_a_whole_group_of_which_what_was_given_up_is_not_scored(wo
 
 
 @pytest.mark.parametrize("name", SIZE)
-def test_killed_at_random_and_resumed_is_uninterrupted(world, tmp_path, name):
-    """A child process, killed at random instants until it is done: the same weights, and the same trees."""
-    steps, rng = 5, random.Random(4)
+def test_killed_in_the_middle_of_a_tree_and_resumed_is_uninterrupted(world, tmp_path, name):
+    """A child process that is killed again and again while a tool answers: the same weights, and the same trees."""
+    steps = 5
     roles = world.growing(name, steps=steps, out=tmp_path / "whole")
     train(**roles)
     file = Path(world.__file__)
-    start_child(file, "resume_growing", (tmp_path / "warm", 0, 0.0, name)).join()  # the server has imported torch now
-    after = sorted(rng.uniform(0.05, 0.5) for _ in range(6))
-    kills = kill_until_done(file, "resume_growing", (tmp_path / "run", steps, 0.05, name), after=after)
-    assert kills >= 1
+    for at in (2, 7, 19, 25, 19):
+        run_until_killed(file, "resume_growing", (tmp_path / "run", steps, at, name))
+    kill_until_done(file, "resume_growing", (tmp_path / "run", steps, 0, name), after=[])
     assert world.same(torch.load(tmp_path / "run" / "final.pt"), world.weights(roles["engine"]))
     for one, other in zip(groups(tmp_path / "whole"), groups(tmp_path / "run"), strict=True):
         assert [t.id for t in one.group] == [t.id for t in other.group]

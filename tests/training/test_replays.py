@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from handaxe.selection.recompose import recompose
 from handaxe.selection.self_imitation import REPLAYED, self_imitation
 from handaxe.selection.success_replay import success_replay
 from handaxe.testing.crash import kill_until_done, start_child
@@ -16,6 +17,12 @@ def selector(world):
     """Successes come and go with the step; half of the groups fail."""
     helped = success_replay(credit=world.centred, above=0.3, std_below=9.0, mean_below=0.42)
     return self_imitation(capacity=3, tolerate=2, worth=lambda trajectory: True, select=helped)
+
+
+def split(world):
+    """Half of a step's twelve attempts wait, and six of the step before train beside the others."""
+    del world
+    return recompose(share=0.5, capacity=6, above=0.35)
 
 
 class Sees:
@@ -62,6 +69,23 @@ def test_the_replay_has_an_optimiser_step_of_its_own_and_its_age_is_told(world):
     assert all("added" in row for row in result.metrics if row["staleness/max"] > 0)
 
 
+def test_a_recomposed_step_has_two_parts_and_every_attempt_trains_once_or_waits(world, tmp_path):
+    select, steps = split(world), 6
+    result, batches = run(world, select=select, steps=steps, out=tmp_path, micro_batch_rows=99)
+    twice = [row["optimiser_steps"] == 2 for row in result.metrics]
+    assert not twice[0] and all(twice[1:])
+    apart, rows = [], iter(batches)
+    for both in twice:
+        parts = [next(rows) for _ in range(1 + both)]
+        apart.append([float((now_BT - one.old_logp_BT)[one.mask_BT].abs().max()) for one, now_BT in parts])
+    assert max(first for first, *_ in apart) < 1e-5, "what was just played is at ratio 1"
+    assert min(later for _, later in apart[1:]) > 1e-3, "what waited was drawn by another policy"
+    with RunRecord.open(tmp_path) as record:
+        at_once = sum(int(one.trained.sum()) for one in record.groups())
+    added = sum(int(row.get("added", 0)) for row in result.metrics)
+    assert at_once + added + len(select.stored) == steps * 12 and len(select.stored) == 6
+
+
 def test_what_was_replaced_is_recorded_and_does_not_train(world, tmp_path):
     select = success_replay(credit=world.centred, above=0.3, std_below=9.0, mean_below=0.42)
     result, _ = run(world, select=select, out=tmp_path)
@@ -89,17 +113,18 @@ def test_a_step_that_is_filled_up_keeps_what_was_added(world):
     assert max(fresh) == 3 and again and set(again) == {2}
 
 
-def test_killed_and_resumed_is_uninterrupted(world, tmp_path):
+@pytest.mark.parametrize("name", ["selector", "split"])
+def test_killed_and_resumed_is_uninterrupted(world, tmp_path, name):
     steps, engine = 6, world.make_engine()
-    result, _ = run(world, engine=engine, steps=steps)
+    result, _ = run(world, engine=engine, steps=steps, select=globals()[name](world))
     assert sum(row.get("added", 0) for row in result.metrics) > 10
-    start_child(Path(__file__), "resume", (str(tmp_path / "warm"), 0)).join()
-    kills = kill_until_done(Path(__file__), "resume", (str(tmp_path / "run"), steps, 0.05), after=[0.3, 0.5, 0.8])
+    start_child(Path(__file__), "resume", (str(tmp_path / "warm"), 0, name)).join()
+    kills = kill_until_done(Path(__file__), "resume", (str(tmp_path / "run"), steps, name, 0.05), after=[0.3, 0.5, 0.8])
     assert kills >= 1
     assert world.same(torch.load(tmp_path / "run" / "final.pt"), world.weights(engine))
 
 
-def resume(folder, steps, pause=0.0):
+def resume(folder, steps, name, pause=0.0):
     """What a child process runs: go on with the run in `folder`, and leave the final weights there."""
     import importlib.util
     import time
@@ -113,6 +138,7 @@ def resume(folder, steps, pause=0.0):
         time.sleep(pause)
         return world.small_bytes(group)
 
-    engine = world.make_engine()
-    run(world, engine=engine, steps=steps, reward=slow, out=Path(folder), resume=True, checkpoint_every=2)
+    engine, select = world.make_engine(), globals()[name](world)
+    whole = {"engine": engine, "steps": steps, "select": select, "reward": slow}
+    run(world, **whole, out=Path(folder), resume=True, checkpoint_every=2)
     torch.save(world.weights(engine), Path(folder) / "final.pt")

@@ -26,6 +26,7 @@ from handaxe.rollouts.tree import tree
 from handaxe.selection.in_order import in_order
 from handaxe.selection.task_pool import task_pool
 from handaxe.tensors import LossOut
+from handaxe.testing.crash import dies_at
 from handaxe.testing.scripted import say
 from handaxe.training.loop import train
 from handaxe.training.pace import Keep, Pace
@@ -275,15 +276,19 @@ def calls_and_answers(request):
     return ToolCall("add", {"numbers": str(request.seed % 50)}) if request.seed % 3 else "3" * (1 + request.seed % 4)
 
 
-def resume_growing(folder, steps, pause, name):
-    """As `resume`, of such a run."""
+def resume_growing(folder, steps, at, name):
+    """As `resume`, of such a run, which kills itself while a tool answers for the `at`-th time, 0: never."""
     torch.set_num_threads(1)
+    die = dies_at(at)
 
-    def slow(group):
-        time.sleep(pause)
-        return small_bytes(group)
+    class Deadly(Waits):
+        def step(self, turn, *, seed):
+            if turn.calls:
+                die()
+            return super().step(turn, seed=seed)
 
-    roles = growing(name, reward=slow, steps=steps, out=Path(folder), resume=True, checkpoint_every=2)
+    changes = {"reward": small_bytes, "steps": steps, "out": Path(folder), "resume": True, "checkpoint_every": 2}
+    roles = growing(name, **changes) | {"env": Deadly}
     if not train(**roles).stopped:
         torch.save(weights(roles["engine"]), Path(folder) / "final.pt")
 
@@ -393,29 +398,32 @@ def by_ids(group):
     return Scores(np.array([float(sum(int(s.ids[s.mask].sum()) for s in t.sequences) % 5) for t in group]))
 
 
-def two_policies(pause=0.0):
-    """A second policy, and two rounds in which it asks, tasks are made of its questions, and the policy learns them."""
+def two_policies(begun=lambda: False):
+    """A second policy, and two rounds in which it asks, tasks are made of its questions, and the policy learns them.
+    Where something is `begun` when an attempt is rewarded, the process kills itself."""
 
-    def slow(group):
-        time.sleep(pause)
+    def fatal(group):
+        if begun():
+            dies_at(1)()
         return by_ids(group)
 
     second = SecondPolicy(reference=True)
     asks = proposing(read=read_anything, solve=linear(max_turns=2), samples=2)
-    asking = {**PLAY, "tasks": in_order([OPENING]), "rollout": asks, "reward": slow}
+    asking = {**PLAY, "tasks": in_order([OPENING]), "rollout": asks, "reward": fatal}
     learning = {"credit": centred, "loss": reinforce, "learning_rate": 0.01, "groups": 1, "group_size": 3, "steps": 2}
     rounds = [
         reinforce_second(second=second, asks="solver", arguments=asking | learning),
         frontier(second=second, asks="solver", low=0.0, high=1.0, steps=2, group_size=4, arguments=asking),
-        reinforce_stage(arguments=TRAIN | {"steps": 2, "reward": slow, "learners": (second,)}),
+        reinforce_stage(arguments=TRAIN | {"steps": 2, "reward": fatal, "learners": (second,)}),
     ]
     return second, [speaking(), repeat(stages=rounds, times=2)]
 
 
-def resume_two_policies(folder, pause):
-    """What a child process runs: go on with these stages in `folder`, and leave the weights of both there."""
+def resume_two_policies(folder, phase):
+    """What a child process runs: go on with these stages in `folder`, and leave the weights of both there. It kills
+    itself at the first reward of a phase, "" for none."""
     torch.set_num_threads(1)
-    second, rounds = two_policies(pause)
+    second, rounds = two_policies(lambda: bool(phase) and (Path(folder) / "run" / phase / "record.sqlite").exists())
     here = site(out=Path(folder) / "run", resume=True, tasks=task_pool([task(f"t{i}") for i in range(5)]))
     if not run_stages(rounds, here).stopped:
         torch.save([weights(here.engine), weights(second.engine)], Path(folder) / "final.pt")

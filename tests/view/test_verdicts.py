@@ -1,3 +1,4 @@
+import dataclasses
 from io import StringIO
 
 import pytest
@@ -38,6 +39,9 @@ def test_the_table_of_verdicts():
         "holds",
     ):
         assert part in text
+    assert "no two siblings" not in text
+    silent = shown(verdict_table(dataclasses.replace(replication(), silent=("format", "used"))))
+    assert "told no two siblings apart, in no run: format, used" in silent
 
 
 @pytest.mark.parametrize(

@@ -5,9 +5,11 @@ pytest.importorskip("bfcl_eval")
 from handaxe.errors import InputError, TaskError
 from handaxe.models.compact import Compact
 from handaxe.records import Group, Message, ToolCall
+from handaxe.rewards.call_match import call_match
+from handaxe.rewards.state_match import state_match
 from handaxe.testing.worlds import check_world
 from handaxe.tools.calculator import calculator
-from handaxe.worlds.bfcl import bfcl
+from handaxe.worlds.bfcl import bfcl, calls_by_turn, equal_state, whole_state
 from handaxe.worlds.bfcl_package import MULTI_TURN, SINGLE_TURN
 from handaxe.worlds.bfcl_tasks import all_tasks, split_of
 from handaxe.worlds.demonstrate import demonstrate
@@ -33,7 +35,7 @@ def test_it_is_a_world(category):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("category, count", [*((name, 200) for name in MULTI_TURN), *zip(SINGLE_TURN, (
-    400, 200, 200, 200, 240, 256, 1051, 16, 24, 884, 16))])  # fmt: skip
+    400, 98, 50, 200, 200, 200, 240, 256, 1051, 16, 24, 884, 16))])  # fmt: skip
 def test_every_answer_is_right_and_silence_is_not(category, count):
     """But for silence where no function helps."""
     world, tasks = bfcl(category=(category,)), all_tasks(category)
@@ -75,6 +77,24 @@ def test_a_single_decision_is_judged_by_its_calls():
     assert right(world, task, says("120")) == 0
 
 
+def test_arguments_of_java_and_javascript_are_texts_in_these():
+    for category, number, right_text, wrong in (
+        ("simple_java", 1, 'new HashMap<String, Object>() {{ put("limit", 50); put("schemaFilter", "public"); }}', {}),
+        ("simple_javascript", 1, "true", True),
+    ):
+        world, task = bfcl(category=(category,)), all_tasks(category)[number]
+        ((name, _),) = [(one["name"], one) for one in task.metadata["gold"]]
+        key = {"simple_java": "params", "simple_javascript": "value"}[category]
+        gold = task.metadata["gold"][0]["arguments"]
+        assert right(world, task, says("", ToolCall(name, {**gold, key: right_text}))) == 1
+        assert right(world, task, says("", ToolCall(name, {**gold, key: wrong}))) == 0
+        env = world.env(())(task)
+        (schema,) = env.start()[1]
+        env.close()
+        assert {one["type"] for one in schema.parameters["properties"].values()} == {"string"}
+        assert f"of {'Java' if category == 'simple_java' else 'JavaScript'}." in schema.description
+
+
 def test_where_no_function_helps_any_call_is_wrong():
     for category, without in (("irrelevance", 1), ("live_relevance", 0)):
         world, task = bfcl(category=(category,)), all_tasks(category)[0]
@@ -89,6 +109,42 @@ def test_further_tools_are_offered_beside_the_simulators():
         env = world.env([calculator])(task)
         assert "calculator" in [tool.name for tool in env.start()[1]]
         env.close()
+
+
+def test_the_state_is_compared_by_attribute_with_what_all_of_the_answer_leads_to():
+    world, task = bfcl(), all_tasks("multi_turn_base")[0]
+
+    def at(turns):
+        one = demonstrate(world.env(()), task, world.expert, format=Compact(), max_turns=turns)
+        return one, equal_state(one)
+
+    assert (
+        set(whole_state(task))
+        == set(at(2)[1])
+        == {"GorillaFileSystem.root"}
+        | {
+            f"TwitterAPI.{name}"
+            for name in ("username", "password", "authenticated", "tweets", "comments", "retweets", "following_list")
+        }
+        | {"TwitterAPI.tweet_counter"}
+    )
+    assert all(whole_state(task).values()) and at(64)[1] == whole_state(task)
+    half = at(2)[1]
+    assert not half["GorillaFileSystem.root"] and half["TwitterAPI.tweets"]
+    one = at(64)[0]
+    group = Group(task, (one, at(2)[0]))
+    function = call_match(by_turn=calls_by_turn)(group).outcome
+    first, every = (sum(map(len, calls_by_turn(task)[:n])) for n in (1, 9))
+    assert function.tolist() == [0.5, 0.5 * first / every]
+    assert state_match(gold=whole_state, state=equal_state)(group).outcome.tolist() == [0.5, 0.5 * 8 / 9]
+    single = all_tasks("multiple")[0]
+    with pytest.raises(TaskError, match="no simulators"):
+        whole_state(single)
+
+
+def test_every_task_has_a_state_to_compare():
+    for category in MULTI_TURN[:1]:
+        assert all(whole_state(task) for task in all_tasks(category))
 
 
 def test_progress_is_a_figure_of_evaluations():

@@ -11,7 +11,7 @@ from handaxe.models.compact import Compact
 from handaxe.records import Branch, Ending, ParsedTurn, Sampling, ToolCall
 from handaxe.rollouts.driver.run_plan import run_plan
 from handaxe.rollouts.forking import forking
-from handaxe.worlds.bfcl import bfcl
+from handaxe.worlds.bfcl import bfcl, whole_state
 from handaxe.worlds.bfcl_package import MULTI_TURN
 from handaxe.worlds.bfcl_tasks import all_tasks
 from handaxe.worlds.bfcl_user_turns import ADDED, MOST_STEPS, UserTurns
@@ -64,6 +64,7 @@ def test_the_user_goes_on_when_the_policy_falls_silent():
         "turns": [True] * 4,
         "progress": 1.0,
         "valid": True,
+        "equal": dict.fromkeys(whole_state(task), True),
     }
 
 

@@ -22,6 +22,8 @@ RECIPE = Recipe(
 def deepagent(base: Method, *, action: float = 1.0, per_call: float = 1.0, fold: float = 0.5) -> Method:
     """Train with ToolPO: outcome and actions normalised apart, actions credited where a call is written.
 
+    Attempts fold their memory in a world that lets them: `--world folded_hops --max-turns 6`.
+
     Args:
         action: weight of the actions' advantage.
         per_call: lambda_1, for each right call; unconfirmed.

@@ -5,7 +5,6 @@ from handaxe.losses.ratios.token import token
 from handaxe.losses.reductions.rollout_mean import rollout_mean
 from handaxe.losses.surrogates.clip import clip
 from handaxe.methods.method import Method, Recipe, Setting
-from handaxe.rollouts.linear import linear
 from handaxe.worlds.world import World
 
 __all__ = ["plain"]
@@ -23,7 +22,7 @@ def plain(world: World, setting: Setting, *, eps_high: float = 0.2, minibatches:
     return Method(
         world=world,
         reward=world.correct,
-        rollout=linear(max_turns=setting.max_turns),
+        rollout=world.plays(setting.max_turns),
         credit=group_norm(std="sample"),
         ratio=token(),
         surrogate=clip(eps_high=eps_high),

@@ -15,7 +15,7 @@ from functools import partial
 from typing import Any
 
 from handaxe.errors import InfrastructureError, InputError
-from handaxe.exchange import Act, Attempt, Completion, EnvReply, Measure, Partial, Sample, Spawn, Stopped, Work
+from handaxe.exchange import Act, Attempt, Completion, EnvReply, Measure, Partial, Put, Sample, Spawn, Stopped, Work
 from handaxe.ops.seeds import derive_seed
 from handaxe.records import STOPPED, Ending, Message, ParsedTurn, Spent, ToolCall, ToolSchema, Trajectory, Turn
 from handaxe.rollouts.budget import SPEAKER, Left, left_of, say_left
@@ -26,11 +26,13 @@ from handaxe.rollouts.play.rules import UNBOUNDED, Beginning, Mark, Rules
 from handaxe.rollouts.play.sequence_builder import SequenceBuilder
 from handaxe.slots import EnvFactory, RolloutPlan
 
-__all__ = ["MEASURED", "Play", "Request"]
+__all__ = ["MEASURED", "PUT", "Play", "Request"]
 
 Request = Sample | Measure | Act | Work | Spawn
 MEASURED = "measured"
 """The note in which a play keeps what it measured."""
+PUT = "put"
+"""The note in which a play keeps what was used up by the turns that one stands in the place of, by its number."""
 
 
 class Play:
@@ -62,7 +64,8 @@ class Play:
         self.notes: dict[str, Any] = {}
         self.said: list[OtherTurn] = []
         self._spent, self._bounded = Spent(), rules.budget != UNBOUNDED
-        self._taken_back = Spent()
+        self._taken_back = self._gone = Spent()
+        self._seed = 0
         self._beginning, self._shared = beginning, 0
         self.over = self._opened = self._sampling = self._acting = False
         state = None
@@ -120,6 +123,8 @@ class Play:
             self._sampling = False
             return infra_error(error)
         turn = self._record(k, completion, seed)
+        if completion.put is not None:
+            self._use_up(completion.put.spent)
         if completion.finish == "length":
             return Ending("truncated", "budget" if len(completion.ids) == left.tokens else "length")
         if completion.finish == "header":
@@ -158,11 +163,12 @@ class Play:
             raise InputError(f"{self.attempt.id!r} cannot go back to before turn {k}: there is no snapshot, or no turn")
         mark, first = self.marks[k], self.turns[k]
         assert mark.state is not None
-        _, ending = yield from self._work(partial(self._session.restore, mark.state))
+        _, ending = yield from self._work(partial(self._session.restore, mark.state), back=True)
         if ending is not None:
             return ending
         others = Spent.of(one.turn for one in self.said[mark.said :])._replace(tokens=0, calls=0)
-        self._taken_back = self._taken_back.together(Spent.of(self.turns[k:])).together(others)
+        gone = Spent.of(self.turns[k:])
+        self._gone, self._taken_back = self._gone.together(gone), self._taken_back.together(gone).together(others)
         self.said = self.said[: mark.said]
         self.messages, self.notes = self.messages[: mark.messages], deepcopy(mark.notes)
         self.turns, self.marks = self.turns[:k], self.marks[: k + 1]
@@ -179,10 +185,15 @@ class Play:
                 and their `behaviour_logp` is that of where they were drawn.
         """
         k, seed = len(self.turns), derive_seed(self.attempt.seed, len(self.turns))
-        turn = self._record(k, spoken, seed, own)
         again = Spent(tokens=-len(spoken.ids))  # they were counted where they were drawn
-        self._taken_back, self._spent = self._taken_back.together(again), self._spent.together(again)
+        turn = self._record(k, spoken._replace(put=Put(own, self._gone.together(again))), seed)
+        self._gone = Spent()
+        self._use_up(again)
         return (yield from self._act(k, turn, spoken))
+
+    def was_put(self, k: int) -> bool:
+        """Whether turn k was not drawn in its place, but put there."""
+        return str(k) in self.notes.get(PUT, {})
 
     @property
     def history(self) -> list[Message]:
@@ -231,7 +242,7 @@ class Play:
         if limit != sampling.max_tokens:
             sampling = replace(sampling, max_tokens=limit)
         ids = self.sequences[-1].ids[:]  # a copy, since the builder grows and an engine may keep what it is asked
-        self._sampling = True
+        self._sampling, self._seed = True, seed
         completion: Completion = yield Sample(
             ids, sampling, seed, format.stop_ids, format.header_ids, k, begun, self.attempt.by
         )
@@ -243,8 +254,11 @@ class Play:
         one = self._beginning
         return (one.begun, one.whole) if one is not None and k == self._shared else (None, None)
 
-    def _record(self, k: int, completion: Completion, seed: int, own: int | None = None) -> Turn:
-        start, stop = self.sequences[-1].append_sampled(completion, turn=k, own=own)
+    def _record(self, k: int, completion: Completion, seed: int) -> Turn:
+        put = completion.put
+        start, stop = self.sequences[-1].append_sampled(completion, turn=k, own=None if put is None else put.own)
+        if put is not None:
+            self.notes[PUT] = {**self.notes.get(PUT, {}), str(k): list(put.spent)}
         read = self.attempt.format.parse(completion.ids, self.tools)
         calls = tuple([ToolCall(call.name, call.arguments, f"t{k}{call.id}") for call in read.calls])
         parsed = ParsedTurn(read.text, calls, read.errors, read.raw, read.spans)
@@ -293,6 +307,10 @@ class Play:
             self.marks += [] if ending else [Mark(len(self.messages), state, deepcopy(self.notes), len(self.said))]
         return ending
 
+    def _use_up(self, spent: Spent) -> None:
+        """Count what stands in no turn."""
+        self._taken_back, self._spent = self._taken_back.together(spent), self._spent.together(spent)
+
     def _budget_message(self, k: int) -> list[Message]:
         tell = self.rules.tell_budget
         if tell is False:
@@ -318,11 +336,11 @@ class Play:
         return True
 
     def _work(
-        self, call: Callable[[], Any], *, opens: EnvFactory | None = None
+        self, call: Callable[[], Any], *, opens: EnvFactory | None = None, back: bool = False
     ) -> Generator[Request, Any, tuple[Any, Ending | None]]:
         """What came of it; or how the attempt ends, for an environment that dies is not the policy's fault."""
         try:
-            return (yield Work(call, opens)), None
+            return (yield Work(call, opens, back)), None
         except (InputError, Stopped):
             raise
         except Exception as error:
@@ -335,7 +353,8 @@ class Play:
         said = partial if self._sampling and partial is not None and partial.ids else begun
         if said is not None:
             finish = "length" if whole is None else whole.finish
-            self._record(k, Completion(*said, finish), derive_seed(self.attempt.seed, k))
+            seed = self._seed if self._sampling else derive_seed(self.attempt.seed, k)
+            self._record(k, Completion(*said, finish), seed)
         return STOPPED
 
     def _close(self, ending: Ending) -> Generator[Request, Any, tuple[dict[str, Any], Ending]]:

@@ -26,10 +26,23 @@ from handaxe.records import (
 from handaxe.training.record.groups import GroupRecord
 from handaxe.training.record.writing import TURN_REWARD
 
-__all__ = ["read_groups"]
+__all__ = ["read_groups", "silent_channels"]
 
 Row = dict[str, Any]
 ARRAYS = ("ids", "author", "turn", "logp", "behaviour_logp", "version")
+
+
+SILENT = """
+SELECT name FROM (
+    SELECT channels.name AS name, max(value) - min(value) AS spread
+    FROM channels JOIN trajectories ON trajectories.id = channels.trajectory
+    WHERE channels.name NOT IN (SELECT name FROM turn_scores) GROUP BY channels.name, group_id)
+GROUP BY name HAVING ifnull(max(spread), 0) < 1e-12 ORDER BY name"""
+
+
+def silent_channels(db: sqlite3.Connection) -> list[str]:
+    """The channels of the reward that were equal among siblings in every group, those of turns left out; sorted."""
+    return [str(name) for (name,) in db.execute(SILENT)]
 
 
 def read_groups(db: sqlite3.Connection, *, step: int | None = None, task: str | None = None) -> list[GroupRecord]:

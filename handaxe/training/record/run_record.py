@@ -26,7 +26,7 @@ from handaxe.ops.codec import dump_text, load_record, load_text
 from handaxe.records import Task, Trajectory
 from handaxe.training.folder import FolderLock, write_whole
 from handaxe.training.record.groups import GroupRecord
-from handaxe.training.record.reading import read_groups
+from handaxe.training.record.reading import read_groups, silent_channels
 from handaxe.training.record.schema import create, format_of, upgrade
 from handaxe.training.record.writing import write_group
 
@@ -221,6 +221,11 @@ class RunRecord:
         with self._reading():
             rows = self._db.execute("SELECT step, kind, text, time FROM events ORDER BY id")
             return [Event(step, str(kind), load_text(text), float(at)) for step, kind, text, at in rows]
+
+    def silent_channels(self) -> list[str]:
+        """The channels of the reward that never told two siblings apart, those of turns left out; sorted."""
+        with self._reading():
+            return silent_channels(self._db)
 
     def about(self) -> dict[str, Any]:
         """What recipe.json holds; {} when it was never written.

@@ -9,10 +9,11 @@ from typing import Any, NoReturn
 import numpy as np
 
 from handaxe.errors import InfrastructureError
-from handaxe.exchange import Act, Completion, EnvReply, Measure, Sample, Stopped, Voice, Work
-from handaxe.records import STOPPED, Ending, Sampling, Task, Trajectory
+from handaxe.exchange import Act, Completion, EnvReply, Measure, Put, Sample, Stopped, Voice, Work
+from handaxe.ops.seeds import derive_seed
+from handaxe.records import STOPPED, Ending, Sampling, Spent, Task, Trajectory
 from handaxe.rollouts.driver.others import asked_in
-from handaxe.rollouts.play.play import MEASURED
+from handaxe.rollouts.play.play import MEASURED, PUT
 from handaxe.slots import ChatFormat, Env, EnvFactory, Rollout
 from handaxe.training.replay.discrepancies import Discrepancy, What, differing, reply_difference
 from handaxe.training.replay.recorded import StandIn, recorded_answer, recorded_speech, was_answered
@@ -60,6 +61,8 @@ class FromRecord:
             for k, turn in enumerate(one.turns):
                 self.turns.setdefault(turn.seed, (one, k))  # what is shared is its first owner's
         self.entered: set[str] = set()
+        self.acted: set[tuple[str, int]] = set()
+        self.spoken: set[int] = set()
         self.name = ""
         self.cut: set[str] = set()
         self.differences: list[Discrepancy] = []
@@ -76,6 +79,7 @@ class FromRecord:
             words = f"it has {len(one.turns)} turns, none of seed {request.seed}"
             self.depart(one, "requests", words, f"turn {request.turn} is asked for", turn=request.turn)
         one, k = self.turns[request.seed]
+        self.spoken.add(request.seed)
         turn, sequence = one.turns[k], one.sequences[one.turns[k].sequence]
         begun = request.begun.ids if request.begun else []
         asked = np.array([*request.ids, *begun])
@@ -90,7 +94,10 @@ class FromRecord:
         if len(said.ids) > request.sampling.max_tokens:
             most = f"at most {request.sampling.max_tokens}"
             self.depart(one, "requests", f"{len(said.ids)} tokens", f"{most} are asked for", turn=k)
-        return Completion(*said, turn.finish, turn.seconds, turn.cost)
+        forced = sequence.forced[turn.start : turn.stop]
+        spent = Spent(*one.notes.get(PUT, {}).get(str(k), ()))
+        put = Put(int(forced.argmax()), spent) if forced.any() else None
+        return Completion(*said, turn.finish, turn.seconds, turn.cost, put)
 
     def act(self, name: str, request: Act) -> EnvReply:
         """The recorded answer, or that of the environment."""
@@ -98,9 +105,10 @@ class FromRecord:
             one = self.of.get(name, self.recorded[0])
             self.depart(one, "replies", f"no turn has seed {request.seed}", "an environment is asked with it")
         one, k = self.turns[request.seed]
-        if one.ending == STOPPED and not was_answered(one, k):
+        if one.ending == STOPPED and not was_answered(one, k) and not (self.setup.tools and self.asks_left(one, k)):
             raise Stopped
         recorded = recorded_answer(one, k)
+        self.acted.add((one.id, k))
         if not self.setup.tools or (recorded.ending and recorded.ending.kind == "infra_error"):
             return recorded
         try:
@@ -128,18 +136,31 @@ class FromRecord:
         return found[0][request.key]
 
     def work(self, name: str, request: Work) -> Any:
-        """Done anew; but an attempt that was stopped before its environment was there is stopped again."""
+        """Done anew. But an attempt that was stopped before its environment was there is stopped again; and what ended
+        before turns were taken back, which the record would not have else, ends there.
+        """
         self.name, first = name, name not in self.entered
         self.entered.add(name)
         one = self.of.get(name)
         if first and one is not None and one.ending == STOPPED and not self.began(one):
             raise Stopped
+        if request.back and one is not None and (one.id, len(one.turns) - 1) in self.acted:
+            if one.ending == STOPPED:
+                raise Stopped
+            if one.ending.kind == "infra_error":
+                raise InfrastructureError(one.ending.reason)
         return request.call()
 
     def began(self, one: Trajectory) -> bool:
         """Whether anything in a trajectory shows that its environment was started."""
         own = any(self.turns[turn.seed][0] is one for turn in one.turns)
         return own or (one.branch_of is None and (bool(one.tools) or one.messages != one.task.messages))
+
+    def asks_left(self, one: Trajectory, k: int) -> bool:
+        """Whether the environment asked another engine in turn k for more than was said again by now."""
+        numbers = range(sum(len(said.turns) for said in one.asked))
+        draws = {derive_seed(one.turns[k].seed, said.by, number) for said in one.asked for number in numbers}
+        return bool(draws & (self.turns.keys() - self.spoken))
 
     def make(self, task: Task) -> Env:
         """The environment, as far as it is played for real; what failed when it was made or started fails again."""

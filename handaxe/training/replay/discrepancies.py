@@ -5,7 +5,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from handaxe.records import Author, Ending, Message, ToolReply, Trajectory, Turn
+from handaxe.records import Ending, Message, ToolReply, Trajectory, Turn
 
 __all__ = ["Discrepancy", "KINDS", "What", "differing", "discrepancies", "reply_difference"]
 
@@ -89,8 +89,6 @@ def _ids(recorded: Trajectory, replayed: Trajectory) -> Discrepancy | None:
     for s, (one, other) in enumerate(zip(recorded.sequences, replayed.sequences)):
         for key in ("ids", "author", "turn"):
             mine, theirs = getattr(one, key), getattr(other, key)
-            if key == "author":  # a replay has the policy say what was put into its mouth
-                mine = np.where(one.forced, Author.POLICY, mine)
             t = differing(mine, theirs)
             if t is not None:
                 turn = _turn_at(recorded, s, t)

@@ -5,9 +5,8 @@ from typing import Any
 
 from handaxe.errors import InputError
 from handaxe.slots import Site, Stage
-from handaxe.training.cold_start import TASKS, demonstrations
+from handaxe.training.demonstrated import demonstrated
 from handaxe.training.schedule import cosine
-from handaxe.training.sources import scripted
 from handaxe.training.stages.teach import teach
 from handaxe.worlds.world import Habit, World
 
@@ -56,19 +55,7 @@ def study(
     def stage(site: Site) -> list[dict[str, float]]:
         if steps == 0:
             return []
-        count = steps * batch_size
-        made = demonstrations(
-            world,
-            world.env(world.tools if tools is None else tools),
-            world.tasks("train", min(TASKS, count), site.seed),
-            habit=habit,
-            count=count,
-            seed=site.seed,
-            format=site.format,
-            context=site.engine.max_length,
-        )
-        return teach(
-            source=scripted(trajectories=made), batch_size=batch_size, micro_batch_rows=batch_size, learning_rate=rate
-        )(site)
+        source = demonstrated(world=world, count=steps * batch_size, habit=habit, tools=tools, seed=site.seed)
+        return teach(source=source, batch_size=batch_size, micro_batch_rows=batch_size, learning_rate=rate)(site)
 
     return stage

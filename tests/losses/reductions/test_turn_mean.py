@@ -1,5 +1,7 @@
 import pytest
 
+from handaxe.losses.reductions.rollout_mean import rollout_mean
+from handaxe.losses.reductions.token_mean import token_mean
 from handaxe.losses.reductions.turn_mean import turn_mean
 from handaxe.testing.batches import random_batch, small_batch
 
@@ -58,3 +60,38 @@ def test_a_slow_loop_over_rollouts_and_turns(seed):
     assert turn_mean()(batch.adv_BT, batch).item() == pytest.approx(sum(every) / len(every))
     slow = sum(sum(values) / len(values) for values in means.values()) / len(means)
     assert turn_mean(per_rollout=True)(batch.adv_BT, batch).item() == pytest.approx(slow)
+
+
+def test_a_long_turn_and_a_short_one_by_each_reduction():
+    """Turns [1, 1, 1, 1] and [3] of one rollout: their tokens mean 7 / 5, and their turns 2."""
+    batch = small_batch([[1.0, 1.0, 1.0, 1.0, 3.0]], turn=[[0, 0, 0, 0, 1]])
+    assert token_mean()(batch.adv_BT, batch).item() == rollout_mean()(batch.adv_BT, batch).item() == pytest.approx(1.4)
+    assert turn_mean(per_rollout=True)(batch.adv_BT, batch).item() == turn_mean()(batch.adv_BT, batch).item() == 2.0
+
+
+def weights(reduction, *rollouts):
+    """What each turn weighs, of rollouts that say how many tokens each of their turns has: the sum of its gradient."""
+    turn = [[k for k, length in enumerate(own) for _ in range(length)] for own in rollouts]
+    batch = small_batch([[1.0] * len(own) for own in turn], turn=turn)
+    loss_BT = batch.adv_BT.clone().requires_grad_()
+    reduction(loss_BT, batch).backward()
+    places = [[[1 + t for t, one in enumerate(own) if one == k] for k in range(max(own) + 1)] for own in turn]
+    return [[loss_BT.grad[row, at].sum().item() for at in own] for row, own in enumerate(places)]
+
+
+@pytest.mark.parametrize(
+    ("reduction", "by_length", "by_turns"),
+    [
+        (turn_mean(per_rollout=True), False, False),
+        (turn_mean(), False, True),
+        (rollout_mean(), True, False),
+        (token_mean(), True, True),
+    ],
+    ids=["turn, then rollout", "turn", "rollout", "token"],
+)
+def test_what_a_turn_and_a_rollout_weigh(reduction, by_length, by_turns):
+    """Whether a turn weighs more where it is longer, and a rollout where it has more turns of one length."""
+    (short, long), _ = weights(reduction, (2, 6), (3,))
+    assert (long == pytest.approx(short)) == (not by_length)
+    few, many = weights(reduction, (2,), (2, 2, 2))
+    assert (sum(many) == pytest.approx(sum(few))) == (not by_turns)

@@ -1,7 +1,7 @@
 import pytest
 
 from handaxe.errors import InputError
-from handaxe.rewards.parts.schedules import ramp, two_stage
+from handaxe.rewards.parts.schedules import ramp, shift, two_stage
 
 
 def test_two_stage_example():
@@ -14,6 +14,16 @@ def test_linear_example():
     assert [target(0), target(105), target(500)] == [384, 640, 640]
     assert target(52.5) == 512
     assert ramp(2, 1, steps=150)(75) == 1.5
+
+
+def test_shift_example():
+    scale = shift(2, 1, at=10, over=20)
+    assert [scale(step) for step in (0, 10, 20, 30, 99)] == [2, 2, 1.5, 1, 1]
+    at_once, always = shift(1.0, 0.5, at=6), shift(7.0, 0.5)
+    assert [at_once(step) for step in (0, 5, 6)] == [1.0, 1.0, 0.5] and [always(0), always(9)] == [0.5, 0.5]
+    for wrong in ({"at": -1}, {"over": -1}):
+        with pytest.raises(InputError, match="0 or more"):
+            shift(1, 0, **wrong)
 
 
 def test_a_schedule_needs_a_step():

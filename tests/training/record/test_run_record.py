@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from handaxe.errors import InputError
-from handaxe.records import Group, Task
+from handaxe.records import Group, Scores, Task
 from handaxe.testing.crash import start_child
 from handaxe.testing.records import make_trajectory
 from handaxe.training.record import run_record
@@ -46,6 +46,22 @@ def test_write_and_read(tmp_path):
         assert [(e.step, e.kind) for e in record.events()] == [(0, "started")]
         about = record.about()
         assert about["recipe"] == {"name": "grpo"} and {"python", "torch", "handaxe"} <= about["versions"].keys()
+
+
+def test_channels_that_tell_no_siblings_apart(tmp_path):
+    def scored(step, **channels):
+        one = group(step)
+        everyone = np.ones(2, bool)
+        arrays = {name: np.array(values, dtype=float) for name, values in channels.items()}
+        turns = {"steps": tuple(np.zeros(len(t.turns)) for t in one.group)}
+        scores = Scores(np.zeros(2), channels=arrays | {"steps": np.zeros(2)}, turn_channels=turns)
+        return GroupRecord(one.group, everyone, everyone, scores, fate="unselected")
+
+    with RunRecord(tmp_path) as record:
+        record.write_step(0, [scored(0, a=[1, 1], b=[0, 1], c=[0, 0]), scored(0, a=[0, 0], b=[1, 1], c=[2, 2])], {})
+        assert record.silent_channels() == ["a", "c"]
+        record.write_step(1, [scored(1, a=[1, 0], b=[0, 0], c=[0, 0]), group(1)], {})
+        assert record.silent_channels() == ["c"]
 
 
 def test_rolling_back_forgets_later_steps_and_nothing_else(tmp_path):

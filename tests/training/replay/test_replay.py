@@ -7,14 +7,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from handaxe.exchange import EnvReply, Measure, Partial, Stopped
+from handaxe.exchange import Asked, EnvReply, Measure, Partial, Stopped, Voice
 from handaxe.models.compact import Compact
-from handaxe.records import Branch, Ending, Group, Message
+from handaxe.records import Branch, Ending, Group, Message, Sampling
 from handaxe.rollouts.budget import Budget
 from handaxe.rollouts.driver.run_plan import do_act, do_work, run_plan
 from handaxe.rollouts.forking import forking
 from handaxe.rollouts.linear import linear
 from handaxe.rollouts.play import Play, Rules
+from handaxe.rollouts.repairing import repairing
 from handaxe.training.replay import Setup, attempts_of, replay
 
 
@@ -106,17 +107,18 @@ class StopAt:
         return request.call()
 
 
-def play(dice, rollout, seed, *, format=None, env=None, hooks=None, **options):
+def play(dice, rollout, seed, *, format=None, env=None, hooks=None, others=None, **options):
     attempt = dice.attempt(seed, format=format or Compact(), env=env or dice.Counter, **options)
+    attempt = replace(attempt, others=others or {})
     answers = {"sample": dice.roll, "act": act, "work": do_work, "measure": weigh}
     if hooks:
         answers |= {"sample": hooks.speak, "act": hooks.act, "work": hooks.work}
     return Group(attempt.task, tuple(run_plan(rollout(attempt), name=attempt.id, **answers)))
 
 
-def setup(dice, rollout, *, format=None, env=None, tools=False, context=400):
+def setup(dice, rollout, *, format=None, env=None, tools=False, context=400, others=None):
     sampling = dice.attempt(0).sampling
-    return Setup(rollout, format or Compact(), env or dice.Counter, sampling, context, tools=tools)
+    return Setup(rollout, format or Compact(), env or dice.Counter, sampling, context, tools=tools, others=others or {})
 
 
 def differences(group, where):
@@ -153,7 +155,114 @@ def test_attempts_that_were_stopped_at_any_request(dice, name, tools):
         assert n >= 4
 
 
-def dying(dice, where, after):
+REPAIRS = {
+    "repairing": repairing(),
+    "short": repairing(max_turns=3, retries=2),
+    "few calls": repairing(budget=Budget(calls=4)),
+    "telling": repairing(budget=Budget(tokens=60, calls=5), tell_budget=True),
+}
+
+
+@pytest.fixture(scope="module")
+def fickle(dice):
+    """A counter whose calls fail by the turn's seed and by how much they add: a repair may fail where it is put."""
+
+    class Fickle(dice.Counter):
+        def step(self, turn, *, seed):
+            reply = super().step(turn, seed=seed)
+            fails = [(seed % 5 + len(call.arguments["x"])) % 2 == 0 for call in turn.calls]
+            told = [replace(r, status="failed") if f else r for r, f in zip(reply.replies, fails)]
+            return reply._replace(replies=tuple(told))
+
+        def restore(self, state):
+            self.sums = list(state)
+
+    return Fickle
+
+
+def failed_again(one):
+    put = [repair["turn"] for repair in one.notes.get("repaired", ())]
+    return sum(any(reply.status != "ok" for reply in one.turns[k].replies) for k in put)
+
+
+@pytest.mark.parametrize("tools", [False, True])
+@pytest.mark.parametrize("name", REPAIRS)
+def test_repaired_turns_and_what_they_cost(dice, fickle, name, tools):
+    """Also where the repaired turn fails once more, and where budgets count what was taken back."""
+    repairs = again = 0
+    for seed in range(120):
+        group = play(dice, REPAIRS[name], seed, env=fickle)
+        repairs += len(group[0].notes.get("repaired", ()))
+        again += failed_again(group[0])
+        assert differences(group, setup(dice, REPAIRS[name], tools=tools, env=fickle)) == [], seed
+    assert repairs > 8 and again > 2
+
+
+@pytest.mark.parametrize("tools", [False, True])
+@pytest.mark.parametrize("name", ["repairing", "telling"])
+def test_repairs_that_were_stopped_at_any_request(dice, fickle, name, tools):
+    """In a retry, before the turns are taken back, and while the repaired turn is carried out."""
+    seeds = [seed for seed in range(100) if play(dice, REPAIRS[name], seed, env=fickle)[0].notes.get("repaired")]
+    for seed in seeds[:6]:
+        for n in range(40):
+            hooks = StopAt(dice, n)
+            group = play(dice, REPAIRS[name], seed, env=fickle, hooks=hooks)
+            assert differences(group, setup(dice, REPAIRS[name], tools=tools, env=fickle)) == [], (seed, n)
+            if not hooks.stopped:
+                break
+        assert n >= 8
+
+
+@pytest.mark.parametrize("tools", [False, True])
+@pytest.mark.parametrize(("where", "after"), [("step", 1), ("step", 2), ("snapshot", 2), ("restore", 0)])
+def test_machinery_that_fails_in_a_repair(dice, fickle, where, after, tools):
+    died = 0
+    for seed in range(40):
+        group = play(dice, REPAIRS["repairing"], seed, env=dying(fickle, where, after))
+        died += group[0].ending.kind == "infra_error"
+        assert differences(group, setup(dice, REPAIRS["repairing"], tools=tools, env=fickle)) == [], seed
+    assert died
+
+
+@pytest.fixture(scope="module")
+def asking(dice):
+    """A counter that asks a user about every call, once or twice by the turn's seed."""
+
+    class Asking(dice.Counter):
+        def step(self, turn, *, seed):
+            if not turn.calls:
+                return super().step(turn, seed=seed)
+            self.turn, self.left = turn, 1 + seed % 2
+            return EnvReply(asks=Asked("user", (Message("user", "so?"),)))
+
+        def heard(self, turn, *, seed):
+            self.left -= 1
+            if self.left:
+                return EnvReply(asks=Asked("user", (Message("user", "really?"),)))
+            reply = super().step(self.turn, seed=seed)
+            return reply._replace(messages=(*reply.messages, Message("user", turn.text or ".")))
+
+    return Asking
+
+
+@pytest.mark.parametrize("tools", [False, True])
+@pytest.mark.parametrize("name", ["linear", "telling", "forking"])
+def test_attempts_that_were_stopped_while_another_engine_spoke(dice, asking, name, tools):
+    others = {"user": Voice(Compact(), Sampling(max_tokens=8), 400)}
+    spoke = 0
+    for seed in range(6):
+        for n in range(80):
+            hooks = StopAt(dice, n)
+            group = play(dice, ROLLOUTS[name], seed, env=asking, hooks=hooks, others=others)
+            found = differences(group, setup(dice, ROLLOUTS[name], tools=tools, env=asking, others=others))
+            assert found == [], (seed, n)
+            spoke += any(one.asked for one in group if one.ending.reason == "stopped")
+            if not hooks.stopped:
+                break
+    assert spoke > 5
+
+
+def dying(counter, where, after):
     """An environment that dies there, in the `after`-th call."""
 
     def method(self, *arguments, **options):
@@ -163,7 +272,7 @@ def dying(dice, where, after):
             raise ConnectionError("the sandbox is gone")
         return getattr(super(Dying, self), where)(*arguments, **options)
 
-    Dying = type("Dying", (dice.Counter,), {where: method})
+    Dying = type("Dying", (counter,), {where: method})
     return Dying
 
 
@@ -177,7 +286,7 @@ def test_failures_of_the_machinery_are_played_from_the_record(dice, name, where,
     """What dies then need not die now: the environment is whole again."""
     died = 0
     for seed in range(6):
-        group = play(dice, ROLLOUTS[name], seed, env=dying(dice, where, after))
+        group = play(dice, ROLLOUTS[name], seed, env=dying(dice.Counter, where, after))
         died += any(t.ending.kind == "infra_error" for t in group)
         found = differences(group, setup(dice, ROLLOUTS[name], tools=tools))
         assert found == []
@@ -185,7 +294,7 @@ def test_failures_of_the_machinery_are_played_from_the_record(dice, name, where,
 
 
 def test_attempts_tried_again_are_attempts_of_their_own(dice):
-    first = play(dice, linear(), 0, env=dying(dice, "step", 0))
+    first = play(dice, linear(), 0, env=dying(dice.Counter, "step", 0))
     again = play(dice, linear(), 5, id="t/0/retry-1")
     group = Group(first.task, (*again, *first))
     assert [len(one) for one in attempts_of(group)] == [1, 1]

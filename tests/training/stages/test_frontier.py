@@ -1,6 +1,4 @@
 import json
-import signal
-import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,7 +10,7 @@ from handaxe.ops.votes import NOTE, Proposal
 from handaxe.records import Message, Task
 from handaxe.selection.in_order import in_order
 from handaxe.selection.task_pool import task_pool
-from handaxe.testing.crash import kill_until_done, start_child
+from handaxe.testing.crash import kill_until_done, run_until_killed
 from handaxe.testing.records import make_trajectory
 from handaxe.training.checkpoint import Checkpoints
 from handaxe.training.second_policy import SecondPolicy
@@ -93,19 +91,14 @@ PHASES = [f"01-repeat/{k:02d}-{name}" for k, name in enumerate(["reinforce_secon
 @pytest.mark.exact
 @pytest.mark.slow
 def test_killed_in_any_phase_both_policies_end_as_uninterrupted(tmp_path):
-    """Curriculum, data and solver's steps of two rounds, each killed (SIGKILL) once it is begun: the same weights."""
+    """Curriculum, data and solver's steps of two rounds, each killed at its first reward: the same weights."""
     whole, cut = tmp_path / "whole", tmp_path / "cut"
     whole.mkdir()
     cut.mkdir()
-    kill_until_done(WORLD, "resume_two_policies", (str(whole), 0.0), after=[])
+    kill_until_done(WORLD, "resume_two_policies", (str(whole), ""), after=[])
     for phase in PHASES:
-        child = start_child(WORLD, "resume_two_policies", (str(cut), 0.3))
-        while child.is_alive() and not (cut / "run" / phase / "record.sqlite").exists():
-            time.sleep(0.01)
-        child.kill()
-        child.join()
-        assert child.exitcode == -signal.SIGKILL, phase
-    kill_until_done(WORLD, "resume_two_policies", (str(cut), 0.0), after=[])
+        run_until_killed(WORLD, "resume_two_policies", (str(cut), phase))
+    kill_until_done(WORLD, "resume_two_policies", (str(cut), ""), after=[])
     first, second = torch.load(whole / "final.pt"), torch.load(cut / "final.pt")
     for left, right in zip(first, second, strict=True):
         assert left.keys() == right.keys() and all(torch.equal(left[name], right[name]) for name in left)

@@ -1,0 +1,64 @@
+"""`handaxe study NAME`: compute the figures of a paper that trains nothing, and say what they decide."""
+
+import importlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import tyro
+from rich.box import SIMPLE_HEAD
+from rich.table import Table
+
+import handaxe
+from handaxe.commands.output import console, write_json
+from handaxe.errors import RecipeError
+from handaxe.methods.catalogue import ListedStudy, find_studies
+from handaxe.methods.study import Measured
+
+__all__ = ["StudyOptions", "main"]
+
+
+@dataclass(frozen=True)
+class StudyOptions:
+    """Compute the figures of a paper that changes no method; nothing is trained.
+
+    Args:
+        name: of the study.
+        seed: of what it draws, if it draws anything.
+        json: write figures and verdicts to this file.
+    """
+
+    name: tyro.conf.Positional[str] = ""
+    seed: int = 0
+    json: Path | None = None
+
+
+def main(arguments: list[str]) -> int:
+    """Compute and show; returns the exit code."""
+    options = tyro.cli(StudyOptions, args=arguments, prog="handaxe study")
+    found = {one.name: one for one in find_studies()}
+    if options.name not in found:
+        raise RecipeError(f"there is no study {options.name!r}; there are {', '.join(found)}")
+    one = found[options.name]
+    figures = dict(_made(one)(options.seed))
+    table = Table(box=SIMPLE_HEAD)
+    for name in ("figure", "value"):
+        table.add_column(name)
+    for name, value in figures.items():
+        table.add_row(name, f"{value:.4g}")
+    terminal, verdicts = console(), list[dict[str, Any]]()
+    terminal.print(table)
+    for bound in one.bounds:
+        verdict = "holds" if bound.holds(figures) else "does not hold"
+        verdicts.append({"statement": bound.statement, "bound": bound.said, "verdict": verdict})
+        terminal.print(f"{verdict}: {bound.statement} ({bound.said})", markup=False)
+    write_json(options.json, {"study": one.name, "seed": options.seed, "figures": figures, "verdicts": verdicts})
+    return 0
+
+
+def _made(one: ListedStudy) -> Measured:
+    """What measures, with every knob as it stands."""
+    inside = one.file.relative_to(Path(handaxe.__file__).parents[1]).with_suffix("")
+    made = getattr(importlib.import_module(".".join(inside.parts)), one.name)
+    measure: Measured = made()
+    return measure

@@ -1,0 +1,99 @@
+"""Any environment, made to meet an answer that no call came before with a hint, once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from handaxe.exchange import EnvReply
+from handaxe.records import Message, ParsedTurn, Task, ToolSchema
+from handaxe.slots import Env, EnvFactory, Hears
+from handaxe.tools.deadline import Threads
+
+__all__ = ["HINT", "ask_again", "hinted"]
+
+HINT = "hint"
+"""The `Message.name` of a hint."""
+
+
+def ask_again(task: Task) -> str:
+    """The hint that says the last opening message once more, after a word."""
+    return f"Use a tool. {task.messages[-1].content}"
+
+
+def hinted(env: EnvFactory, *, hint: Callable[[Task], str] = ask_again) -> EnvFactory:
+    """Make an environment that answers as `env` does, but gives a policy that answers without a call a second chance.
+
+        the first turn, where it holds no call, well formed or not    a user message with the hint; the attempt goes on
+        any other turn                                                what `env` says
+
+    `env` never hears of the turn that was met with the hint. The policy reads the hint and never trains on it; its
+    message has the name "hint".
+
+    Args:
+        env: what answers.
+        hint: what is said, given the task.
+
+    Returns:
+        An EnvFactory, `slots.Bounded` where `env` is. Its report holds "hinted", whether the hint was given.
+
+    Example:
+        "14" to the question "2*7=?" is met with "Use a tool. 2*7=?"; the answer after that ends the attempt
+
+    Idea: hints where a policy did without tools make attempts with tools, as in arXiv:2505.16410 (Tool-Star), which
+    puts them into the policy's own words.
+    """
+
+    def factory(task: Task) -> _Hinted:
+        return _Hinted(env(task), hint(task))
+
+    most = getattr(env, "most", None)
+    if most is not None:
+        factory.most = most  # type: ignore[attr-defined]
+    return factory
+
+
+class _Hinted:
+    """Implements `slots.Env`, and `astep` besides."""
+
+    def __init__(self, env: Env, hint: str):
+        self.env = env
+        if isinstance(env, Hears):
+            self.heard = env.heard
+        self.hint = hint
+        self.first, self.given = True, False
+
+    def start(self) -> tuple[tuple[Message, ...], tuple[ToolSchema, ...]]:
+        return self.env.start()
+
+    def step(self, turn: ParsedTurn, *, seed: int) -> EnvReply:
+        return self._hint(turn) or self.env.step(turn, seed=seed)
+
+    async def astep(self, turn: ParsedTurn, *, seed: int, threads: Threads) -> EnvReply:
+        if met := self._hint(turn):
+            return met
+        inner = getattr(self.env, "astep", None)
+        if inner is not None:
+            return await inner(turn, seed=seed, threads=threads)
+        return await threads.run(lambda: self.env.step(turn, seed=seed), seconds=None)
+
+    def report(self) -> Mapping[str, Any]:
+        return {**self.env.report(), "hinted": self.given}
+
+    def snapshot(self) -> Any:
+        return self.first, self.given, self.env.snapshot()
+
+    def restore(self, state: Any) -> None:
+        self.first, self.given, inner = state
+        self.env.restore(inner)
+
+    def close(self) -> None:
+        self.env.close()
+
+    def _hint(self, turn: ParsedTurn) -> EnvReply | None:
+        """The hint, where this turn is to be met with it."""
+        first, self.first = self.first, False
+        if not first or turn.calls or turn.errors:
+            return None
+        self.given = True
+        return EnvReply((Message("user", self.hint, name=HINT),))

@@ -1,0 +1,40 @@
+"""GRPO-TCR: mean over tokens, a higher clip, failures less bad where tools were used, tasks of middling difficulty."""
+
+from handaxe.losses.reductions.token_mean import token_mean
+from handaxe.losses.surrogates.dual_clip import dual_clip
+from handaxe.losses.terms.entropy import entropy
+from handaxe.methods.method import Claim, Method, Paper, Recipe, Setting, partial, replace
+from handaxe.recipes.base.plain import plain
+from handaxe.rewards.failure_shaping import failure_shaping
+from handaxe.rewards.overlong import overlong
+from handaxe.rewards.weighted import weighted
+from handaxe.selection.task_pool import task_pool
+from handaxe.training.stages.choose import choose
+from handaxe.training.stages.parts.choose_by_label import choose_by_label
+from handaxe.training.stages.probe import probe
+from handaxe.worlds.sums import sums
+
+__all__ = ["grpo_tcr"]
+TITLE = "Demystifying Reinforcement Learning in Agentic Reasoning"
+LOW = "grpo_tcr --eps-high 0.2"
+RIGHT = "More is right at the end."
+OPEN = "More entropy is left than with the lower clip."
+RECIPE = Recipe(
+    paper=Paper(TITLE, "GRPO-TCR", "2510.11701", 136),
+    claims=(Claim(OPEN, "training/loss/entropy", "up", baseline=LOW, over="area"), Claim(RIGHT, "pass@1", "up")),
+    base=partial(plain, minibatches=4), world=sums, setting=Setting(model="start"),
+)  # fmt: skip
+
+
+def grpo_tcr(base: Method, *, eps_high: float = 0.28, most: int = 96) -> Method:
+    """Train with DAPO's loss and length, without its filter, on tasks that are neither always nor never solved.
+
+    Args:
+        eps_high: upper clip; 0.28 in the paper.
+        most: tasks that are tried beforehand.
+    """
+    parts = {"answer": (1.0, failure_shaping(base=base.reward)), "overlong": (1.0, overlong(limit=64, cache=32))}
+    tried = probe(samples=4, arguments={"reward": base.reward}), choose(tasks=choose_by_label(above=0.0, below=1.0))
+    pool = replace(base, tasks=lambda tasks, seed: task_pool(tasks[:most], seed=seed), stages=(*base.stages, *tried))
+    loss = replace(pool, surrogate=dual_clip(eps_high=eps_high, cap=10.0), reduction=token_mean())
+    return replace(loss, reward=weighted(parts), terms=(*base.terms, entropy(coefficient=0.0)))

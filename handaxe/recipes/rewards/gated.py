@@ -1,0 +1,37 @@
+"""G-RA: what steps earn counts only where the outcome is above a gate."""
+
+from handaxe.methods.method import Claim, Method, Paper, Recipe, Setting, replace
+from handaxe.rewards.ladder import Rung, ladder
+from handaxe.rewards.outcome_state import outcome_state
+from handaxe.rewards.reply_status import reply_status
+from handaxe.rewards.total import total
+from handaxe.worlds.workspace import state_of, workspace
+
+__all__ = ["gated"]
+
+TITLE = "Stabilizing Long-term Multi-turn Reinforcement Learning with Gated Rewards"
+NOTE = "The paper's numbers for outcomes, steps and gate are unconfirmed."
+ADDED = "gated --gate -2"
+RECIPE = Recipe(
+    paper=Paper(TITLE, "G-RA", "2508.10548", 61),
+    claims=(
+        Claim("More is submitted than without a gate.", "submitted", "up", baseline=ADDED, vice=0.6, note=NOTE),
+        Claim("And more is right.", "pass@1", "up", baseline=ADDED, vice=0.6, note=NOTE),
+    ),
+    world=workspace,
+    setting=Setting(model="start", steps=16, groups=8, max_turns=8, max_tokens=24, held_out=100),
+)
+
+
+def gated(base: Method, *, gate: float = 0.0, step: float = 1.0) -> Method:
+    """Train on the state in which the work was left, and beyond the gate also on calls that ran.
+
+    Args:
+        gate: g; the outcome is -1 (not submitted), 0 (as it was), 0.5 (changed) or 1 (right). Below -1 it is always
+            open, which is the direct accumulation that the paper compares with.
+        step: what a turn earns whose calls ran, and loses by one that did not; unconfirmed. Here, as in the paper, the
+            steps of a whole attempt are worth more than its outcome.
+    """
+    left = Rung("outcome", outcome_state(state=state_of), above=gate)
+    ran = reply_status(values={"ok": 1.0, "retry": -1.0, "failed": -1.0, "invalid": -1.0}, malformed=-1.0)
+    return replace(base, reward=ladder((left, Rung("steps", total(ran), weight=step))))

@@ -1,0 +1,31 @@
+"""GeoVista: the right city is worth most, but the right state and the right country are worth something too."""
+
+from handaxe.methods.method import Claim, Method, Paper, Recipe, Setting, replace
+from handaxe.rewards.query_leak import query_leak
+from handaxe.rewards.weighted import weighted
+from handaxe.worlds.places import city_of, levels_right, places
+
+__all__ = ["geovista"]
+
+TITLE = "GeoVista: Web-Augmented Agentic Visual Reasoning for Geolocalization"
+NOTE = "Clues are words and not an image."
+RECIPE = Recipe(
+    paper=Paper(TITLE, "GeoVista", "2511.15705", 135),
+    claims=(Claim("More right cities than by cities alone.", "pass@1", "up", vice=0.8, note=NOTE),),
+    world=places,
+    setting=Setting(model="start"),
+)
+
+
+def geovista(base: Method, *, beta: float = 2.0, leak_weight: float = 0.0) -> Method:
+    """Train on 4 for the right city, 2 for the right state and 1 for the right country, by beta.
+
+    Args:
+        beta: how much a level more is worth; 2 in the paper.
+        leak_weight: of the penalty for queries that hold the city already; 1 in a variant of the released code.
+
+    Differs: text instead of images; queries may hold the country, which is a clue; without the variant that looks for
+    the city among what searches found.
+    """
+    levels, leaks = levels_right(beta=beta), query_leak(answers=city_of)
+    return replace(base, reward=weighted({"levels": (1.0, levels), "leaks": (leak_weight, leaks)}))

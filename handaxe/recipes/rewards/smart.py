@@ -1,0 +1,40 @@
+"""SMART: a policy learns when it needs a tool, from demonstrations that call one where it could not do without."""
+
+from handaxe.methods.method import Claim, Method, Paper, Recipe, Setting, replace
+from handaxe.recipes.base.frozen import frozen
+from handaxe.selection.task_pool import task_pool
+from handaxe.training.by_need import Shown, by_need
+from handaxe.training.stages.probe import probe
+from handaxe.training.stages.teach import teach
+from handaxe.worlds.sums import sums
+
+__all__ = ["smart"]
+
+ALWAYS = "smart --show always"
+EASY = ("difficulty", "easy")
+NOTE = "Unconfirmed: the threshold. Nothing is rewarded, so there is no control with scores dealt out anew."
+RECIPE = Recipe(
+    paper=Paper("SMART: Self-Aware Agent for Tool Overuse Mitigation", "SMART", "2502.11435", 151),
+    claims=(
+        Claim("Tools are used less where none is needed, as accurately.", "used_tools", "down", same="pass@1",
+              baseline=ALWAYS, where=EASY, vice=0.5, learned=False, note=NOTE),
+        Claim("And less than before it was taught.", "used_tools", "down", same="pass@1", where=EASY, vice=0.5,
+              learned=False, note=NOTE),
+    ),
+    base=frozen, world=sums, setting=Setting(model="start", steps=1, groups=1),
+)  # fmt: skip
+
+
+def smart(base: Method, *, show: Shown = "need", above: float = 0.5, tries: int = 8, most: int = 256) -> Method:
+    """Ask what the policy can do without tools, then teach it to call for the rest; no reinforcement learning.
+
+    Args:
+        show: where demonstrations call: need, or what that is compared with, always and never.
+        above: share of attempts without tools above which a task needs none; a guess.
+        tries: attempts at each task without tools.
+        most: tasks that are probed and taught, the first of the training tasks.
+    """
+    asked = probe(label="known", samples=tries, groups=64, arguments={"env": base.world.env(())})
+    shown = by_need(expert=base.world.need("expert"), label="known", above=above, show=show)
+    stages = (*base.stages, asked, teach(source=shown, learning_rate=3e-4))
+    return replace(base, tasks=lambda tasks, seed: task_pool(tasks[:most], seed=seed), stages=stages)

@@ -1,0 +1,32 @@
+"""TGRL: one tool takes every answer, and training on some kinds of questions carries over to others."""
+
+from handaxe.methods.method import Claim, Method, Paper, Recipe, Setting, replace
+from handaxe.recipes.base.grpo import grpo
+from handaxe.rewards.signed_answer import signed_answer
+from handaxe.rewards.signed_format import signed_format
+from handaxe.rewards.weighted import weighted
+from handaxe.worlds.unseen_gym import given_answer, unseen_gym
+
+__all__ = ["tgrl"]
+
+TITLE = "Can Tool-Integrated Reinforcement Learning Generalize Across Diverse Domains?"
+NEW = ("seen", "no")
+NOTE = "Unconfirmed: how the reward is split. The tiny policy saw basic_arithmetic before, lcm and calendars never."
+RECIPE = Recipe(
+    paper=Paper(TITLE, "TGRL", "2510.11184", 5),
+    claims=(
+        Claim("It carries over better than training without the calculator.", "pass@1", "up",
+              baseline="tgrl --tools", where=NEW, vice=0.3, note=NOTE),
+        Claim("Unseen kinds gain too.", "pass@1", "up", baseline="start", where=NEW, note=NOTE),
+    ),
+    base=grpo, world=unseen_gym, setting=Setting(model="start"),
+)  # fmt: skip
+
+
+def tgrl(base: Method) -> Method:
+    """Train on the answer and on the format, each of them -1, 0 or 1. Its second version is `--base dr_grpo`.
+
+    Differs: calls of the chat format in the place of XML tags.
+    """
+    answer = signed_answer(correct=base.reward, answer=given_answer)
+    return replace(base, reward=weighted({"answer": (1.0, answer), "format": (1.0, signed_format())}))

@@ -1,0 +1,39 @@
+"""Tool-Star: hints for a cold start, a bonus for using both tools in a right answer, and preferences by that reward."""
+
+from handaxe.methods.earlier import earlier
+from handaxe.methods.method import Claim, Method, Paper, Recipe, Setting, replace
+from handaxe.recipes.base.grpo import grpo
+from handaxe.rewards.ladder import Rung, ladder
+from handaxe.rewards.token_f1 import token_f1
+from handaxe.rewards.used_tools import used_tools
+from handaxe.rewards.well_formed import well_formed
+from handaxe.selection.keep_successes import keep_successes
+from handaxe.training.hinted_play import hinted_play
+from handaxe.training.stages.self_critic import self_critic
+from handaxe.training.stages.teach import teach
+from handaxe.worlds.fact_sums import BOTH, fact_sums
+
+__all__ = ["tool_star"]
+
+TITLE = "Tool-Star: Empowering LLM-Brained Multi-Tool Reasoner via Reinforcement Learning"
+RECIPE = Recipe(
+    paper=Paper(TITLE, "Tool-Star", "2505.16410", 15), base=grpo, world=fact_sums,
+    claims=(Claim("Both tools are used more often, also where one is enough.", "used_both", "up", same="pass@1",
+                  baseline="tool_star --bonus 0", where=("needs_both", "no"), vice=0.6,
+                  note="Where a hint comes is unconfirmed."),), setting=Setting(model="start", steps=12, max_turns=4),
+)  # fmt: skip
+
+
+def tool_star(base: Method, *, bonus: float = 0.1, beta: float = 0.1, before: int = 6) -> Method:
+    """Teach what hints led to, then train with a bonus for both tools, with DPO between two parts of that training.
+
+    Args:
+        bonus: r_M; 0.1 in the paper.
+        beta: of DPO.
+        before: steps before DPO. Differs: in the paper it comes last, or in turns with them.
+    """
+    both = Rung("both", used_tools(tools=BOTH, every=True), bonus)
+    rungs = [Rung("format", well_formed(), 0.0, failed=-1.0), Rung("answer", token_f1()), both]
+    method, good = replace(base, reward=ladder(rungs)), keep_successes(channel="answer", most_calls=5)
+    taught = teach(source=hinted_play(), select=good, learning_rate=3e-4)
+    return replace(method, stages=(*base.stages, taught, earlier(method, steps=before), self_critic(beta=beta)))

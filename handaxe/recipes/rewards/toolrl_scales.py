@@ -1,0 +1,40 @@
+"""ToolRL's dynamic scales: the format counts most at first, and the calls in the end."""
+
+from handaxe.methods.method import Claim, Method, Paper, Recipe, Setting, replace
+from handaxe.recipes.rewards.toolrl import toolrl
+from handaxe.rewards.graded_call import graded_call
+from handaxe.rewards.parts.schedules import Change, shift
+from handaxe.rewards.weighted import weighted
+from handaxe.rewards.well_formed import well_formed
+from handaxe.worlds.calls import calls
+
+__all__ = ["toolrl_scales"]
+
+NOTE = "Unconfirmed: the finding is quoted from memory."
+STAGES = "toolrl_scales --formats 1 0.5 --matches 0.33 1 --at 6 --over 0"
+RECIPE = Recipe(
+    paper=Paper("ToolRL: Reward is All Tool Learning Needs", "ToolRL", "2504.13958", 12),
+    claims=(
+        Claim("Better calls than with weights that change at once.", "pass@1", "up", baseline=STAGES, note=NOTE),
+        Claim("Better calls than with weights that stay.", "pass@1", "up", note=NOTE),
+    ),
+    base=toolrl,
+    world=calls,
+    setting=Setting(max_turns=1),
+)
+
+
+def toolrl_scales(
+    base: Method, *, formats: Change = (2.0, 1.0), matches: Change = (0.67, 1.0), at: int = 0, over: int = 20
+) -> Method:
+    """Train on fine grades and format with weights that change; a weight of the base's thoughts is left out.
+
+    Args:
+        formats: weight of the format at first and in the end; 1 and 0.5 in the paper's two stages.
+        matches: weight of the calls at first and in the end; a third and 1 in the paper's two stages.
+        at: step of the change; of 20 steps 6 are as 30 in the paper's two stages.
+        over: steps of the change; 150 in the paper, longer than it trains; 0 is at once.
+    """
+    graded = graded_call(gold=base.world.need("reference"))
+    match, form = shift(*matches, at=at, over=over), shift(*formats, at=at, over=over)
+    return replace(base, reward=weighted({"calls": (match, graded), "format": (form, well_formed())}))

@@ -1,0 +1,63 @@
+"""Takes reward from searches that hold the answer already."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+
+from handaxe.errors import InputError
+from handaxe.records import Task, Trajectory
+from handaxe.rewards.outcome import outcome
+from handaxe.rewards.parts.reference import gold_answers, normalise
+from handaxe.slots import Reward
+
+__all__ = ["query_leak"]
+
+
+def query_leak(
+    *,
+    tools: Collection[str] = ("search",),
+    answers: Callable[[Task], Iterable[str]] = gold_answers,
+    templates: Sequence[str] = (),
+    penalty: float = 0.5,
+    floor: float = -2.0,
+) -> Reward:
+    """Take a penalty for each query that holds the answer, or a phrase that is a guess at it.
+
+        R_i = max(floor, -penalty * number of different queries to `tools` with a leak)
+
+    A query, a text argument of a call, leaks when it holds an answer or a template as whole words, both after SQuAD's
+    normalisation (case, punctuation and articles do not count). One that is made again, or fails, counts once.
+
+    Args:
+        tools: names of the tools whose queries are looked at.
+        answers: what a query must not hold; default the task's answers.
+        templates: phrases that it must not hold either, such as landmarks; the paper's code has a list of some 25 and
+            one of some 50 well-known cities.
+        penalty: for each query, >= 0; 0.5 in the paper's code.
+        floor: the least, <= 0; -2 in the paper's code.
+
+    Returns:
+        A reward with outcome [G] in [floor, 0]. No call: 0.
+
+    Raises:
+        InputError: penalty below 0 or floor above 0; `tools` is a text. TaskError: a task without an answer.
+
+    Example:
+        answer Lyon, template "Eiffel Tower"; queries "522228 people", "is it Lyon?", "is it Lyon?", "the eiffel tower"
+        -> -1
+
+    Paper: arXiv:2511.15705 (GeoVista), the query penalty of its released code.
+    Differs: an answer counts as whole words, so that Nice is not in "nicest"; there are no lists by default.
+    """
+    if penalty < 0 or floor > 0 or isinstance(tools, str):
+        raise InputError(f"penalty is 0 or more, floor 0 or less, tools a list: {penalty}, {floor}, {tools!r}")
+    phrases = [normalise(template) for template in templates]
+
+    def score(trajectory: Trajectory) -> float:
+        held = [phrase for phrase in (*map(normalise, answers(trajectory.task)), *phrases) if phrase]
+        calls = [call for call in trajectory.calls if call.name in tools]
+        texts = {text for call in calls for text in call.arguments.values() if isinstance(text, str)}
+        leaks = sum(any(f" {phrase} " in f" {query} " for phrase in held) for query in set(map(normalise, texts)))
+        return max(floor, -penalty * leaks)
+
+    return outcome(score)

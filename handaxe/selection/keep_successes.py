@@ -1,0 +1,87 @@
+"""Keep the attempts that went well, for a policy to learn from."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from handaxe.errors import InputError
+from handaxe.ops.ragged import rewards_of
+from handaxe.records import Rated, Trajectory
+from handaxe.slots import Selector
+
+__all__ = ["keep_successes"]
+
+
+def keep_successes(
+    *,
+    above: float = 0.5,
+    channel: str | None = None,
+    least_calls: int = 0,
+    most_calls: int | None = None,
+    most: int | None = None,
+) -> Selector:
+    """Train on the siblings that earned enough with as many calls as are wanted, none of them twice.
+
+        trained_i = trained_i  and  R_i > above  and  least_calls <= calls_i <= most_calls
+                    and no such sibling with a lower `sample` wrote the same
+                    and fewer than `most` such siblings have a lower `sample`
+
+    R_i is the outcome plus the per-turn rewards; who was not scored (outcome NaN) is left out. Groups of which nobody
+    is left are dropped. Rejection sampling is `teach(source=played(...), select=keep_successes())`.
+
+    Args:
+        above: in units of reward.
+        channel: look at this channel of the scores instead, such as the accuracy within a shaped reward.
+        least_calls: well-formed calls, >= 0.
+        most_calls: None for no bound; Tool-Star's beta, 5 (unconfirmed).
+        most: siblings of a group, >= 1; None for all.
+
+    Returns:
+        A selector: [Rated] -> [Rated], the groups kept, in order.
+
+    Raises:
+        InputError: bounds out of order, `most` below 1, or a channel that some group lacks.
+
+    Example:
+        R = 1, 1, 0, 1, where the second wrote what the first did and the last made six calls, most_calls 5
+        ->  the first alone trains
+
+    Paper: arXiv:2505.16410 (Tool-Star), its quality normalisation; also the rejection sampling of arXiv:2510.27569
+    (MARAG-R1).
+    Unconfirmed: beta.
+    Differs: nothing.
+    """
+    fewest = most_calls is not None and most_calls < least_calls
+    if least_calls < 0 or fewest or (most is not None and most < 1):
+        raise InputError(
+            f"least_calls is {least_calls}, most_calls {most_calls} and most {most}; give 0 or more, as many or more, "
+            "and 1 or more"
+        )
+
+    def select(rated: Sequence[Rated]) -> list[Rated]:
+        narrowed = [replace(one, trained=_good(one)) for one in rated]
+        return [one for one in narrowed if one.trained.any()]
+
+    def _good(one: Rated) -> np.ndarray:
+        reward_G = rewards_of(one.group, one.scores, channel=channel)
+        good_G = np.zeros(len(one.group), bool)
+        seen = set[tuple[str, ...]]()
+        for i in sorted(range(len(one.group)), key=lambda i: (one.group[i].sample, one.group[i].id)):
+            calls, said = len(one.group[i].calls), _said(one.group[i])
+            able = one.trained[i] and reward_G[i] > above and calls >= least_calls
+            if not able or (most_calls is not None and calls > most_calls) or said in seen or len(seen) == most:
+                continue
+            seen.add(said)
+            good_G[i] = True
+        return good_G
+
+    return select
+
+
+def _said(one: Trajectory) -> tuple[str, ...]:
+    """Every turn's text and calls."""
+    return tuple(
+        repr((turn.parsed.text, [(call.name, dict(call.arguments)) for call in turn.parsed.calls]))
+        for turn in one.turns
+    )

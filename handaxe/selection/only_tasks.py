@@ -1,0 +1,43 @@
+"""Train on the tasks of some kinds alone."""
+
+from collections.abc import Callable, Collection
+
+from handaxe.errors import InputError
+from handaxe.records import Task
+from handaxe.selection.in_order import in_order
+from handaxe.slots import Curriculum
+
+__all__ = ["only_tasks"]
+
+
+def only_tasks(*, key: str, among: Collection[str]) -> Callable[[list[Task], int], Curriculum]:
+    """Make a curriculum of the tasks that are of certain kinds.
+
+        {q : q.metadata[key] in among}, in the order that `in_order` gives them
+
+    Args:
+        key: of the metadata that names the kind. A task without it is of none.
+        among: the kinds that are trained on.
+
+    Returns:
+        (tasks, seed) -> curriculum.
+
+    Raises:
+        InputError: no kind; when the curriculum is made, no task is of one of them.
+
+    Example:
+        only_tasks(key="part", among=("sums",)) of tasks that are sums, words, sums hands out the first and the third
+
+    Idea: a mixture is worth what it adds to each of its parts.
+    """
+    if not among or isinstance(among, str):
+        raise InputError(f"only_tasks takes one kind or more to train on, not {among!r}")
+    kinds = frozenset(among)
+
+    def curriculum(tasks: list[Task], seed: int) -> Curriculum:
+        kept = [task for task in tasks if task.metadata.get(key) in kinds]
+        if not kept:
+            raise InputError(f"no task has one of {', '.join(sorted(kinds))} as metadata {key!r}")
+        return in_order(kept, seed=seed)
+
+    return curriculum

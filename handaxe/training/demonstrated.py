@@ -1,0 +1,88 @@
+"""Conversations of a world's expert, as something to learn from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from handaxe.errors import InputError
+from handaxe.records import Rated, Task
+from handaxe.slots import ChatFormat, EnvFactory, Site, Source
+from handaxe.training.cold_start import TASKS, demonstrations
+from handaxe.training.supervised import as_rated
+from handaxe.worlds.demonstrate import demonstrate
+from handaxe.worlds.world import Expert, Habit, World
+
+__all__ = ["demonstrated"]
+
+EXPERT = Habit()
+
+
+def demonstrated(
+    *,
+    world: World,
+    count: int,
+    habit: Habit = EXPERT,
+    tasks: Callable[[Sequence[Task]], Sequence[Task]] = lambda tasks: tasks,
+    tools: Sequence[Any] | None = None,
+    fitting: bool = False,
+    of_run: bool = False,
+    seed: int = 0,
+) -> Source:
+    """Make a source of conversations in which a world's expert speaks in the policy's place, and its tools answer.
+
+        the k-th conversation is about task k mod n of tasks(the first n = min(count, 4096) training tasks of seed)
+
+    It asks nothing of the site but its engine and chat format, so that a stage that learns from it may be shared by
+    runs of all seeds; unless it is of the run.
+
+    Args:
+        world: whose expert.
+        count: conversations, >= 1.
+        habit: what the expert is changed by; nothing unless told otherwise.
+        tasks: training tasks -> those that are asked.
+        tools: offered in these conversations; None: the world's own.
+        fitting: leave tasks out whose conversation with the expert does not fit into the engine's context.
+        of_run: the tasks are those that the run's curriculum hands out first, in its environment, and the seed is its
+            own: what reinforcement learning would have learned from.
+        seed: of tasks and habit.
+
+    Returns:
+        A source for the stage `teach`: each conversation a group of its own.
+
+    Raises:
+        InputError: count below 1; the world has no expert; a conversation, or with `fitting` each of them, does not fit
+            into the engine's context.
+
+    Example:
+        teach(source=demonstrated(world=sums(), count=320)) takes ten steps of 32 conversations
+
+    Idea: supervised fine-tuning before reinforcement learning, on a world's own right answers.
+    """
+    if count < 1:
+        raise InputError(f"{count} conversations are nothing to learn from; give 1 or more")
+    world.need("expert")
+
+    def source(site: Site) -> list[Rated]:
+        drawn, most = site.seed if of_run else seed, site.engine.max_length
+        env = site.env if of_run else world.env(world.tools if tools is None else tools)
+        asked = tasks(site.tasks.next(0, count) if of_run else world.tasks("train", min(count, TASKS), drawn))
+        if fitting:
+            asked = _fitting(asked, world.need("expert"), env, site.format, most)
+        spoken = demonstrations(
+            world, env, asked, habit=habit, count=count, seed=drawn, format=site.format, context=most
+        )
+        return [as_rated([one]) for one in spoken]
+
+    return source
+
+
+def _fitting(tasks: Sequence[Task], expert: Expert, env: EnvFactory, format: ChatFormat, most: int) -> list[Task]:
+    kept = []
+    for task in tasks:
+        one = demonstrate(env, task, expert, format=format, context=most)
+        if one.ending.reason != "length" and all(len(sequence) <= most for sequence in one.sequences):
+            kept.append(task)
+    if not kept:
+        raise InputError(f"none of {len(tasks)} tasks fits into {most} tokens, all that the policy reads")
+    return kept

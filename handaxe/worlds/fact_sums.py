@@ -1,0 +1,98 @@
+"""Sums over looked-up numbers: half of them take a search and a calculator, the others a search and a head."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+from handaxe.envs.tool_chat import tool_chat
+from handaxe.gauges import Gauge
+from handaxe.ops.seeds import derive_seed
+from handaxe.records import Message, Task, Trajectory
+from handaxe.rewards.exact_match import exact_match
+from handaxe.tools.calculator import calculator
+from handaxe.worlds import facts_tasks
+from handaxe.worlds.experts import arithmetic_call
+from handaxe.worlds.facts_tasks import Asked, build_people, fact_cards, search_call
+from handaxe.worlds.searched import answers_in_words, gold_searches, search_tool
+from handaxe.worlds.sums import kept_calls
+from handaxe.worlds.world import Facts, Habit, Split, Start, World
+
+__all__ = ["BOTH", "fact_sums"]
+
+BOTH = ("search", "calculator")
+SHOWN = 5
+"""In one of so many easy sums the expert takes the calculator all the same."""
+START = Start(Habit(needed=0.6, clumsy=0.05), skill=200, steps=30, batch_size=16)
+
+
+def fact_sums(*, size: int = 200, world_seed: int = 0) -> World:
+    """Questions that reckon with a number which has to be looked up first.
+
+    Hard ones multiply two numbers of two digits, easy ones add two of one digit, which can be done in the head. The
+    policy that training starts from makes six in ten of the calls that it should make, and takes the calculator for one
+    easy sum in five.
+
+    Args:
+        size: people, 8 to 900; a quarter of them is asked of in tests alone.
+        world_seed: of the facts.
+
+    Returns:
+        A world broken down by "needs_both" (yes or no), scored by exact match. Gauge used_both: the share of attempts
+        in which a search and a calculation both went well.
+
+    Raises:
+        InputError: an argument out of range, or a missing package (extra [search]).
+
+    Example:
+        "417 desk*38?": search {"query": "417 desk"} finds "[417 desk] 52", calculator {"expression": "52*38"} says
+        "1976", and that is the answer;  "417 rank+5?": the search finds "[417 rank] 7", and the answer is "12"
+    """
+    people = build_people(seed=world_seed, size=size)
+
+    def ask(name: str, rng: random.Random) -> Asked:
+        hard = rng.random() < 0.5
+        field, sign, other = ("desk", "*", rng.randint(11, 99)) if hard else ("rank", "+", rng.randint(1, 9))
+        value = people.facts[name, field]
+        expression = f"{value}{sign}{other}"
+        calls: list[dict[str, Any]] = [search_call(name, field)]
+        if hard:
+            calls.append({"name": "calculator", "arguments": {"expression": expression}})
+        metadata = {
+            "needs_both": "yes" if hard else "no",
+            "expression": expression,
+            "gold_documents": [f"{name} {field}"],
+            "gold_calls": calls,
+        }
+        return f"{name} {field}{sign}{other}?", str(value * other if hard else value + other), metadata
+
+    def tasks(split: Split, count: int, seed: int) -> list[Task]:
+        key = ("fact_sums", world_seed, size)
+        return facts_tasks.tasks(people, key=key, count=count, seed=seed, split=split, ask=ask)
+
+    return World(
+        name="fact_sums",
+        tasks=tasks,
+        env=tool_chat,
+        correct=exact_match(),
+        tools=(search_tool(fact_cards(people), world="fact_sums", results=1, snippet=20), calculator),
+        by=("needs_both",),
+        answered=answers_in_words,
+        reference=kept_calls,
+        expert=_expert,
+        start=START,
+        gauges={"used_both": Gauge(lambda one, outcome: float(_went_well(one) >= set(BOTH)))},
+    )
+
+
+def _expert(task: Task, facts: Facts) -> Message:
+    if facts["turn"] == 0 and (searches := gold_searches(task, facts)):
+        return Message("assistant", "", (searches[0],))
+    shown = task.metadata["needs_both"] == "yes" or derive_seed("shown", task.id) % SHOWN == 0
+    if facts["turn"] == 1 and shown and (call := arithmetic_call(task.metadata["expression"], facts["tools"][1:])):
+        return Message("assistant", "", call)
+    return Message("assistant", task.answer)
+
+
+def _went_well(one: Trajectory) -> set[str]:
+    return {reply.name for reply in one.replies if reply.status == "ok"}

@@ -1,0 +1,44 @@
+"""What recipes make of rewards: the order of what attempts earn."""
+
+import itertools
+from dataclasses import replace
+
+import pytest
+
+from handaxe.commands.configure import parse_train
+from handaxe.commands.train import RunOptions
+from handaxe.methods.build import make_method, make_world
+from handaxe.records import Ending, ToolCall
+from handaxe.testing.records import make_group, make_trajectory
+
+
+def reward_of(name, *words):
+    chosen = parse_train(name, list(words), prog="handaxe train", also={"run": RunOptions})[0]
+    world = make_world(chosen)
+    return make_method(chosen, world).reward, world
+
+
+CALLS = {4: ToolCall("calculator", {"expression": "1+1"}), 2: ToolCall("calculator", {"text": "1+1"}), 0: None}
+
+
+def test_adareasoner_gives_more_to_any_right_answer_than_to_any_call():
+    reward, world = reward_of("adareasoner", "--world.train", "0")
+    (task,) = world.tasks("train", 1, 0)
+    tools = world.env(world.tools)(task).start()[1]
+
+    def attempt(scores, answer, **options):
+        calls = [[CALLS[score]] if CALLS[score] else [] for score in scores]
+        one = make_trajectory(texts=[""] * len(scores) + [answer], calls=[*calls, []], task=task, **options)
+        return replace(one, tools=tools)
+
+    wrong = [attempt(scores, "no") for n in range(4) for scores in itertools.product(CALLS, repeat=n)]
+    right = [attempt(scores, task.answer) for n in range(4) for scores in itertools.product(CALLS, repeat=n)]
+    broken = [
+        attempt((4,), task.answer, errors=[["not JSON"], []]),
+        attempt((4,), task.answer, ending=Ending("truncated", "turns")),
+    ]
+    found = reward(make_group(task=task, trajectories=[*wrong, *right, *broken])).outcome
+    assert set(found[len(wrong) : -2]) == {8.0} and found[: len(wrong)].max() == 4.0 and set(found[-2:]) == {0.0}
+    by_hand = {(4, 2, 0): 3.0, (4, 0, 2): 2.0, (): 0.0}
+    for scores, value in by_hand.items():
+        assert reward(make_group(task=task, trajectories=[attempt(scores, "no")])).outcome[0] == pytest.approx(value)

@@ -1,0 +1,66 @@
+import numpy as np
+import pytest
+
+from handaxe.errors import InputError, VerifierError
+from handaxe.rewards.exact_match import exact_match
+from handaxe.rewards.margin_confidence import margin_confidence
+from handaxe.rewards.parts.confidence import without_confidence
+from handaxe.rewards.per_turn import per_turn
+from handaxe.testing.records import make_group, make_task, make_trajectory
+
+CORRECT = exact_match(extract=without_confidence)
+CONTRACT = [{"correct": CORRECT}, {"correct": CORRECT, "right": 0.2, "wrong": 1.0, "correct_above": 0.0}]
+TASK = make_task(answer="4")
+SIBLINGS = make_group(
+    task=TASK, trajectories=[make_trajectory(texts=[said], task=TASK) for said in ("4 c9", "5 c2", "4")]
+)
+
+
+def scored(reward, *texts):
+    members = [make_trajectory(texts=[text], task=TASK) for text in texts]
+    return reward(make_group(task=TASK, trajectories=members))
+
+
+def test_example():
+    scores = scored(margin_confidence(correct=CORRECT), "4 c9", "4 c1", "5 c9", "5 c1")
+    assert scores.outcome.tolist() == pytest.approx([1.495, 1.095, -0.405, -0.005])
+    assert scores.channels["correct"].tolist() == [1, 1, 0, 0]
+    assert scores.channels["confidence"].tolist() == [0.9, 0.1, 0.9, 0.1]
+
+
+@pytest.mark.parametrize(("right", "wrong"), [(0.5, 0.5), (0.1, 1.0), (0.0, 0.0)])
+def test_a_slow_loop_says_the_same_and_every_right_answer_is_worth_more_than_any_wrong_one(right, wrong):
+    marks = [f"c{k}" for k in range(11)]
+    reward = margin_confidence(correct=CORRECT, right=right, wrong=wrong)
+    found = scored(reward, *(f"{said} {mark}" for said in ("4", "5") for mark in marks)).outcome
+    slow = [1 + right * (1 - (1 - k / 10) * (1 - k / 10)) for k in range(11)] + [
+        -wrong * k / 10 * k / 10 for k in range(11)
+    ]
+    assert found.tolist() == pytest.approx(slow)
+    assert found[:11].min() >= 1 and found[11:].max() <= 0
+    assert np.all(np.diff(found[:11]) >= 0) and np.all(np.diff(found[11:]) <= 0)
+
+
+def test_the_best_confidence_is_the_chance_to_be_right():
+    reward = margin_confidence(correct=CORRECT)
+    marks = [f"c{k}" for k in range(11)]
+    right, wrong = (scored(reward, *(f"{said} {mark}" for mark in marks)).outcome for said in ("4", "5"))
+    for tenth in range(11):
+        assert np.argmax(tenth / 10 * right + (1 - tenth / 10) * wrong) == tenth
+
+
+def test_without_a_confidence_it_is_the_least():
+    found = scored(margin_confidence(correct=CORRECT, wrong=0.7), "4", "5", "5 c10", "")
+    assert found.outcome.tolist() == [-0.7] * 4
+    assert found.channels["confidence"].tolist() == [-1, -1, 1, -1]
+
+
+def test_what_is_refused():
+    with pytest.raises(InputError, match="right is -1"):
+        margin_confidence(correct=CORRECT, right=-1)
+    with pytest.raises(InputError, match="wrong is nan"):
+        margin_confidence(correct=CORRECT, wrong=float("nan"))
+    with pytest.raises(InputError, match="per-turn"):
+        scored(margin_confidence(correct=per_turn(lambda one: [1.0] * len(one.turns))), "4 c1")
+    with pytest.raises(VerifierError, match="not between 0 and 1"):
+        scored(margin_confidence(correct=CORRECT, confidence=lambda one: 2.0), "4")

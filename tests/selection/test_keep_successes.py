@@ -1,0 +1,62 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from handaxe.errors import InputError
+from handaxe.selection.keep_successes import keep_successes
+from handaxe.testing.records import make_group, make_rated, make_scores, make_trajectory
+
+CONTRACT = [{}, {"above": -1.0, "most": 1}, {"least_calls": 1, "most_calls": 2, "above": 0.0}]
+
+
+def played(outcome, *, calls=None, texts=None, trained=None, channels=None):
+    size = range(len(outcome))
+    calls, texts = calls or [0 for _ in size], texts or [f"answer {i}" for i in size]
+    siblings = [make_trajectory(texts=["", texts[i]], calls=[["f"] * calls[i], []], id=f"{i}", sample=i) for i in size]
+    scores = make_scores(outcome, channels=channels)
+    return make_rated(
+        group=make_group(trajectories=siblings), scores=scores, advantage=[1.0] * len(outcome), trained=trained
+    )
+
+
+def kept(select, one):
+    return [found.trained.tolist() for found in select([one])]
+
+
+def test_example():
+    one = played([1, 1, 0, 1], calls=[1, 1, 1, 6], texts=["a", "a", "b", "c"])
+    assert kept(keep_successes(most_calls=5), one) == [[True, False, False, False]]
+
+
+def test_against_a_slow_loop():
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        outcome, calls = rng.choice([0.0, 1.0, np.nan], 6), rng.integers(0, 4, 6).tolist()
+        texts, trained = rng.choice(list("abc"), 6).tolist(), (rng.random(6) < 0.8).tolist()
+        one = played(outcome, calls=calls, texts=texts, trained=trained)
+        wanted, said = [], []
+        for i in range(6):
+            mine = ("f" * calls[i], texts[i])
+            good = outcome[i] == 1 and trained[i] and 1 <= calls[i] <= 2 and mine not in said and len(said) < 2
+            wanted.append(bool(good))
+            said += [mine] if good else []
+        found = kept(keep_successes(least_calls=1, most_calls=2, most=2), one)
+        assert found == ([wanted] if any(wanted) else [])
+
+
+def test_of_those_alike_the_one_with_the_lower_sample_stays_whatever_the_order():
+    one = played([1, 1], texts=["a", "a"])
+    other = replace(one, group=replace(one.group, trajectories=one.group.trajectories[::-1]))
+    assert kept(keep_successes(), one) == [[True, False]] and kept(keep_successes(), other) == [[False, True]]
+
+
+def test_by_a_channel_and_edges():
+    one = played([0.1, 0.1], channels={"correct": [1, 0]})
+    assert kept(keep_successes(channel="correct"), one) == [[True, False]]
+    assert kept(keep_successes(), one) == [] and keep_successes()([]) == []
+    with pytest.raises(InputError, match="no channel"):
+        keep_successes(channel="right")([one])
+    for wrong in ({"least_calls": -1}, {"least_calls": 3, "most_calls": 2}, {"most": 0}):
+        with pytest.raises(InputError, match="least_calls"):
+            keep_successes(**wrong)

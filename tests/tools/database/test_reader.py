@@ -1,0 +1,48 @@
+import sqlite3
+from contextlib import closing
+
+import pytest
+
+from handaxe.errors import InputError
+from handaxe.tools.database.reader import LATE, reader
+
+ENDLESS = "with recursive c(x) as (select 1 union all select x + 1 from c) select count(*) from c"
+
+
+@pytest.fixture
+def towns(tmp_path):
+    path = tmp_path / "towns.db"
+    with closing(sqlite3.connect(path)) as database, database:
+        database.execute("create table town (name text, year integer)")
+        database.executemany("insert into town values (?, ?)", [("kemi", 1179), ("luta", 1300)])
+    return path
+
+
+def test_example(towns):
+    ask = reader(towns)
+    reply = ask("select year from town where name = 'kemi'")
+    assert reply == {"columns": ["year"], "rows": [[1179]], "more": False}
+
+
+def test_what_was_answered_is_remembered_and_what_took_too_long_is_not(towns):
+    ask = reader(towns, seconds=20)
+    assert ask("select 1") is ask("select 1")
+    assert "error" in ask("nonsense") and ask("nonsense") is ask("nonsense")
+    hasty = reader(towns, seconds=0.2)
+    first, second = hasty(ENDLESS), hasty(ENDLESS)
+    assert first["error"].startswith(LATE) and first == second and first is not second
+
+
+def test_nothing_is_written(towns):
+    before = towns.read_bytes()
+    ask = reader(towns)
+    for sql in ("delete from town", f"attach database '{towns.parent / 'x.db'}' as x", "drop table town"):
+        assert "not allowed" in ask(sql)["error"]
+    assert towns.read_bytes() == before and sorted(towns.parent.iterdir()) == [towns]
+
+
+def test_what_cannot_be(towns, tmp_path):
+    with pytest.raises(InputError, match="no database file"):
+        reader(tmp_path / "none.db")
+    with pytest.raises(InputError, match="above 0"):
+        reader(towns, seconds=0)

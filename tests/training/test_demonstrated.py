@@ -1,0 +1,77 @@
+import numpy as np
+import pytest
+
+pytest.importorskip("reasoning_gym")
+
+from handaxe.engines.local import LocalEngine
+from handaxe.errors import InputError
+from handaxe.models.load import load
+from handaxe.selection.few_tasks import few_tasks
+from handaxe.training.demonstrated import demonstrated
+from handaxe.training.site import make_site
+from handaxe.worlds.gym import gym
+from handaxe.worlds.sums import sums
+from handaxe.worlds.world import Habit, World
+
+
+@pytest.fixture(scope="module")
+def site():
+    policy = load("tiny")
+    return make_site(engine=LocalEngine(policy.model), format=policy.format)
+
+
+def test_the_expert_is_shown_and_what_it_says_is_learnt(site):
+    world = sums()
+    shown = demonstrated(world=world, count=12)(site)
+    assert len(shown) == 12
+    for rated, task in zip(shown, world.tasks("train", 12, 0), strict=True):
+        assert rated.group.task == task and world.correct(rated.group).outcome[0] == 1
+        assert np.array_equal(rated.advantages.tokens[0][0], rated.group[0].sequences[0].mask)
+
+
+def test_the_same_seed_says_the_same(site):
+    def ids(**options):
+        return [one.group[0].sequences[0].ids.tolist() for one in demonstrated(world=sums(), count=4, **options)(site)]
+
+    assert ids() == ids() != ids(seed=1)
+
+
+def test_a_habit_and_other_tasks(site):
+    lazy = demonstrated(world=sums(easy=0.0), count=8, habit=Habit(needed=0.0))(site)
+    assert not any(one.group[0].calls for one in lazy)
+    chosen = demonstrated(world=sums(), count=8, tasks=lambda tasks: tasks[:2])(site)
+    assert [one.group.task for one in chosen] == sums().tasks("train", 2, 0) * 4
+
+
+def test_what_does_not_fit_is_left_out_where_asked_for(site):
+    world = gym(names=("calendar_arithmetic", "products"))
+    lengths = [len(one.group[0].sequences[0]) for one in demonstrated(world=world, count=12)(site)]
+    short = site._replace(engine=Room(sorted(lengths)[5]))
+    with pytest.raises(InputError, match="does not fit"):
+        demonstrated(world=world, count=12)(short)
+    kept = demonstrated(world=world, count=12, fitting=True)(short)
+    assert len(kept) == 12 and max(len(one.group[0].sequences[0]) for one in kept) <= short.engine.max_length
+    with pytest.raises(InputError, match="none of 12 tasks fits into 5 tokens"):
+        demonstrated(world=world, count=12, fitting=True)(site._replace(engine=Room(5)))
+
+
+class Room:
+    def __init__(self, tokens):
+        self.max_length = tokens
+
+
+def test_what_cannot_be():
+    with pytest.raises(InputError, match="0 conversations"):
+        demonstrated(world=sums(), count=0)
+    world = sums()
+    with pytest.raises(InputError, match="no 'expert'"):
+        demonstrated(world=World(name="bare", tasks=world.tasks, env=world.env, correct=world.correct), count=1)
+
+
+def test_of_a_run_its_own_first_tasks_are_shown_once_each(site):
+    world = sums()
+    own = site._replace(
+        env=world.env(world.tools), tasks=few_tasks(count=6)(world.tasks("train", 40, 0), site.seed), seed=3
+    )
+    said = demonstrated(world=world, count=6, of_run=True)(own)
+    assert {one.group.task.id for one in said} == {task.id for task in world.tasks("train", 6, 0)} and len(said) == 6

@@ -1,0 +1,78 @@
+import pytest
+
+pytest.importorskip("matplotlib")
+
+from handaxe.errors import InputError
+from handaxe.methods.method import Setting
+from handaxe.models.compact import Compact
+from handaxe.recipes.base.plain import plain
+from handaxe.recipes.rewards.chartmaster import chartmaster
+from handaxe.records import Group, Message, ToolCall
+from handaxe.testing.worlds import check_world
+from handaxe.tools.sandbox.probe import probe
+from handaxe.worlds.charts import charts, drawn_code, same_attributes, same_picture
+from handaxe.worlds.demonstrate import demonstrate
+
+
+@pytest.fixture(scope="module", autouse=True)
+def sandbox():
+    try:
+        probe()
+    except InputError as error:
+        if "does not refuse" in str(error):
+            raise
+        pytest.skip(str(error))
+
+
+def draws(*codes):
+    def speaker(task, facts):
+        code = codes[facts["turn"]] if facts["turn"] < len(codes) else None
+        return (
+            Message("assistant", "well")
+            if code is None
+            else Message("assistant", "", (ToolCall("draw", {"code": code}),))
+        )
+
+    return speaker
+
+
+def test_the_contract():
+    check_world(charts(), count=6)
+    check_world(charts(brief=False), count=2)
+
+
+def test_the_expert_draws_once_and_that_ends_the_attempt():
+    world = charts()
+    for task in world.tasks("train", 4, 1):
+        one = demonstrate(world.env(()), task, world.expert, format=Compact(), context=512)
+        assert len(one.turns) == 1 and one.ending.kind == "completed" and drawn_code(one) == task.answer
+        group = Group(task, (one,))
+        assert same_attributes()(group).outcome.tolist() == [1] and same_picture()(group).outcome[0] == pytest.approx(1)
+
+
+def test_an_attempt_without_a_chart_is_worth_nothing():
+    world = charts()
+    (task,) = world.tasks("train", 1, 0)
+    one = demonstrate(world.env(()), task, lambda task, facts: Message("assistant", task.answer), format=Compact())
+    group = Group(task, (one,))
+    paid = chartmaster(plain(world, Setting())).reward
+    for reward in (world.correct, same_attributes(), same_picture(), paid):
+        assert reward(group).outcome.tolist() == [0]
+    assert world.gauges["attributes"].top(one, 0.0) == 0 and drawn_code(one) is None
+
+
+@pytest.mark.slow
+def test_one_letter_of_the_wrong_name_in_a_second_try():
+    world = charts()
+    task = next(one for one in world.tasks("train", 40, 0) if one.metadata["kind"] == "bar")
+    near = task.answer.replace("[*'a", "[*'z")
+    one = demonstrate(world.env(()), task, draws("ax.bar(", near), format=Compact())
+    assert [reply.status for reply in one.replies] == ["retry", "ok"] and drawn_code(one) == near
+    group = Group(task, (one,))
+    wanted = same_attributes()(group).outcome[0]
+    look = same_picture()(group).outcome[0]
+    assert 0.5 < wanted < 1 and 0.5 < look < 1
+    paid = chartmaster(plain(world, Setting())).reward
+    assert paid(group).outcome.tolist() == pytest.approx([wanted + look])
+    assert world.correct(group).outcome.tolist() == [0]
+    assert world.gauges["attributes"].top(one, 0.0) == wanted

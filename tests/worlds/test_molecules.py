@@ -1,0 +1,110 @@
+import pytest
+
+pytest.importorskip("rdkit")
+
+from handaxe.errors import InputError, TaskError
+from handaxe.models.compact import Compact
+from handaxe.records import Message, ToolReply
+from handaxe.testing.records import make_group, make_task, make_trajectory
+from handaxe.testing.worlds import check_world
+from handaxe.tools.chemistry.molecule import read_molecule
+from handaxe.worlds.demonstrate import demonstrate
+from handaxe.worlds.molecules import (
+    LONGEST,
+    changed_groups,
+    gained,
+    kept_likeness,
+    molecules,
+    of_kind,
+    said_molecule,
+    shaped,
+)
+
+EDIT = {"kind": "edit", "source": "CCCF", "change": {"hydroxyl": 1}}
+OPTIMISE = {"kind": "optimise", "source": "CCO", "property": "logp"}
+
+
+@pytest.mark.parametrize("kinds", [("edit", "optimise"), ("edit",), ("optimise",)])
+def test_the_contract(kinds):
+    check_world(molecules(kinds=kinds), count=15)
+
+
+def group_of(metadata, *texts):
+    task = make_task(metadata=metadata)
+    return make_group(task=task, trajectories=[make_trajectory(texts=[t], task=task) for t in texts])
+
+
+def test_example():
+    assert changed_groups()(group_of(EDIT, "OCCCF", "CC(O)CF", "CCCF")).outcome.tolist() == [1, 1, 0]
+    assert gained()(group_of(OPTIMISE, "CCCC", "CCO", "")).outcome.tolist() == [1, 0, 0]
+    assert kept_likeness()(group_of(EDIT, "FCCC")).outcome.tolist() == [1]
+
+
+def test_questions_are_short_and_about_molecules():
+    for task in molecules().tasks("train", 200, 1):
+        source = task.metadata["source"]
+        assert 3 <= len(source) <= LONGEST and read_molecule(source) is not None
+        assert task.messages[0].content.split()[-1] == source
+        assert len(task.answer) <= LONGEST + 10
+
+
+def test_no_molecule_changes_sides():
+    sides = [{task.metadata["source"] for task in molecules().tasks(split, 200, 0)} for split in ("train", "test")]
+    assert not sides[0] & sides[1]
+
+
+def test_the_molecule_of_an_attempt_is_the_last_that_was_found_valid():
+    took, refused = ToolReply("0-0", "valid", "CCO"), ToolReply("0-1", "valid", "no", "retry")
+    counted = ToolReply("0-2", "count_groups", "none")
+    one = make_trajectory(
+        texts=["", "CN "], calls=[["valid", "valid", "f"], []], replies=[[took, refused, counted], []]
+    )
+    assert said_molecule(one) == "CCO"
+    assert said_molecule(make_trajectory(texts=[" CN\n"])) == "CN"
+
+
+def test_gauges():
+    world = molecules()
+    gain, valid = world.gauges["property_gain"], world.gauges["valid"]
+    (optimised,), (edited,) = group_of(OPTIMISE, "CCCC"), group_of(EDIT, "CC(")
+    assert (gain.top(optimised, 1.0), gain.bottom(optimised, 1.0), valid.top(optimised, 1.0)) == (1, 1, 1)
+    assert (gain.top(edited, 0.0), gain.bottom(edited, 0.0), valid.top(edited, 0.0)) == (0, 0, 0)
+
+
+def test_of_kind():
+    tasks = molecules().tasks("train", 20, 0)
+    kept = of_kind(tasks, "edit")
+    assert kept and [task for task in tasks if task in kept] == kept
+    with pytest.raises(TaskError, match="none is of the kind 'edits'"):
+        of_kind(tasks, "edits")
+    with pytest.raises(InputError, match="kinds are some of"):
+        molecules(kinds=("edits",))
+
+
+# --- MolAct's rewards -------------------------------------------------------------------------------------------
+
+
+def test_the_reward_of_an_edit():
+    """Invalid -1; else 0.8 where it is right, 0.15 of the likeness and 0.05 for a tool that was used."""
+    group = group_of(EDIT, "OCCCF", "FCCC", "CC(")
+    like = kept_likeness()(group).outcome
+    assert shaped()(group).outcome.tolist() == pytest.approx([0.8 + 0.15 * like[0], 0.15, -1])
+
+
+def test_the_reward_of_an_improvement_and_the_papers_worked_example():
+    """Gain 0.6, likeness of scaffolds 0.8 and a tool used: 0.48 + 0.12 + 0.05 = 0.65."""
+    assert pytest.approx(0.65) == 0.8 * 0.6 + 0.15 * 0.8 + 0.05
+    group = group_of(OPTIMISE, "CCCC", "CCO", "CC(", "")
+    assert shaped()(group).outcome.tolist() == pytest.approx([0.95, 0.15, -1, -1])
+
+
+def test_the_expert_earns_all_but_what_it_changed_of_the_molecule():
+    world, rewarded = molecules(), shaped()
+    for task in world.tasks("train", 20, 2):
+        one = demonstrate(world.env(world.tools), task, world.expert, format=Compact())
+        scores = rewarded(make_group(task=task, trajectories=[one]))
+        assert 0.85 <= scores.outcome[0] <= 1 and len(one.replies) == 1
+        bad = demonstrate(
+            world.env(world.tools), task, lambda task, facts: Message("assistant", "C("), format=Compact()
+        )
+        assert rewarded(make_group(task=task, trajectories=[bad])).outcome.tolist() == [-1]

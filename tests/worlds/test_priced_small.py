@@ -1,0 +1,35 @@
+import time
+
+import pytest
+
+from handaxe.engines.local import LocalEngine
+from handaxe.records import Sampling
+from handaxe.slots import Speaker
+from handaxe.tools.ask import answer_of
+from handaxe.worlds.priced_small import small_expert
+
+LESSONS = (("sky", "blue"), ("grass", "green"), ("snow", "white"))
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("HANDAXE_CACHE", str(tmp_path))
+    return tmp_path
+
+
+def test_it_knows_what_it_was_taught_and_is_made_once(cache):
+    policy = small_expert(LESSONS, steps=60, batch_size=8)
+    speaker = Speaker(LocalEngine(policy.model), policy.format, Sampling(temperature=0.0, max_tokens=8))
+    assert [answer_of(speaker, question, seed=0).text for question, _ in LESSONS] == [answer for _, answer in LESSONS]
+    (folder,) = (cache / "experts").iterdir()
+    made = (folder / "model.safetensors").stat().st_mtime_ns
+    time.sleep(0.01)
+    small_expert(LESSONS, steps=60, batch_size=8)
+    assert (folder / "model.safetensors").stat().st_mtime_ns == made
+
+
+def test_other_lessons_are_another_expert(cache):
+    small_expert(LESSONS, steps=1, batch_size=2)
+    small_expert(LESSONS[:2], steps=1, batch_size=2)
+    small_expert(LESSONS, steps=1, batch_size=2, seed=1)
+    assert len(list((cache / "experts").iterdir())) == 3

@@ -1,0 +1,58 @@
+import pytest
+
+pytest.importorskip("bm25s")
+
+from handaxe.errors import InputError, TaskError
+from handaxe.models.compact import Compact
+from handaxe.records import Message, ToolCall
+from handaxe.testing.worlds import check_world
+from handaxe.worlds.demonstrate import demonstrate
+from handaxe.worlds.shelves import KINDS, found_documents, gold_documents, needed_calls, shelves
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("HANDAXE_CACHE", str(tmp_path))
+
+
+def small(**changes):
+    return shelves(**{"kinds": KINDS, "authors": 8, "size": 30, **changes})
+
+
+def test_the_contract():
+    check_world(shelves(authors=40, size=120, kinds=KINDS), count=6)
+
+
+def test_the_expert_finds_the_documents_in_as_many_calls_as_are_needed():
+    world = small()
+    for task in world.tasks("train", 24, 0):
+        one = demonstrate(world.env(world.tools), task, world.expert, format=Compact())
+        assert len(one.calls) == needed_calls(task) == (4 if task.metadata["kind"] == "shared" else 2)
+        assert gold_documents(task) <= found_documents(one)
+        if task.metadata["kind"] != "shared":
+            assert found_documents(one) == gold_documents(task) and world.gauges["document_f1"].top(one, 1.0) == 1
+
+
+def test_a_guess_finds_nothing_and_too_much_counts_for_less():
+    world = small(kinds=("count",))
+    task = world.tasks("train", 1, 0)[0]
+    guess = demonstrate(world.env(world.tools), task, lambda t, f: Message("assistant", t.answer), format=Compact())
+    assert found_documents(guess) == set() and world.gauges["document_f1"].top(guess, 1.0) == 0
+
+    def greedy(task, facts):
+        if facts["turn"] < 3:
+            room = ToolCall("filter_by", {"field": "room", "value": str(facts["turn"] + 1)})
+            return Message("assistant", "", (room,))
+        return Message("assistant", task.answer)
+
+    much = demonstrate(world.env(world.tools), task, greedy, format=Compact())
+    gold = len(gold_documents(task))
+    assert len(found_documents(much)) == 30 and world.gauges["document_f1"].top(much, 1.0) == 2 * gold / (30 + gold)
+
+
+def test_what_cannot_be():
+    for wrong, said in (({"kinds": ("most",)}, "kinds"), ({"authors": 4}, "authors"), ({"size": 9}, "documents")):
+        with pytest.raises(InputError, match=said):
+            small(**wrong)
+    with pytest.raises(TaskError, match="empty"):
+        small().tasks("train", 0, 0)
