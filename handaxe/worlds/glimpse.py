@@ -37,8 +37,8 @@ from handaxe.worlds.world import Expert, Facts, Habit, Split, Start, World
 
 __all__ = ["elsewhere", "glimpse", "region_iou", "terminate"]
 
-START = Start(Habit(needed=0.5, needless=0.3, clumsy=0.1), skill=300, steps=60)
-TABLE = Start(Habit(needed=0.8, clumsy=0.1), skill=300, steps=60)
+START = Start(Habit(needed=0.5, needless=0.3, clumsy=0.1), skill=500, steps=60)
+TABLE = Start(Habit(needed=0.8, clumsy=0.1), skill=400, steps=60)
 TOOLS: dict[Kind, str] = {"row": "view", "grid": "zoom", "table": "read_cell"}
 POOR = 0.5
 """A view that shares less than this with the region asked for is a bad one."""
