@@ -21,8 +21,10 @@ RECIPE = Recipe(
         Claim("And than without pay for tools.", "pass@1", "up", baseline="agent0 --tool 0", vice=0.95),
         Claim("And than without a penalty.", "pass@1", "up", baseline="agent0 --repetition 0", vice=0.95),
     ),
-    base=partial(grpo, kl_coefficient=0.01), world=asked_sums, setting=Setting(model="start"),
-)  # fmt: skip
+    base=partial(grpo, kl_coefficient=0.01),
+    world=asked_sums,
+    setting=Setting(model="start"),
+)
 
 
 def agent0(base: Method, *, tool: float = 0.6, repetition: float = 1.0, earlier: int = 1) -> Method:

@@ -22,8 +22,10 @@ OPEN = "More entropy is left than with the lower clip."
 RECIPE = Recipe(
     paper=Paper(TITLE, "GRPO-TCR", "2510.11701", 136),
     claims=(Claim(OPEN, "training/loss/entropy", "up", baseline=LOW, over="area"), Claim(RIGHT, "pass@1", "up")),
-    base=partial(plain, minibatches=4), world=sums, setting=Setting(model="start"),
-)  # fmt: skip
+    base=partial(plain, minibatches=4),
+    world=sums,
+    setting=Setting(model="start"),
+)
 
 
 def grpo_tcr(base: Method, *, eps_high: float = 0.28, most: int = 96) -> Method:

@@ -20,8 +20,10 @@ RECIPE = Recipe(
         Claim("Names never seen do no harm.", "pass@1", "up", baseline=NAMED, where=NEW, vice=0.3, note=NOTE),
         Claim("A useless tool is used less.", "decoy", "down", baseline="start", same="pass@1", vice=0.3, note=NOTE),
     ),
-    base=grpo, world=renamed_sums, setting=Setting(model="start"),
-)  # fmt: skip
+    base=grpo,
+    world=renamed_sums,
+    setting=Setting(model="start"),
+)
 
 
 def adareasoner(base: Method, *, best: float = 8.0) -> Method:

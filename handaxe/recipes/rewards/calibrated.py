@@ -12,13 +12,21 @@ NOTE = "Unconfirmed: the formula of the reward. Arithmetic with a noisy calculat
 RECIPE = Recipe(
     paper=Paper(TITLE, "CAR", "2601.07264", 68),
     claims=(
-        Claim("Better calibrated than with accuracy alone, as accurate.", "ece", "down", same="pass@1", vice=0.1,
-              note=NOTE),
+        Claim(
+            "Better calibrated than with accuracy alone, as accurate.",
+            "ece",
+            "down",
+            same="pass@1",
+            vice=0.1,
+            note=NOTE,
+        ),
         Claim("Right answers are told from wrong ones.", "auroc", "up", vice=0.65, note=NOTE),
         Claim("Wrong answers are less sure.", "mcip", "down", vice=0.4, note=NOTE),
     ),
-    base=grpo, world=confident_sums, setting=Setting(model="start"),
-)  # fmt: skip
+    base=grpo,
+    world=confident_sums,
+    setting=Setting(model="start"),
+)
 
 
 def calibrated(base: Method, *, right: float = 0.5, wrong: float = 0.5) -> Method:

@@ -21,8 +21,9 @@ RECIPE = Recipe(
         Claim("Fewer calls where it is easy.", "calls", "down", same="pass@1", where=("difficulty", "easy"), vice=0.2),
         Claim("More of the calls are where it is hard.", "calls_on_hard", "up", same="pass@1", vice=0.85),
     ),
-    world=sums, setting=Setting(model="start"),
-)  # fmt: skip
+    world=sums,
+    setting=Setting(model="start"),
+)
 
 
 def codedance(base: Method, *, gamma: float = 4.0, turn_weight: float = 0.2) -> Method:

@@ -20,8 +20,10 @@ RECIPE = Recipe(
         Claim("Tools are used more.", "used_tools", "up", baseline="deepeyes --bonus 0", where=NEED, vice=0.95),
         Claim("More is right than without.", "pass@1", "up", baseline="deepeyes --bonus 0", where=NEED, vice=0.9),
         Claim("Than one for all.", "pass@1", "up", baseline="deepeyes --bonus 0 --always 1.2", where=NEED, vice=0.9),
-    ), world=partial(glimpse, kind="grid"), setting=Setting(model="start"),
-)  # fmt: skip
+    ),
+    world=partial(glimpse, kind="grid"),
+    setting=Setting(model="start"),
+)
 
 
 def deepeyes(base: Method, *, bonus: float = 1.2, always: float = 0.0, probed: int = 64) -> Method:

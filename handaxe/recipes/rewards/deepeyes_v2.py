@@ -20,8 +20,11 @@ RECIPE = Recipe(
     claims=(
         Claim("More right than by RL alone.", "pass@1", "up", baseline=ALONE, where=NEED, vice=0.9, learned=False),
         Claim("Fewer calls.", "calls", "down", baseline="start", where=("needs_tool", "no"), same="pass@1", vice=0.2),
-    ), base=grpo, world=partial(glimpse, kind="grid"), setting=Setting(model="start"),
-)  # fmt: skip
+    ),
+    base=grpo,
+    world=partial(glimpse, kind="grid"),
+    setting=Setting(model="start"),
+)
 
 
 def deepeyes_v2(base: Method, *, cold_steps: int = 30, search: float = -0.08, characters: int = 300) -> Method:

@@ -19,8 +19,10 @@ RECIPE = Recipe(
         Claim("More actions are right than after SFT.", "pass@1", "up", baseline="taught", vice=0.9, note=NOTE),
         Claim("And than at the start.", "pass@1", "up", baseline="start", vice=0.6),
     ),
-    base=partial(grpo, kl_coefficient=0.01), world=screen, setting=Setting(model="start", max_turns=1),
-)  # fmt: skip
+    base=partial(grpo, kl_coefficient=0.01),
+    world=screen,
+    setting=Setting(model="start", max_turns=1),
+)
 
 
 def gui_r1(base: Method, *, action: float = 0.8, format: float = 0.2, near: float = NEAR, tasks: int = 320) -> Method:

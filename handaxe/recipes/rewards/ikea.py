@@ -14,12 +14,22 @@ __all__ = ["ikea"]
 
 TITLE = "Reinforced Internal-External Knowledge Synergistic Reasoning for Efficient Adaptive Search Agent"
 RECIPE = Recipe(
-    paper=Paper(TITLE, "IKEA", "2505.07596", 204), base=grpo, world=facts,
-    claims=(Claim("Of what it knows it searches less than with the plain reward, as accurate.", "calls", "down",
-                  same="pass@1", where=("known", "yes"), vice=0.6),
-            Claim("Of all its calls fewer are needless.", "wasted_calls", "down", same="pass@1", vice=0.3)),
+    paper=Paper(TITLE, "IKEA", "2505.07596", 204),
+    base=grpo,
+    world=facts,
+    claims=(
+        Claim(
+            "Of what it knows it searches less than with the plain reward, as accurate.",
+            "calls",
+            "down",
+            same="pass@1",
+            where=("known", "yes"),
+            vice=0.6,
+        ),
+        Claim("Of all its calls fewer are needless.", "wasted_calls", "down", same="pass@1", vice=0.3),
+    ),
     setting=Setting(model="start"),
-)  # fmt: skip
+)
 
 
 def ikea(base: Method, *, few: float = 0.6, searched: float = 0.05, pool: int = 128) -> Method:

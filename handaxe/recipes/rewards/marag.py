@@ -17,11 +17,15 @@ TITLE = "MARAG-R1: Beyond Single Retriever via Reinforcement-Learned Multi-Tool 
 NOTE = "The weights and the form of the term for calls are unconfirmed."
 ALONE = "marag --documents 0 --calls 0"
 RECIPE = Recipe(
-    paper=Paper(TITLE, "MARAG-R1", "2510.27569", 134), base=rloo, world=shelves,
-    claims=(Claim("More right documents are found.", "document_f1", "up", baseline=ALONE, vice=0.95, note=NOTE),
-            Claim("And more is answered right.", "pass@1", "up", baseline=ALONE, vice=0.95, note=NOTE)),
+    paper=Paper(TITLE, "MARAG-R1", "2510.27569", 134),
+    base=rloo,
+    world=shelves,
+    claims=(
+        Claim("More right documents are found.", "document_f1", "up", baseline=ALONE, vice=0.95, note=NOTE),
+        Claim("And more is answered right.", "pass@1", "up", baseline=ALONE, vice=0.95, note=NOTE),
+    ),
     setting=Setting(model="start", steps=12, max_turns=4),
-)  # fmt: skip
+)
 
 
 def marag(base: Method, *, documents: float = 0.5, calls: float = 0.25) -> Method:

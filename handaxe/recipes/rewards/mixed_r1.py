@@ -23,8 +23,10 @@ RECIPE = Recipe(
         Claim("More is right than by one part alone.", "pass@1", "up", baseline=ALONE, vice=0.85, note=NOTE),
         Claim("Sentences grow no longer, as they do under BLEU.", "words", "down", baseline=BLEU, vice=7.5, note=NOTE),
     ),
-    base=partial(grpo, kl_coefficient=0.01), world=mixed, setting=Setting(model="start"),
-)  # fmt: skip
+    base=partial(grpo, kl_coefficient=0.01),
+    world=mixed,
+    setting=Setting(model="start"),
+)
 
 
 def mixed_r1(base: Method, *, parts: tuple[str, ...] = PARTS, bmas: float = 1.0, ngrams: float = 0.0) -> Method:

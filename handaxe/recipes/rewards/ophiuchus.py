@@ -22,8 +22,11 @@ RECIPE = Recipe(
     claims=(
         Claim("Last looks fit.", "iou", "up", baseline=PLAIN, where=NEED, vice=0.95, learned=False, note=NOTE),
         Claim(AGAIN, "second_look", "up", baseline=PLAIN, where=NEED, vice=0.5, learned=False, note=NOTE),
-    ), base=grpo, world=partial(glimpse, kind="grid"), setting=Setting(model="start"),
-)  # fmt: skip
+    ),
+    base=grpo,
+    world=partial(glimpse, kind="grid"),
+    setting=Setting(model="start"),
+)
 
 
 def ophiuchus(base: Method, *, mistakes: float = 0.5, reflection: int = 30, tool: float = 1.2) -> Method:

@@ -13,12 +13,19 @@ NOTE = "To be run long: it trains a model of 135M parameters. A larger model, as
 RECIPE = Recipe(
     paper=Paper(TITLE, "small LMs", "2512.15943", 132),
     claims=(
-        Claim("More calls are right than when the same model is prompted.", "pass@1", "up", vice=0.6, learned=False,
-              note=NOTE),
+        Claim(
+            "More calls are right than when the same model is prompted.",
+            "pass@1",
+            "up",
+            vice=0.6,
+            learned=False,
+            note=NOTE,
+        ),
     ),
-    base=frozen, world=partial(bfcl, category=("simple_python",)),
+    base=frozen,
+    world=partial(bfcl, category=("simple_python",)),
     setting=Setting(model="smollm2", steps=1, groups=1, max_turns=1, max_tokens=96, held_out=100),
-)  # fmt: skip
+)
 
 
 def small_lm(base: Method, *, taught: int = 300, rate: float = 2e-4) -> Method:

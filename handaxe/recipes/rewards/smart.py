@@ -16,13 +16,32 @@ NOTE = "Unconfirmed: the threshold. Nothing is rewarded, so there is no control 
 RECIPE = Recipe(
     paper=Paper("SMART: Self-Aware Agent for Tool Overuse Mitigation", "SMART", "2502.11435", 151),
     claims=(
-        Claim("Tools are used less where none is needed, as accurately.", "used_tools", "down", same="pass@1",
-              baseline=ALWAYS, where=EASY, vice=0.5, learned=False, note=NOTE),
-        Claim("And less than before it was taught.", "used_tools", "down", same="pass@1", where=EASY, vice=0.5,
-              learned=False, note=NOTE),
+        Claim(
+            "Tools are used less where none is needed, as accurately.",
+            "used_tools",
+            "down",
+            same="pass@1",
+            baseline=ALWAYS,
+            where=EASY,
+            vice=0.5,
+            learned=False,
+            note=NOTE,
+        ),
+        Claim(
+            "And less than before it was taught.",
+            "used_tools",
+            "down",
+            same="pass@1",
+            where=EASY,
+            vice=0.5,
+            learned=False,
+            note=NOTE,
+        ),
     ),
-    base=frozen, world=sums, setting=Setting(model="start", steps=1, groups=1),
-)  # fmt: skip
+    base=frozen,
+    world=sums,
+    setting=Setting(model="start", steps=1, groups=1),
+)
 
 
 def smart(base: Method, *, show: Shown = "need", above: float = 0.5, tries: int = 8, most: int = 256) -> Method:

@@ -21,8 +21,10 @@ FEWER = "Fewer calls than where calls are paid for, as accurate."
 RECIPE = Recipe(
     paper=Paper(TITLE, "TAPO", "2510.07038", 211),
     claims=(Claim(FEWER, "calls", "down", baseline="tapo --each 0.2", same="pass@1", vice=0.8),),
-    base=partial(dapo, rounds=10), world=sums, setting=Setting(model="start"),
-)  # fmt: skip
+    base=partial(dapo, rounds=10),
+    world=sums,
+    setting=Setting(model="start"),
+)
 
 
 def tapo(base: Method, *, each: float = 0.0) -> Method:

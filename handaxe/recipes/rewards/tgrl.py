@@ -15,12 +15,21 @@ NOTE = "Unconfirmed: how the reward is split. The tiny policy saw basic_arithmet
 RECIPE = Recipe(
     paper=Paper(TITLE, "TGRL", "2510.11184", 5),
     claims=(
-        Claim("It carries over better than training without the calculator.", "pass@1", "up",
-              baseline="tgrl --tools", where=NEW, vice=0.3, note=NOTE),
+        Claim(
+            "It carries over better than training without the calculator.",
+            "pass@1",
+            "up",
+            baseline="tgrl --tools",
+            where=NEW,
+            vice=0.3,
+            note=NOTE,
+        ),
         Claim("Unseen kinds gain too.", "pass@1", "up", baseline="start", where=NEW, note=NOTE),
     ),
-    base=grpo, world=unseen_gym, setting=Setting(model="start"),
-)  # fmt: skip
+    base=grpo,
+    world=unseen_gym,
+    setting=Setting(model="start"),
+)
 
 
 def tgrl(base: Method) -> Method:

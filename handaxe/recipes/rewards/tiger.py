@@ -17,8 +17,10 @@ NOTE = "Unconfirmed weights. The start is the paper's SFT, of a policy that call
 RECIPE = Recipe(
     paper=Paper(TITLE, "TIGeR", "2510.07181", 3),
     claims=(Claim("More is right than by the answer alone.", "pass@1", "up", vice=0.95, note=NOTE),),
-    base=partial(grpo, kl_coefficient=0.01), world=projection, setting=Setting(model="start", max_turns=4),
-)  # fmt: skip
+    base=partial(grpo, kl_coefficient=0.01),
+    world=projection,
+    setting=Setting(model="start", max_turns=4),
+)
 
 
 def tiger(

@@ -17,11 +17,23 @@ __all__ = ["tool_star"]
 
 TITLE = "Tool-Star: Empowering LLM-Brained Multi-Tool Reasoner via Reinforcement Learning"
 RECIPE = Recipe(
-    paper=Paper(TITLE, "Tool-Star", "2505.16410", 15), base=grpo, world=fact_sums,
-    claims=(Claim("Both tools are used more often, also where one is enough.", "used_both", "up", same="pass@1",
-                  baseline="tool_star --bonus 0", where=("needs_both", "no"), vice=0.6,
-                  note="Where a hint comes is unconfirmed."),), setting=Setting(model="start", steps=12, max_turns=4),
-)  # fmt: skip
+    paper=Paper(TITLE, "Tool-Star", "2505.16410", 15),
+    base=grpo,
+    world=fact_sums,
+    claims=(
+        Claim(
+            "Both tools are used more often, also where one is enough.",
+            "used_both",
+            "up",
+            same="pass@1",
+            baseline="tool_star --bonus 0",
+            where=("needs_both", "no"),
+            vice=0.6,
+            note="Where a hint comes is unconfirmed.",
+        ),
+    ),
+    setting=Setting(model="start", steps=12, max_turns=4),
+)
 
 
 def tool_star(base: Method, *, bonus: float = 0.1, beta: float = 0.1, before: int = 6) -> Method:

@@ -15,12 +15,22 @@ __all__ = ["prs_vspo"]
 TITLE = "Enhancing Agentic RL with Progressive Reward Shaping and Value-based Sampling Policy Optimization"
 NOTE = "What the steps of the reward are worth, and how copies are damped, are unconfirmed."
 RECIPE = Recipe(
-    paper=Paper(TITLE, "PRS+VSPO", "2512.07478", 8), base=grpo, world=hops,
-    claims=(Claim("Accuracy ends higher than with exact match.", "pass@1", "up", vice=0.9, note=NOTE),
-            Claim("Undamped copies drive the policy further off.", "training/loss/kl", "down", over="area",
-                  baseline="prs_vspo --damping 1", note=NOTE)),
+    paper=Paper(TITLE, "PRS+VSPO", "2512.07478", 8),
+    base=grpo,
+    world=hops,
+    claims=(
+        Claim("Accuracy ends higher than with exact match.", "pass@1", "up", vice=0.9, note=NOTE),
+        Claim(
+            "Undamped copies drive the policy further off.",
+            "training/loss/kl",
+            "down",
+            over="area",
+            baseline="prs_vspo --damping 1",
+            note=NOTE,
+        ),
+    ),
     setting=Setting(model="start", max_turns=6, steps=16),
-)  # fmt: skip
+)
 
 
 def prs_vspo(base: Method, *, damping: float = 0.5, even: bool = False) -> Method:
