@@ -1,4 +1,4 @@
-"""Sums over looked-up numbers: half of them take a search and a calculator, the others a search and a head."""
+"""Looked-up numbers, half of which are to be reckoned with: some questions take two tools, the others one."""
 
 from __future__ import annotations
 
@@ -22,16 +22,15 @@ __all__ = ["BOTH", "fact_sums"]
 
 BOTH = ("search", "calculator")
 SHOWN = 5
-"""In one of so many easy sums the expert takes the calculator all the same."""
+"""In one of so many questions that need no calculator the expert takes it all the same."""
 START = Start(Habit(needed=0.6, clumsy=0.05), skill=200, steps=30, batch_size=16)
 
 
 def fact_sums(*, size: int = 200, world_seed: int = 0) -> World:
-    """Questions that reckon with a number which has to be looked up first.
+    """Questions for a number that has to be looked up, or for what it is when multiplied.
 
-    Hard ones multiply two numbers of two digits, easy ones add two of one digit, which can be done in the head. The
-    policy that training starts from makes six in ten of the calls that it should make, and takes the calculator for one
-    easy sum in five.
+    Hard ones multiply two numbers of two digits, easy ones ask for the number as it is. The policy that training starts
+    from was shown six in ten of the calls that are needed, and a calculation in one easy question of five.
 
     Args:
         size: people, 8 to 900; a quarter of them is asked of in tests alone.
@@ -46,15 +45,15 @@ def fact_sums(*, size: int = 200, world_seed: int = 0) -> World:
 
     Example:
         "417 desk*38?": search {"query": "417 desk"} finds "[417 desk] 52", calculator {"expression": "52*38"} says
-        "1976", and that is the answer;  "417 rank+5?": the search finds "[417 rank] 7", and the answer is "12"
+        "1976", and that is the answer;  "417 rank?": the search finds "[417 rank] 7", and the answer is "7"
     """
     people = build_people(seed=world_seed, size=size)
 
     def ask(name: str, rng: random.Random) -> Asked:
         hard = rng.random() < 0.5
-        field, sign, other = ("desk", "*", rng.randint(11, 99)) if hard else ("rank", "+", rng.randint(1, 9))
-        value = people.facts[name, field]
-        expression = f"{value}{sign}{other}"
+        field, other = ("desk", rng.randint(11, 99)) if hard else ("rank", 1)
+        value, rest = people.facts[name, field], f"*{other}" if hard else ""
+        expression = f"{value}{rest}"
         calls: list[dict[str, Any]] = [search_call(name, field)]
         if hard:
             calls.append({"name": "calculator", "arguments": {"expression": expression}})
@@ -64,7 +63,7 @@ def fact_sums(*, size: int = 200, world_seed: int = 0) -> World:
             "gold_documents": [f"{name} {field}"],
             "gold_calls": calls,
         }
-        return f"{name} {field}{sign}{other}?", str(value * other if hard else value + other), metadata
+        return f"{name} {field}{rest}?", str(value * other), metadata
 
     def tasks(split: Split, count: int, seed: int) -> list[Task]:
         key = ("fact_sums", world_seed, size)

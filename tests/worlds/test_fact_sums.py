@@ -31,8 +31,9 @@ def test_hard_ones_take_both_tools_and_easy_ones_are_shown_with_both_once_in_a_w
 
 def test_what_a_question_asks_is_what_its_answer_says():
     for task in fact_sums(size=16).tasks("test", 30, 0):
-        left, sign, right = task.metadata["expression"].partition("*" if task.metadata["needs_both"] == "yes" else "+")
-        assert int(task.answer) == (int(left) * int(right) if sign == "*" else int(left) + int(right))
+        left, sign, right = task.metadata["expression"].partition("*")
+        assert bool(sign) == (task.metadata["needs_both"] == "yes")
+        assert int(task.answer) == int(left) * int(right or 1)
         assert task.messages[0].content.endswith(f"{sign}{right}?") and left not in task.messages[0].content.split()
 
 
