@@ -87,7 +87,8 @@ def tau2(
 
 
 START = {
-    "solo": Start(Habit(needed=0.8, clumsy=0.1), skill=500, steps=60, batch_size=16),
+    # A clumsy call alone with the phone is followed by talk that no longer fits into 512 tokens.
+    "solo": Start(Habit(needed=0.8), skill=500, steps=60, batch_size=16),
     "user": Start(Habit(needless=0.4), skill=500, steps=60, batch_size=16),
 }
 
