@@ -39,6 +39,7 @@ LEFT_OUT: Mapping[str, str] = {
     "credited_again": "it gives what its credit gives, under another reward",
     "score_scaled": "it multiplies what its credit gives by a number of the task",
     "shaped": "it gives what its credit and shapers give",
+    "task_weight": "it multiplies what its credit gives by a number of the task",
     "turn_bonus": "it judges calls, and no turn of this process calls",
 }
 """A file of `credit/` that is not measured, and why."""
