@@ -21,7 +21,7 @@ RECIPE = Recipe(
         Claim("Boxes overlap more than by hits alone.", "iou", "up", baseline=HIT, same="pass@1", vice=0.8, note=NOTE),
         Claim("More hits than by overlap alone.", "pass@1", "up", baseline=OVERLAP, vice=0.97, note=NOTE),
     ),
-    base=partial(dr_grpo, max_length=64), world=partial(screen, answer="box", loose=0.5),
+    base=partial(dr_grpo, max_length=64), world=partial(screen, answer="box", boxes=3, loose=0.2),
     setting=Setting(model="start", max_turns=1),
 )  # fmt: skip
 
