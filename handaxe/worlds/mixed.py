@@ -26,7 +26,7 @@ START = Start(Habit(needed=0.7, clumsy=0.2), skill=800, steps=80)
 IOU = box_overlap(found=said_box, gold=gold_box)
 
 
-def mixed(*, boxes: int = 4, loose: float = 0.3) -> World:
+def mixed(*, boxes: int = 3, loose: float = 0.2) -> World:
     """Sums with a calculator, and boxes, widths and descriptions of boxes on a screen that is told; in turn.
 
     Args:

@@ -40,5 +40,5 @@ def marag(base: Method, *, documents: float = 0.5, calls: float = 0.25) -> Metho
     found = set_overlap(found=found_documents, gold=gold_documents)
     near = call_economy(form="near", reference=needed_calls)
     parts = {"answer": (1.0, token_f1()), "documents": (documents, found), "calls": (calls, near)}
-    taught = teach(source=played(), select=keep_successes(channel="answer"), learning_rate=3e-4)
+    taught = teach(source=played(), select=keep_successes(channel="answer"), learning_rate=3e-4, optional=True)
     return replace(base, reward=weighted(parts), stages=(*base.stages, taught))

@@ -32,6 +32,7 @@ def teach(
     micro_batch_rows: int = 64,
     learning_rate: float | Callable[[int], float] = 1e-3,
     restart: bool = True,
+    optional: bool = False,
 ) -> Stage:
     """Make a stage that makes what the policy wrote in some trajectories more likely.
 
@@ -49,12 +50,13 @@ def teach(
         learning_rate: a number, or a function of the optimiser step.
         restart: forget what the optimiser knows and renew the reference before the first step. False goes on as if
             with the stage before.
+        optional: where there is nothing to learn, such as no success among the policy's own attempts, learn nothing.
 
     Returns:
         A stage: metrics of each optimiser step.
 
     Raises:
-        InputError: when there is no trajectory with a token to learn.
+        InputError: when there is no trajectory with a token to learn, unless it is `optional`.
     """
     about = describe(locals())
 
@@ -65,6 +67,8 @@ def teach(
             for i, trajectory in enumerate(one.group)
             if one.trained[i] and trajectory.num_tokens
         ]
+        if not chosen and optional:
+            return []
         if not chosen:
             raise InputError("there is nothing to fine-tune on: no trajectory holds a token that a policy wrote")
         pieces = [

@@ -112,3 +112,12 @@ def test_nothing_to_learn(world):
         taught(world, world.make_engine(), [make_trajectory(layouts=["UUt"])])
     with pytest.raises(InputError, match="batch_size 0"):
         taught(world, world.make_engine(), demonstrations(world), batch_size=0)
+
+
+def test_where_there_is_nothing_to_learn_it_learns_nothing_if_it_may(world):
+    site = world.site()
+    before = world.weights(site.engine)
+    assert teach(source=lambda site: [], optional=True)(site) == []
+    assert world.same(before, world.weights(site.engine)) and site.engine.version == 0
+    with pytest.raises(InputError, match="nothing to fine-tune on"):
+        teach(source=lambda site: [])(site)
