@@ -42,7 +42,9 @@ def test_a_name_is_a_file_of_the_room_or_of_the_users(tmp_path, monkeypatch):
 def test_a_name_that_comes_close_is_told():
     with pytest.raises(InputError, match="there is no reward 'exact_mach'; did you mean exact_match"):
         named("exact_mach", room="handaxe.rewards", noun="reward")
-    with pytest.raises(InputError, match="there is no reward 'zzz'; there are action_score, .*exact_match"):
+    with pytest.raises(
+        InputError, match="there is no reward 'zzz'; there are action_match, action_score, .*exact_match"
+    ):
         named("zzz", room="handaxe.rewards", noun="reward")
 
 

@@ -21,6 +21,7 @@ from handaxe.errors import CheckpointError, InputError
 from handaxe.models.adapter_base import ADAPTER, Base, base_digest, base_weights, read_base, write_base
 from handaxe.models.huggingface_cache import PretrainedSlots, fits
 from handaxe.models.trunk import ROUNDING, Trunk, wide
+from handaxe.models.widened import widened
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
@@ -256,6 +257,9 @@ def _read(where: str | Path, gguf_file: str | None, dtype: str | None) -> tuple[
     except ImportError as error:
         raise InputError(f"{EXTRA} ({error})") from error
     source, gguf_file = _source(where, gguf_file)
+    if gguf_file is not None and Path(source, gguf_file).is_file():
+        kept = widened(Path(source, gguf_file), read=lambda file: _read_gguf(file, where))
+        source, gguf_file = (str(kept), None) if kept != Path(source) else (source, gguf_file)
     try:
         tokenizer = AutoTokenizer.from_pretrained(source, gguf_file=gguf_file)
         if dtype is None:
@@ -266,6 +270,19 @@ def _read(where: str | Path, gguf_file: str | None, dtype: str | None) -> tuple[
         raise InputError(f"transformers cannot load {what} from {where}: {error}") from error
     if gguf_file is not None:
         _forget_quantiser(module)
+    return tokenizer, module
+
+
+def _read_gguf(file: Path, where: str | Path) -> tuple[PreTrainedTokenizerBase, Any]:
+    """Tokenizer and model of a GGUF file, without the quantiser that transformers would refuse to save."""
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(file.parent, gguf_file=file.name)
+        module = AutoModelForCausalLM.from_pretrained(file.parent, gguf_file=file.name, dtype=torch.float32)
+    except (OSError, ValueError, ImportError) as error:
+        raise InputError(f"transformers cannot load a causal language model from {where}: {error}") from error
+    _forget_quantiser(module)
     return tokenizer, module
 
 

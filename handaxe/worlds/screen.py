@@ -107,7 +107,7 @@ def screen(*, answer: Answer = "action", boxes: int = 5, loose: float = 0.0) -> 
         return Message("assistant", said)
 
     return World(
-        name=f"screen-{answer}",
+        name="screen",
         tasks=tasks,
         env=form.env,
         correct=form.correct,

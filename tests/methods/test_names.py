@@ -33,7 +33,7 @@ def test_rooms_offer_what_can_be_named_and_no_helper():
     [
         ("recipes", "otk", "there is no recipe 'otk'; did you mean otc?"),
         ("recipes", "qqqqqqqqqq", "`handaxe recipes` lists them"),
-        ("worlds", "sum", "did you mean sums?"),
+        ("worlds", "sum", "did you mean sums or "),
         (
             "tools",
             "zzz",

@@ -22,7 +22,7 @@ COMPARES = {"checklist", "fork_norm", "group_norm", "leave_one_out", "min_form",
 COMPARES |= {"shared_prefix_mean", "step_leave_one_out", "turn_norm"}
 OTHERS = {"among", "apart", "credited_again", "on_tokens", "score_scaled", "shaped", "total"}
 """Made of another credit."""
-OTHERS |= {"batch_norm", "batch_whiten", "entropy_scaled"}
+OTHERS |= {"batch_norm", "batch_whiten", "entropy_scaled", "task_weight", "turn_bonus"}
 
 
 def test_every_credit_says_by_what_it_does_whether_it_compares():
