@@ -14,7 +14,7 @@ from handaxe.commands.output import console, note
 from handaxe.errors import HandaxeError, InputError
 from handaxe.evaluation.bias import Measured, measure
 from handaxe.evaluation.bias_cases import CASES, LEFT_OUT
-from handaxe.evaluation.decomposition import compare
+from handaxe.evaluation.decomposition import joint_and_apart
 
 __all__ = ["BiasOptions", "main"]
 
@@ -150,7 +150,7 @@ def _decomposed() -> list[str]:
     lines.append("|" + "---|" * (6 + len(sizes)))
     for correlation in correlations:
         for spread in spreads:
-            found = [compare(correlation, spread, size=size) for size in sizes]
+            found = [joint_and_apart(correlation, spread, size=size) for size in sizes]
             last = found[-1]
             cells = [f"{correlation:g}", f"{spread:g}", f"{last.within_angle:.1f}", f"{last.within_length:.3f}"]
             cells += [f"{one.angle:.1f}" for one in found] + [f"{last.joint_bias:.1f}", f"{last.apart_bias:.1f}"]

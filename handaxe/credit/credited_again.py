@@ -30,7 +30,7 @@ def credited_again(
         reward: what `train` has; asked a second time, so without memory of its own.
         credit: what `train` has; without memory and value targets.
         on: False asks nothing again; without `peak` it leaves everything as it is.
-        peak: divide turn rewards by the largest of their sums from a turn on; off in the paper's runs (unconfirmed).
+        peak: divide turn rewards by the largest of their sums from a turn on; off in the paper's runs.
         then: a further shape, which is applied to what comes of it.
 
     Returns:
@@ -44,6 +44,7 @@ def credited_again(
 
     Paper: arXiv:2509.19199 (iStar), whose PRM is refreshed before or after it scores, and whose released code has the
     division as an option.
+    Unconfirmed: that `peak` was off in the paper's runs.
     Differs: nothing.
     """
 

@@ -40,7 +40,8 @@ def min_form(
         unit: what the baseline's average is over. Over tokens, a turn loses b_i for each of its tokens.
         kl_coefficient: beta of the KL to a reference inside the reward, per nat; 0 needs no feature. 1e-3 in the paper.
         channel: take this one of `Scores.turn_channels` for r instead of `turns`.
-        lone: what one counted sibling gets: "zero", or its own "reward" (no baseline).
+        lone: what one counted sibling gets: "zero", or its own "reward" (no baseline). The KL is taken from either:
+            with a `kl_coefficient` above 0, "zero" is minus what the KL costs.
         stats_over: "all" siblings that were scored, or those that `Scores.eligible` names; the others then get 0.
 
     Returns:

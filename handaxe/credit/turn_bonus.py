@@ -67,10 +67,10 @@ def turn_bonus(
         every = np.concatenate([np.zeros(0), *[own for own, counts in zip(returns, scored, strict=True) if counts]])
         # The mean of equal numbers in another order is another number in its last digit: sort, and no order matters.
         judged = dict(zip(np.sort(every).tolist(), standardise(np.sort(every), std=std, eps=eps).tolist(), strict=True))
-        added = iter([
-            np.array([judged[value] if counts else 0.0 for value in own.tolist()])
-            for own, counts in zip(returns, scored, strict=True)
-        ])  # fmt: skip
+        own_and_counts = zip(returns, scored, strict=True)
+        added = (
+            np.array([judged[value] if counts else 0.0 for value in own.tolist()]) for own, counts in own_and_counts
+        )
         return [_raised(one, [weight * next(added) for _ in one.group]) for one in rated]
 
     return shape

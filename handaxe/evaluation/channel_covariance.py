@@ -41,13 +41,13 @@ def channel_covariance(scored: Iterable[Scores], *, names: Sequence[str] = ()) -
     Args:
         scored: of each group, such as `record.groups()` has them. Unscored siblings (outcome NaN) are left out, and
             so are groups of fewer than two others.
-        names: channels; those of the first scores where there are none.
+        names: channels; those of the first group that counts where there are none.
 
     Returns:
         The covariance over n, spreads and correlation.
 
     Raises:
-        InputError: some scores lack a channel, or no group is left.
+        InputError: scores of a group that counts lack a channel, or no group is left.
 
     Example:
         right (1, 0, 1, 0), formed (1, 1, 1, 0)  ->  spreads 0.5, 0.433, covariance 0.125, correlation 0.577
@@ -60,12 +60,15 @@ def channel_covariance(scored: Iterable[Scores], *, names: Sequence[str] = ()) -
     total, kept = np.zeros((0, 0)), tuple(names)
     count = groups = 0
     for scores in scored:
+        counts_G = ~np.isnan(scores.outcome)
+        if counts_G.sum() < 2:
+            continue
         kept = kept or tuple(scores.channels)
         if missing := [name for name in kept if name not in scores.channels]:
             there = ", ".join(sorted(scores.channels)) or "none"
             raise InputError(f"some scores have no channel {missing[0]!r}; there are {there}")
-        columns_KG = np.array([scores.channels[name][~np.isnan(scores.outcome)] for name in kept], np.float64)
-        if not kept or columns_KG.shape[1] < 2:
+        columns_KG = np.array([scores.channels[name][counts_G] for name in kept], np.float64)
+        if not kept:
             continue
         centred_KG = columns_KG - columns_KG.mean(1, keepdims=True)
         centred_KG[np.ptp(columns_KG, axis=1) <= 1e-12] = 0.0  # what is equal up to rounding does not vary

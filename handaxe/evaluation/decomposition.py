@@ -30,7 +30,16 @@ from handaxe.errors import InputError
 from handaxe.ops.returns import EQUAL
 from handaxe.testing.mdp import StopOrGo, gradient
 
-__all__ = ["Decomposed", "EVEN", "between", "compare", "figures", "gradients", "parts", "within_group"]
+__all__ = [
+    "EVEN",
+    "Decomposed",
+    "angle_between",
+    "angles_of_cases",
+    "gradients",
+    "joint_and_apart",
+    "two_parts",
+    "within_group",
+]
 
 EVEN = StopOrGo(logits=(float(np.log(3)), float(np.log(2)), 0.0))
 """The process under a policy that makes each of its four attempts with a chance of a quarter."""
@@ -65,7 +74,7 @@ def within_group(correlation: float, spread: float) -> tuple[float, float]:
     return float(np.degrees(np.arccos(min(1.0, cosine)))), float(np.sqrt(2 + 2 * correlation))
 
 
-def parts(world: StopOrGo, correlation: float, spread: float) -> np.ndarray:
+def two_parts(world: StopOrGo, correlation: float, spread: float) -> np.ndarray:
     """[2, N + 1] what each attempt of the process earns of either part: mean 0, spreads 1 and `spread` and just this
     correlation, under the chances of the attempts.
 
@@ -86,7 +95,7 @@ def parts(world: StopOrGo, correlation: float, spread: float) -> np.ndarray:
     return np.stack([first_A, spread * (correlation * first_A + np.sqrt(1 - correlation**2) * other_A)])
 
 
-def compare(correlation: float, spread: float, *, size: int = 4, world: StopOrGo = EVEN) -> Decomposed:
+def joint_and_apart(correlation: float, spread: float, *, size: int = 4, world: StopOrGo = EVEN) -> Decomposed:
     """Compare joint and apart.
 
     Args:
@@ -95,18 +104,17 @@ def compare(correlation: float, spread: float, *, size: int = 4, world: StopOrGo
         size: siblings a group.
         world: whose attempts and chances; its rewards are replaced.
     """
-    earned_KA = parts(world, correlation, spread)
+    earned_KA = two_parts(world, correlation, spread)
     joint, apart = gradients(world, earned_KA, size)
     none = (0.0,) * len(world.logits)
     true = gradient(StopOrGo(world.logits, none, none, tuple(earned_KA.sum(0).tolist())))
     length = float(np.linalg.norm(apart) / np.linalg.norm(joint))
-    angles = between(apart, joint), between(joint, true), between(apart, true)
-    return Decomposed(
-        correlation, spread, *within_group(correlation, spread), angles[0], length, angles[1], angles[2]
-    )  # fmt: skip
+    angle, joint_bias, apart_bias = (angle_between(*pair) for pair in ((apart, joint), (joint, true), (apart, true)))
+    within = within_group(correlation, spread)
+    return Decomposed(correlation, spread, *within, angle, length, joint_bias, apart_bias)
 
 
-def figures(*, size: int, small: int, spread: float) -> dict[str, float]:
+def angles_of_cases(*, size: int, small: int, spread: float) -> dict[str, float]:
     """Degrees between the gradients apart and joint, of four cases.
 
     Args:
@@ -123,7 +131,7 @@ def figures(*, size: int, small: int, spread: float) -> dict[str, float]:
         "correlated_equal": (0.5, 1.0, size),
         "small_groups": (0.5, 1.0, small),
     }
-    return {name: compare(correlation, s, size=count).angle for name, (correlation, s, count) in cases.items()}
+    return {name: joint_and_apart(correlation, s, size=count).angle for name, (correlation, s, count) in cases.items()}
 
 
 def gradients(world: StopOrGo, earned_KA: np.ndarray, size: int) -> tuple[np.ndarray, np.ndarray]:
@@ -151,7 +159,7 @@ def gradients(world: StopOrGo, earned_KA: np.ndarray, size: int) -> tuple[np.nda
     return mean(_norm(earned_KA.sum(0)[made_MG])), mean(apart_MG)
 
 
-def between(left: Sequence[float] | np.ndarray, right: Sequence[float] | np.ndarray) -> float:
+def angle_between(left: Sequence[float] | np.ndarray, right: Sequence[float] | np.ndarray) -> float:
     """Degrees between two vectors."""
     a, b = np.asarray(left, np.float64), np.asarray(right, np.float64)
     return float(np.degrees(np.arccos(np.clip(a @ b / np.sqrt((a @ a) * (b @ b)), -1.0, 1.0))))

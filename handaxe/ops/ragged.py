@@ -99,7 +99,7 @@ def rewards_of(group: Group, scores: Scores, *, channel: str | None = None) -> n
     """What each sibling earned in all: [G] float64, its outcome plus its per-turn rewards; NaN where unscored.
 
     Args:
-        channel: the name of one of `scores.channels`, to be taken instead of the whole.
+        channel: the name of one of `scores.channels`, to be taken instead of the whole; NaN, too, where the outcome is.
 
     Raises:
         InputError: for a wrong shape, an infinity, a channel that does not exist, or a per-turn reward that is not
@@ -108,7 +108,7 @@ def rewards_of(group: Group, scores: Scores, *, channel: str | None = None) -> n
     if channel is not None and channel not in scores.channels:
         raise InputError(f"the scores have no channel {channel!r}; there are {', '.join(sorted(scores.channels))}")
     values = np.array(scores.outcome if channel is None else scores.channels[channel], np.float64)
-    if values.shape != (len(group),):
+    if values.shape != (len(group),) or np.shape(scores.outcome) != (len(group),):
         raise InputError(f"scores of shape {values.shape} for a group of {len(group)} siblings")
     if channel is None and scores.turns is not None:
         for i, own in enumerate(turn_rewards(group, scores)):
@@ -116,6 +116,7 @@ def rewards_of(group: Group, scores: Scores, *, channel: str | None = None) -> n
     for trajectory, value, outcome in zip(group, values, scores.outcome):
         if np.isinf(value) or (np.isnan(value) and not np.isnan(outcome)):
             raise InputError(f"trajectory {trajectory.id!r} was given a reward that is not finite")
+    values[np.isnan(scores.outcome)] = np.nan  # a channel may hold a number where nobody was scored
     return values
 
 

@@ -1,12 +1,12 @@
 """Rewards one action on a screen: of the right type, at the right place or with the right words."""
 
 from collections.abc import Callable, Sequence
-from math import dist, isfinite
-from typing import TypeGuard
+from math import dist
 
 from handaxe.errors import InputError, TaskError
 from handaxe.records import Task, ToolCall, Trajectory
 from handaxe.rewards.outcome import outcome
+from handaxe.rewards.parts.checks import is_number
 from handaxe.rewards.parts.reference import gold_calls
 from handaxe.slots import Reward
 
@@ -49,7 +49,8 @@ def action_match(
             reference is to be placed and has no x and y, or whose box is not four finite numbers.
 
     Example:
-        gold click (110, 50), box (100, 40, 120, 60), near 8: click (105, 50) -> 1, (90, 50) -> 0, scroll -> 0
+        gold click (110, 50), box (100, 40, 120, 60), near 8: click (101, 50), 9 away but in the box, -> 1;
+        (121, 50), 11 away, -> 0, and 1 where near is 12; scroll -> 0
         gold write "red car": write "Car red" -> 1, "red bus" (F1 0.5) -> 1, "bus" -> 0
 
     Paper: arXiv:2504.10458 (GUI-R1), its accuracy reward, as in released code.
@@ -80,17 +81,12 @@ def action_match(
 
 def _point(call: ToolCall) -> tuple[float, float] | None:
     said = [call.arguments.get(name) for name in ("x", "y")]
-    x, y = (float(one) if _is_number(one) else None for one in said)
+    x, y = (float(one) if is_number(one) else None for one in said)
     return None if x is None or y is None else (x, y)
 
 
-def _is_number(value: object) -> TypeGuard[float]:
-    # A whole number too large for a float would be an error, and is not on any screen.
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < 1e9
-
-
 def _checked(box: Sequence[float], task: Task) -> Sequence[float]:
-    if len(box) != 4 or not all(_is_number(one) and isfinite(one) for one in box):
+    if len(box) != 4 or not all(is_number(one) for one in box):
         raise TaskError(f"task {task.id!r} has the box {list(box)!r}; give left, low, right and high side")
     return box
 

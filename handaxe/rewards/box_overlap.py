@@ -1,12 +1,13 @@
 """Compares a box that an attempt names with the one that was to be found."""
 
 from collections.abc import Callable, Iterator, Sequence
-from math import isfinite, prod
+from math import prod
 from typing import Literal
 
 from handaxe.errors import InputError, TaskError
 from handaxe.records import Task, Trajectory
 from handaxe.rewards.outcome import outcome
+from handaxe.rewards.parts.checks import is_number
 from handaxe.slots import Reward
 
 __all__ = ["Box", "Measure", "box_overlap"]
@@ -32,7 +33,7 @@ def box_overlap(
         edges    2 D / sum_k (1 / x_k),  x_k = 1 - |b_k - g_k| / side of k's dimension;  0 where some x_k <= 0
 
     0 where no box is found, and for one with swapped corners, without volume, or with a coordinate that is no finite
-    number.
+    number, or one of 1e300 and more.
 
     Args:
         found: the box that counts: of the last call that was carried out, or of the answer.
@@ -67,13 +68,14 @@ def box_overlap(
         have = found(trajectory)
         if have is None or len(have) != len(want) or not _is_box(have):
             return 0.0
+        have = [float(one) for one in have]  # products of large whole numbers are no floats any more
         return _edges(have, want, sides) if measure == "edges" and sides is not None else _shared(have, want, measure)
 
     return outcome(score)
 
 
 def _is_box(box: Box) -> bool:
-    numbers = all(isinstance(one, (int, float)) and isfinite(one) for one in box)
+    numbers = all(is_number(one) for one in box)
     return numbers and len(box) > 0 and len(box) % 2 == 0 and all(low < high for low, high in _intervals(box))
 
 

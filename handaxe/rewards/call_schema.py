@@ -4,25 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
 from handaxe.records import Group, Scores, ToolCall, ToolReply, ToolSchema, Trajectory, Turn
 from handaxe.rewards.outcome import outcome
+from handaxe.rewards.parts.schema_fit import fits
 from handaxe.slots import Reward
 
 __all__ = ["call_schema"]
 
-KINDS: Mapping[str, tuple[type, ...]] = {
-    "string": (str,),
-    "integer": (int,),
-    "number": (int, float),
-    "boolean": (bool,),
-    "array": (list, tuple),
-    "object": (Mapping,),
-    "null": (type(None),),
-}
 REFUSED = frozenset({"retry", "failed"})
 """Statuses by which a tool refuses what it was given, though it fits the schema."""
 
@@ -33,8 +24,8 @@ def call_schema() -> Reward:
         s(call) = 1                                        malformed: 0
                 + 1                                        its name is that of a tool offered; else nothing more
                 + |given and known| / |given or required|  parameter names
-                + |accepted| / |given or required|         known parameters whose value is of the schema's type, and
-                                                           among its `enum`; none where the tool refused the call
+                + |accepted| / |given or required|         known parameters whose value fits their schema, through and
+                                                           through; none where the tool refused the call
         s_n     = mean of s over the calls of turn n, malformed ones among them; 0 without a call
         R_i     = mean of s_1 .. s_N', N' the last turn with s_n > 0;  0 where there is none
 
@@ -94,23 +85,7 @@ def _of_call(call: ToolCall, tools: Mapping[str, ToolSchema], reply: ToolReply |
         return 4.0
     known = [name for name in call.arguments if name in properties]
     refused = reply is not None and reply.status in REFUSED
-    accepted = [] if refused else [name for name in known if _fits(call.arguments[name], properties[name])]
+    accepted = (
+        [] if refused else [name for name in known if fits(call.arguments[name], properties[name], root=parameters)]
+    )
     return 2.0 + len(known) / len(asked) + len(accepted) / len(asked)
-
-
-def _fits(value: Any, schema: Any) -> bool:
-    """Whether a value is of one of the schema's types and one of its choices; what the schema leaves open fits."""
-    if not isinstance(schema, Mapping):
-        return True
-    if "enum" in schema and value not in schema["enum"]:
-        return False
-    kinds = schema.get("type", list(KINDS))
-    return any(_is(value, kind) for kind in ([kinds] if isinstance(kinds, str) else kinds))
-
-
-def _is(value: Any, kind: str) -> bool:
-    if isinstance(value, bool):
-        return kind == "boolean"
-    if kind == "integer" and isinstance(value, float):
-        return value.is_integer()
-    return isinstance(value, KINDS.get(kind, ()))

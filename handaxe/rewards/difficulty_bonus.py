@@ -30,7 +30,8 @@ def difficulty_bonus(
         bonus: what is paid or charged, 0 or more, and 0 for an attempt without a call.
         correct: the accuracy, 0 to 1; the base reward unless told otherwise.
         gamma: how fast d turns, > 0; 4 in the released code.
-        beta: how far below 1/2 accuracy lies where d turns; 0.2 in the released code, 0.1 in a variant.
+        beta: taken from what would be 1/2 at an accuracy of 1/2; 0.2 in the released code, 0.1 in a variant. d is 0 at
+            mu = 1/2 + atanh(1 - 2 beta) / gamma, which is 0.673 for 4 and 0.2.
 
     Returns:
         A reward with outcome [G] and the channels "base", "bonus" and "correct", where that is another one. A lone

@@ -1,8 +1,7 @@
 """Rewards few calls, of attempts that are right."""
 
-from handaxe.records import Trajectory
+from handaxe.rewards.call_economy import call_economy
 from handaxe.rewards.gate import gate
-from handaxe.rewards.outcome import outcome
 from handaxe.slots import Reward
 
 __all__ = ["economy"]
@@ -30,8 +29,4 @@ def economy(*, base: Reward, correct_above: float = 0.0) -> Reward:
     Paper: arXiv:2604.08545 (HDPO), r_tool.
     Differs: nothing.
     """
-    return gate(on=base, then=outcome(_share), above=correct_above, mark_eligible=True)
-
-
-def _share(trajectory: Trajectory) -> float:
-    return 1 / (len(trajectory.calls) + 1)
+    return gate(on=base, then=call_economy(form="inverse"), above=correct_above, mark_eligible=True)

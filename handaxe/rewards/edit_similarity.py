@@ -16,7 +16,7 @@ DIGITS = {word: str(number) for number, word in enumerate(WORDS, start=1)}
 
 
 def in_digits(text: str) -> str:
-    """The text as TAPO compares it: lower case, a number word as digits, a whole number without thousands separators.
+    """The text as TAPO compares it: lower case, one to twelve as digits, a whole number without thousands separators.
 
     Example:
         " Twelve " -> "12", "1,024" -> "1024", "New York" -> "new york"
@@ -59,7 +59,9 @@ def edit_similarity(
         gold "paris": "pariss" -> 1;  "pares" -> 0.8, one letter of five;  "london" -> 0
 
     Paper: arXiv:2510.07038 (TAPO), the score of questions about facts, from its released code.
-    Differs: nothing.
+    Unconfirmed: that this score reads the last 100 characters alone, and that it takes the words one to twelve for
+    digits.
+    Differs: nothing known.
     """
     if not 0 <= below <= 1 or most < 1:
         raise InputError(f"edit_similarity has below={below} and most={most}; give 0 to 1, and 1 or more")

@@ -27,7 +27,7 @@ def gated_use(
         base: the score of the answer, 0 to 1.
         used: what tells who used tools.
         share: 0.5 in the paper.
-        curiosity: 0.03 in the paper; so large as `share` it is a bonus without a gate.
+        curiosity: 0.03 in the paper; a fixed bit whatever the score, where `share` is a part of it.
         accurate: from which score on, up to rounding; 0.5 in the paper.
 
     Returns:

@@ -10,7 +10,7 @@ import numpy as np
 from handaxe.errors import InputError
 from handaxe.records import Group, Scores, Task, ToolCall, Trajectory
 from handaxe.rewards.outcome import outcome
-from handaxe.rewards.parts.checks import called_with
+from handaxe.rewards.parts.checks import called_with, is_number
 from handaxe.rewards.parts.reference import gold_calls
 from handaxe.slots import Reward
 
@@ -125,8 +125,9 @@ def _one(g: ToolCall, p: ToolCall, rel_tol: float) -> bool:
 
 
 def _same(wanted: Any, made: Any, rel_tol: float) -> bool:
-    numbers = all(isinstance(one, (int, float)) and not isinstance(one, bool) for one in (wanted, made))
-    return made == wanted or (rel_tol > 0 and numbers and abs(made - wanted) <= rel_tol * abs(wanted))
+    if made == wanted:
+        return True
+    return rel_tol > 0 and is_number(wanted) and is_number(made) and abs(made - wanted) <= rel_tol * abs(wanted)
 
 
 def _same_values(g: ToolCall, p: ToolCall, rel_tol: float) -> int:

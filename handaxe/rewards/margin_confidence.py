@@ -22,7 +22,7 @@ def margin_confidence(
     wrong: float = 0.5,
     correct_above: float = 0.5,
 ) -> Reward:
-    """Give more than 1 for a right answer, the more the surer, and less than 0 for a wrong one, the less the surer.
+    """Give at least 1 for a right answer, the more the surer, and at most 0 for a wrong one, the less the surer.
 
         R_i = 1 + b1 (1 - (1 - c_i)^2)    where correct_i > correct_above           1 .. 1 + b1
             = -b2 c_i^2                   elsewhere                                 -b2 .. 0

@@ -1,9 +1,9 @@
 """Rewards attempts that never make the same call twice."""
 
-import json
 from collections.abc import Collection
 
 from handaxe.errors import InputError
+from handaxe.ops.calls import call_key
 from handaxe.records import Trajectory
 from handaxe.rewards.outcome import outcome
 from handaxe.slots import Reward
@@ -16,7 +16,8 @@ def no_repeats(*, tools: Collection[str] = ()) -> Reward:
 
         R_i = 1 if all (name, arguments) of the attempt's calls differ, else 0
 
-    Calls are equal where name and arguments are, as JSON; the order in which arguments are written does not count.
+    Calls are equal where name and arguments are, as JSON; the order in which arguments are written does not count,
+    and 1 is 1.0 (`ops.calls.call_key`).
     Calls that were refused count too, malformed ones do not.
 
     Args:
@@ -39,11 +40,7 @@ def no_repeats(*, tools: Collection[str] = ()) -> Reward:
     names = set(tools)
 
     def score(trajectory: Trajectory) -> float:
-        made = [
-            json.dumps([call.name, dict(call.arguments)], sort_keys=True, default=repr)
-            for call in trajectory.calls
-            if not names or call.name in names
-        ]
+        made = [call_key(call) for call in trajectory.calls if not names or call.name in names]
         return float(len(set(made)) == len(made))
 
     return outcome(score)

@@ -72,7 +72,8 @@ class _Preferred(Composite):
         value = sum((weights[name] * compared[name] for name in weights), np.zeros(len(group)))
         channels = {"base": base.outcome, **{f"base/{name}": inner for name, inner in base.channels.items()}}
         channels |= {f"preferred/{name}": own for name, own in compared.items()}
-        return Scores(base.outcome * value, channels=channels, eligible=base.eligible)
+        turns = {f"base/{name}": inner for name, inner in base.turn_channels.items()}
+        return Scores(base.outcome * value, channels=channels, turn_channels=turns, eligible=base.eligible)
 
     def parts(self) -> Mapping[str, object]:
         return {"base": self._base}

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 from handaxe.errors import InputError
 from handaxe.records import Task, Trajectory
 from handaxe.rewards.outcome import outcome
-from handaxe.rewards.parts.reference import gold_answers, normalise
+from handaxe.rewards.parts.reference import gold_answers
 from handaxe.slots import Reward
 
 __all__ = ["query_leak"]
+
+ARTICLES = frozenset({"a", "an", "the"})
 
 
 def query_leak(
@@ -25,8 +29,9 @@ def query_leak(
 
         R_i = max(floor, -penalty * number of different queries to `tools` with a leak)
 
-    A query, a text argument of a call, leaks when it holds an answer or a template as whole words, both after SQuAD's
-    normalisation (case, punctuation and articles do not count). One that is made again, or fails, counts once.
+    A query, a text in the arguments of a call however deep, leaks when it holds an answer or a template as whole words
+    that follow each other; case, articles and whatever stands between words do not count, so that "Lyon's" and
+    "Lyon/Paris" hold Lyon. One that is made again, or fails, counts once.
 
     Args:
         tools: names of the tools whose queries are looked at.
@@ -51,13 +56,30 @@ def query_leak(
     """
     if penalty < 0 or floor > 0 or isinstance(tools, str):
         raise InputError(f"penalty is 0 or more, floor 0 or less, tools a list: {penalty}, {floor}, {tools!r}")
-    phrases = [normalise(template) for template in templates]
+    phrases = [_words(template) for template in templates]
 
     def score(trajectory: Trajectory) -> float:
-        held = [phrase for phrase in (*map(normalise, answers(trajectory.task)), *phrases) if phrase]
+        held = [phrase for phrase in (*map(_words, answers(trajectory.task)), *phrases) if phrase]
         calls = [call for call in trajectory.calls if call.name in tools]
-        texts = {text for call in calls for text in call.arguments.values() if isinstance(text, str)}
-        leaks = sum(any(f" {phrase} " in f" {query} " for phrase in held) for query in set(map(normalise, texts)))
+        queries = {_words(text) for call in calls for text in _texts(call.arguments)}
+        leaks = sum(any(f" {phrase} " in f" {query} " for phrase in held) for query in queries)
         return max(floor, -penalty * leaks)
 
     return outcome(score)
+
+
+def _words(text: str) -> str:
+    """The words of a text with one blank between: punctuation parts words, as it would not if it were left out."""
+    return " ".join(word for word in re.findall(r"[^\W_]+", text.lower()) if word not in ARTICLES)
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """Every text within a JSON value."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for own in value.values():
+            yield from _texts(own)
+    elif isinstance(value, (list, tuple)):
+        for own in value:
+            yield from _texts(own)

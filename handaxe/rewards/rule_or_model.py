@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from handaxe.errors import InputError
+from handaxe.errors import InputError, VerifierError
 from handaxe.records import Group, Scores
 from handaxe.rewards.parts.checks import outcome_only
 from handaxe.rewards.parts.combined import Combined
@@ -30,7 +30,8 @@ def rule_or_model(*, rule: Reward, model: Reward, trust: float = 1.0) -> Reward:
         A reward with outcome [G] and the channels "rule", "rule/confidence" and "model".
 
     Raises:
-        InputError: trust out of range, a rule without the channel, a confidence that is not 0 to 1, per-turn values.
+        InputError: trust out of range, a rule without the channel, per-turn values.
+        VerifierError: naming the trajectory, for a confidence outside 0 to 1.
 
     Example:
         confidence 0.8, rule 1, model 0.4  ->  0.88;  confidence 0  ->  0.4
@@ -50,7 +51,7 @@ def rule_or_model(*, rule: Reward, model: Reward, trust: float = 1.0) -> Reward:
         sure_G = parts["rule"].channels[CONFIDENCE]
         if not ((sure_G >= 0) & (sure_G <= 1)).all():
             wrong = group[int(np.flatnonzero(~((sure_G >= 0) & (sure_G <= 1)))[0])].id
-            raise InputError(f"the rule's confidence in trajectory {wrong!r} is not 0 to 1: {sure_G}")
+            raise VerifierError(f"the rule's confidence in {wrong!r} is not 0 to 1: {sure_G}", trajectory=wrong)
         return Scores(trust * sure_G * ruled + (1 - trust * sure_G) * modelled)
 
     return Combined({"rule": rule, "model": model}, merge)

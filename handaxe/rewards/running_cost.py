@@ -16,7 +16,7 @@ __all__ = ["RunningCost", "running_cost"]
 def running_cost(
     *,
     base: Reward | None = None,
-    share: float = 1.0,
+    share: float = 0.6,
     cost: Callable[[Trajectory], float] | None = None,
     window: int = 1000,
     low: float = 0.05,
@@ -36,8 +36,8 @@ def running_cost(
 
     Args:
         base: what a right answer earns, 0 or less for a wrong one, which then earns no more by being cheap.
-        share: a, of the cost in the reward of a right answer, 0 to 1; the released default is 0, the paper goes up to
-            0.9 (from memory).
+        share: a, of the cost in the reward of a right answer, 0 or more and below 1, so that a right answer earns more
+            than a wrong one however dear it is; it counts with a base only. The released default is 0.
         cost: of an attempt, >= 0, in any unit; None for all that it used up. There, completion tokens times price.
         window: values remembered; 1000 in the released code.
         low: lower quantile; 0.05 there.
@@ -49,7 +49,7 @@ def running_cost(
         A stateful reward with outcome [G], and with a base the channels "base" and "cost" (c_i). It remembers W.
 
     Raises:
-        InputError: a share outside [0, 1], quantiles out of order, a window below 1, or a base with per-turn values.
+        InputError: a share outside [0, 1), quantiles out of order, a window below 1, or a base with per-turn values.
         VerifierError: naming the trajectory, for a cost that is negative or not finite.
 
     Example:
@@ -57,11 +57,12 @@ def running_cost(
         right (base 1) with a share of 0.6: 0.4 + 0.1889 = 0.5889; wrong: 0. Equal costs alone: 0.5.
 
     Paper: arXiv:2506.09033 (Router-R1), the cost reward as released.
+    Unconfirmed: that the paper's own shares go up to 0.9.
     Differs: siblings enter together. `released=True` is the released order.
     """
-    if not 0 <= share <= 1 or not 0 <= low < high <= 1 or window < 1:
+    if not 0 <= share < 1 or not 0 <= low < high <= 1 or window < 1:
         raise InputError(
-            f"running_cost has share={share}, low={low}, high={high} and window={window}; give a share in [0, 1], "
+            f"running_cost has share={share}, low={low}, high={high} and window={window}; give a share in [0, 1), "
             "quantiles in order within [0, 1], and a window of 1 or more"
         )
     return RunningCost(base, share, cost or _used, window, (low, high), released)
@@ -99,7 +100,9 @@ class RunningCost:
             return Scores(cheap)
         earned = np.where(base.outcome > 0, (1 - self._share) * base.outcome + self._share * cheap, base.outcome)
         inner = {f"base/{name}": value for name, value in base.channels.items()}
-        return Scores(earned, channels={"base": base.outcome, "cost": cheap} | inner, eligible=base.eligible)
+        turns = {f"base/{name}": value for name, value in base.turn_channels.items()}
+        channels = {"base": base.outcome, "cost": cheap} | inner
+        return Scores(earned, channels=channels, turn_channels=turns, eligible=base.eligible)
 
     def _placed(self, new: list[float], root: float = 0.0) -> float:
         """Where a cost lies in the window, after new ones have entered it."""

@@ -19,20 +19,21 @@ from handaxe.tools.database.reader import LATE, Ask
 
 __all__ = ["ends_ordered", "sql_rows"]
 
-QUOTED = re.compile(r"'(?:[^']|'')*'|\"[^\"]*\"")
+SKIPPED = re.compile(r"(--[^\n]*|/\*.*?(?:\*/|\Z))|'[^']*'|\"[^\"]*\"|`[^`]*`|\[[^\]]*\]", re.DOTALL)
+"""A comment, which parts words as a blank does, or what stands in quotes of any kind."""
 ORDER = re.compile(r"\border\s+by\b", re.IGNORECASE)
 DIGITS = 9
-"""Significant digits of a number that count, so that a mean does not depend on the order of its terms."""
+"""Significant digits of a float that count, so that a mean does not depend on the order of its terms."""
 
 
 def ends_ordered(sql: str) -> bool:
-    """Whether the outermost query has an ORDER BY: one that stands in no bracket and no quotes.
+    """Whether the outermost query has an ORDER BY: one that stands in no bracket, quotes or comment.
 
     Example:
         "select a from t order by max(a)" does, "select a from (select a from t order by a)" does not
     """
     depth, outside = 0, []
-    for letter in QUOTED.sub("''", sql):
+    for letter in SKIPPED.sub(lambda found: " " if found[1] else "''", sql):
         depth += {"(": 1, ")": -1}.get(letter, 0)
         outside.append(letter if depth == 0 else " ")
     return ORDER.search("".join(outside)) is not None
@@ -53,9 +54,9 @@ def sql_rows(
 
     q_i is what the trajectory says, g the task's reference. Results are equal that have as many columns and the same
     rows, as often, in any order; where `ordered(g)`, in this order. Columns count by their place and not by their name.
-    1 is 1.0, numbers count with 9 digits, NULL equals NULL and nothing else, and the text '1' is not the number 1.
-    Queries are never compared as text and run in no process of the trainer. A second filling of the same tables
-    catches a query that states the answer instead of asking for it.
+    1 is 1.0, floats count with 9 digits and whole numbers with all, NULL equals NULL and nothing else, and the text '1'
+    is not the number 1. Queries are never compared as text and run in no process of the trainer. A second filling of
+    the same tables catches a query that states the answer instead of asking for it.
 
     Args:
         fillings: functions SQL -> reply, of `handaxe.tools.database.reader`, one for each filling; at least one.
@@ -66,7 +67,9 @@ def sql_rows(
         duplicates: whether it counts how often a row comes; False compares sets, as BIRD's own script does.
 
     Returns:
-        A reward with outcome [G] of 0 and 1 and the channel "executes". No turn, or no query: 0 and 0.
+        A reward with outcome [G] of 0 and 1 and the channel "executes". No turn, or no query: 0 and 0. A query that
+        the clock stops (`reader(seconds=...)`) earns 0 and 0 too: what never ends is no answer, and to leave such an
+        attempt unscored would spare it. So leave time enough that no sound query is stopped on a busy machine.
 
     Raises:
         InputError: no filling.

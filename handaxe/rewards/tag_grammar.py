@@ -9,13 +9,14 @@ from typing import NamedTuple
 from handaxe.errors import InputError
 from handaxe.records import Trajectory
 from handaxe.rewards.outcome import outcome
-from handaxe.rewards.parts.extract import written_text
+from handaxe.rewards.parts.extract import forged_call, written_text
 from handaxe.slots import Reward
 
 __all__ = ["tag_grammar"]
 
 WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*|[()|*+?]")
 MARKS = frozenset("()|*+?")
+CALL = "tool_call"
 
 
 def tag_grammar(
@@ -27,8 +28,10 @@ def tag_grammar(
         R_i  = 1 if t1 t2 ... is a word of the grammar, else 0
 
     Unlike in `tags_in_order`, blocks may repeat. What is inside a block is not looked at but for tags of the grammar;
-    other tags are text. It takes time in proportion to the text, whatever that is: the text is read once, and the
-    grammar is followed at all places at once (Glushkov's automaton), so that nothing is ever tried again.
+    other tags are text. Where the grammar has calls (tool_call), a block of them is a turn's well-formed calls and
+    nothing else: an attempt with a malformed call, or that writes the tag in its text, earns 0. It takes time in
+    proportion to the text, whatever that is: the text is read once, and the grammar is followed at all places at once
+    (Glushkov's automaton), so that nothing is ever tried again.
 
     Args:
         grammar: names of tags with ( ) | * + ? as in regular expressions; LongVT's is the default, TAPO's
@@ -42,7 +45,7 @@ def tag_grammar(
         InputError: a grammar that cannot be read.
 
     Example:
-        "<think>a</think><tool_call>b</tool_call><think>c</think><answer>d</answer>" -> 1;
+        "<think>a</think>" and a call, then "<think>c</think><answer>d</answer>" -> 1;
         "<think>a</think><think>b</think><answer>c</answer>" -> 0;  "so <think>a</think><answer>b</answer>" -> 0
 
     Paper: arXiv:2511.20785 (LongVT), its format reward, from released code.
@@ -51,7 +54,15 @@ def tag_grammar(
     automaton = _Reader(grammar).automaton()
     names = sorted(set(automaton.names), key=len, reverse=True)
     tags = re.compile(rf"<(/?)({'|'.join(map(re.escape, names))})>")
-    return outcome(lambda one: float(automaton.accepts(_blocks(text(one), tags))))
+    calls = CALL in names
+
+    def score(trajectory: Trajectory) -> float:
+        malformed = any(turn.parsed.errors for turn in trajectory.turns)
+        if malformed or (calls and forged_call(trajectory)):
+            return 0.0
+        return float(automaton.accepts(_blocks(text(trajectory), tags)))
+
+    return outcome(score)
 
 
 def _blocks(text: str, tags: re.Pattern[str]) -> list[str] | None:

@@ -39,6 +39,8 @@ def used_tools(*, tools: Collection[str] = (), every: bool = False) -> Reward:
 
     def score(trajectory: Trajectory) -> float:
         used = {reply.name for reply in trajectory.replies if reply.status == "ok"}
-        return float(names <= used if every else bool(used & names) if names else bool(used))
+        if every:
+            return float(names <= used)
+        return float(bool(used & names if names else used))
 
     return outcome(score)

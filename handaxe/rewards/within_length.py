@@ -39,7 +39,8 @@ def within_length(
         reward (1, 1), answers of 999 and 1000 characters  ->  (1, 0)
 
     Paper: arXiv:2505.14362 (DeepEyes), from its released code.
-    Differs: nothing.
+    Differs: DeepEyes takes too long an answer for an error of format as well. For that, put this around the sum of both
+        parts, with what such an error costs as `otherwise`.
     """
     if characters < 1:
         raise InputError(f"characters is {characters}; give 1 or more")

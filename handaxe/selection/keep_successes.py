@@ -6,8 +6,10 @@ from dataclasses import replace
 import numpy as np
 
 from handaxe.errors import InputError
+from handaxe.ops.calls import call_key
 from handaxe.ops.ragged import rewards_of
 from handaxe.records import Rated, Trajectory
+from handaxe.selection.parts.channel import channel_inside
 from handaxe.slots import Selector
 
 __all__ = ["keep_successes"]
@@ -32,7 +34,8 @@ def keep_successes(
 
     Args:
         above: in units of reward.
-        channel: look at this channel of the scores instead, such as the accuracy within a shaped reward.
+        channel: look at this channel of the scores instead, such as the accuracy within a shaped reward; where there is
+            none of that name, at the only one that a reward around it calls ".../NAME".
         least_calls: well-formed calls, >= 0.
         most_calls: None for no bound; Tool-Star's beta, 5 (unconfirmed).
         most: siblings of a group, >= 1; None for all.
@@ -52,8 +55,8 @@ def keep_successes(
     Unconfirmed: beta.
     Differs: nothing.
     """
-    fewest = most_calls is not None and most_calls < least_calls
-    if least_calls < 0 or fewest or (most is not None and most < 1):
+    out_of_order = most_calls is not None and most_calls < least_calls
+    if least_calls < 0 or out_of_order or (most is not None and most < 1):
         raise InputError(
             f"least_calls is {least_calls}, most_calls {most_calls} and most {most}; give 0 or more, as many or more, "
             "and 1 or more"
@@ -64,9 +67,9 @@ def keep_successes(
         return [one for one in narrowed if one.trained.any()]
 
     def _good(one: Rated) -> np.ndarray:
-        reward_G = rewards_of(one.group, one.scores, channel=channel)
+        reward_G = rewards_of(one.group, one.scores, channel=channel_inside(one, channel))
         good_G = np.zeros(len(one.group), bool)
-        seen = set[tuple[str, ...]]()
+        seen = set[tuple[tuple[str, ...], ...]]()
         for i in sorted(range(len(one.group)), key=lambda i: (one.group[i].sample, one.group[i].id)):
             calls, said = len(one.group[i].calls), _said(one.group[i])
             able = one.trained[i] and reward_G[i] > above and calls >= least_calls
@@ -79,9 +82,6 @@ def keep_successes(
     return select
 
 
-def _said(one: Trajectory) -> tuple[str, ...]:
+def _said(one: Trajectory) -> tuple[tuple[str, ...], ...]:
     """Every turn's text and calls."""
-    return tuple(
-        repr((turn.parsed.text, [(call.name, dict(call.arguments)) for call in turn.parsed.calls]))
-        for turn in one.turns
-    )
+    return tuple((turn.parsed.text, *map(call_key, turn.parsed.calls)) for turn in one.turns)

@@ -1,8 +1,8 @@
 """Train on the tasks of some kinds alone."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Hashable
 
-from handaxe.errors import InputError
+from handaxe.errors import InputError, TaskError
 from handaxe.records import Task
 from handaxe.selection.in_order import in_order
 from handaxe.slots import Curriculum
@@ -23,7 +23,8 @@ def only_tasks(*, key: str, among: Collection[str]) -> Callable[[list[Task], int
         (tasks, seed) -> curriculum.
 
     Raises:
-        InputError: no kind; when the curriculum is made, no task is of one of them.
+        InputError: no kind; when the curriculum is made, no task is of one of them. TaskError: a task's kind is a
+            list or the like, which is no name.
 
     Example:
         only_tasks(key="part", among=("sums",)) of tasks that are sums, words, sums hands out the first and the third
@@ -35,9 +36,16 @@ def only_tasks(*, key: str, among: Collection[str]) -> Callable[[list[Task], int
     kinds = frozenset(among)
 
     def curriculum(tasks: list[Task], seed: int) -> Curriculum:
-        kept = [task for task in tasks if task.metadata.get(key) in kinds]
+        kept = [task for task in tasks if _kind(task, key) in kinds]
         if not kept:
             raise InputError(f"no task has one of {', '.join(sorted(kinds))} as metadata {key!r}")
         return in_order(kept, seed=seed)
 
     return curriculum
+
+
+def _kind(task: Task, key: str) -> Hashable:
+    kind = task.metadata.get(key)
+    if isinstance(kind, Hashable):
+        return kind
+    raise TaskError(f"task {task.id!r} has {kind!r:.60} as metadata {key!r}; give the name of one kind")

@@ -11,6 +11,7 @@ from handaxe.errors import InputError
 from handaxe.ops.ragged import rewards_of
 from handaxe.ops.seeds import derive_seed, generator
 from handaxe.records import Group, Rated, Trajectory
+from handaxe.selection.parts.channel import channel_inside
 from handaxe.selection.parts.stored import alone, dump, load
 from handaxe.slots import Selector
 
@@ -60,7 +61,8 @@ def recompose(
         chance: of the step, in [0, 1], or a function of it, such as training.schedule.cosine(1.0, steps=T).
         amount: what is to become less: tokens, or calls where an agent is to make fewer.
         above: right is a reward strictly above this.
-        channel: judge this channel of the scores instead of the whole reward.
+        channel: judge this channel of the scores instead of the whole reward; where there is none of that name, the
+            only one that a reward around it calls ".../NAME".
         seed: of the draws.
 
     Returns:
@@ -133,8 +135,8 @@ class Recompose:
         """Which attempts that train are right, and which are wrong."""
         right, wrong = list[Place](), list[Place]()
         for g, one in enumerate(rated):
-            reward_G = rewards_of(one.group, one.scores, channel=self._channel)
-            for i in np.flatnonzero(one.trained & ~np.isnan(one.scores.outcome)):
+            reward_G = rewards_of(one.group, one.scores, channel=channel_inside(one, self._channel))
+            for i in np.flatnonzero(one.trained & ~np.isnan(reward_G)):
                 (right if reward_G[i] > self._above else wrong).append((g, int(i)))
         return right, wrong
 

@@ -58,6 +58,8 @@ def test_a_kl_inside_the_reward_costs_every_token_what_is_still_to_come():
     scores = make_scores([0], turns=[[1.0]])
     (own,) = min_form(lone="reward", kl_coefficient=0.1)(one, scores).tokens
     np.testing.assert_allclose(gather(one[0], own), [0.97, 1.02])
+    (own,) = min_form(lone="zero", kl_coefficient=0.1)(one, scores).tokens
+    np.testing.assert_allclose(gather(one[0], own), [-0.03, 0.02])  # the KL alone
     plain = make_group(layouts=["Utpp"])
     with pytest.raises(InputError, match="'old_logp'"):
         min_form(kl_coefficient=0.1)(plain, scores)

@@ -58,8 +58,9 @@ def test_against_a_slow_loop():
     mean = sum(values) / len(values)
     scale = (sum((value - mean) ** 2 for value in values) / len(values)) ** 0.5
     for b, one in enumerate(turn_bonus(channel="steps", gamma=0.7, weight=0.5, eps=0.0)(batch)):
-        slow = [[(returns[b, i, n] - mean) / scale / 2 if (b, i, n) in returns else 0 for n in range(4)]
-                for i in range(3)]  # fmt: skip
+        slow = np.zeros((3, 4))
+        for i, n in np.ndindex(3, 4):
+            slow[i, n] = (returns[b, i, n] - mean) / scale / 2 if (b, i, n) in returns else 0
         np.testing.assert_allclose(by_turn(one), slow, atol=1e-12)
 
 

@@ -45,6 +45,14 @@ def test_a_channel_that_never_varies_has_no_correlation():
     assert found.names == ("b", "a") and found.spreads.tolist() == [0.0, 0.5] and np.isnan(found.correlation[0, 1])
 
 
+def test_a_group_with_nobody_scored_is_left_out():
+    some, nobody = scores(a=[0, 1], b=[1, 0]), Scores(np.full(2, np.nan))
+    for order in ([some, nobody], [nobody, some]):
+        found = channel_covariance(order)
+        assert found.names == ("a", "b") and found.groups == 1 and found.covariance[0, 1] == pytest.approx(-0.25)
+    assert channel_covariance([nobody, some], names=("b",)).groups == 1
+
+
 def test_refused():
     with pytest.raises(InputError, match="no channel 'b'; there are a"):
         channel_covariance([scores(a=[0, 1])], names=("b",))

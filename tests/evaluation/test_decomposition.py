@@ -6,7 +6,7 @@ import pytest
 from handaxe.credit.group_norm import group_norm
 from handaxe.credit.total import total
 from handaxe.errors import InputError
-from handaxe.evaluation.decomposition import EVEN, between, compare, gradients, parts, within_group
+from handaxe.evaluation.decomposition import EVEN, angle_between, gradients, joint_and_apart, two_parts, within_group
 from handaxe.records import Scores
 from handaxe.testing.mdp import StopOrGo, expected, gradient
 from handaxe.testing.records import make_group
@@ -48,7 +48,7 @@ def test_within_a_group_the_formula_says_what_the_credits_do(correlation, spread
     assert np.corrcoef(first, second)[0, 1] == pytest.approx(correlation)
     joint, apart = values(JOINT, first, second), values(APART, first, second)
     angle, length = within_group(correlation, spread)
-    assert between(apart, joint) == pytest.approx(angle, abs=1e-4)
+    assert angle_between(apart, joint) == pytest.approx(angle, abs=1e-4)
     assert np.linalg.norm(apart) / np.linalg.norm(joint) == pytest.approx(length)
 
 
@@ -61,7 +61,7 @@ def test_three_parts_of_equal_spread_point_the_same_way_at_the_length_that_their
     scores = Scores(columns.sum(0), channels=dict(zip(names, columns)))
     apart, joint = (np.array([max(rows[0], key=abs) for rows in one(group, scores).tokens]) for one in (credit, JOINT))
     pairs = sum(np.corrcoef(columns)[k, j] for k in range(3) for j in range(k))
-    assert between(apart, joint) < 1e-5
+    assert angle_between(apart, joint) < 1e-5
     assert np.linalg.norm(apart) / np.linalg.norm(joint) == pytest.approx(np.sqrt(3 + 2 * pairs))
 
 
@@ -74,7 +74,7 @@ def test_equal_spreads_are_harmless_and_uncorrelated_ones_are_not():
 def test_parts_of_the_process_are_as_they_were_asked_for():
     world = StopOrGo()
     chance = np.array([np.exp(world.logp(a).sum()) for a in range(4)])
-    first, second = parts(world, -0.4, 3.0)
+    first, second = two_parts(world, -0.4, 3.0)
     assert chance @ first == pytest.approx(0) and chance @ second == pytest.approx(0)
     assert chance @ first**2 == pytest.approx(1) and chance @ second**2 == pytest.approx(9)
     assert chance @ (first * second) == pytest.approx(-0.4 * 3)
@@ -94,14 +94,14 @@ def earning(credit, earned):
 def test_the_sum_over_groups_is_what_the_credits_give_on_average(logits):
     none = (0.0,) * 3
     world, numbered = StopOrGo(logits), StopOrGo(logits, none, none, (0.0, 1.0, 2.0, 3.0))
-    earned = parts(world, -0.4, 3.0)
+    earned = two_parts(world, -0.4, 3.0)
     for found, credit in zip(gradients(world, earned, 3), (JOINT, APART), strict=True):
         slow = expected(numbered, earning(credit, earned), 3, turn_rewards=False)
         np.testing.assert_allclose(found, slow, atol=1e-12)
 
 
 def test_small_groups_differ_where_their_arithmetic_says_they_need_not():
-    small, large = compare(0.5, 1.0, size=4), compare(0.5, 1.0, size=32)
+    small, large = joint_and_apart(0.5, 1.0, size=4), joint_and_apart(0.5, 1.0, size=32)
     assert small.within_angle == large.within_angle == pytest.approx(0.0, abs=1e-5)
     assert small.angle > 10 > 3 > large.angle
 
@@ -109,21 +109,21 @@ def test_small_groups_differ_where_their_arithmetic_says_they_need_not():
 def test_in_large_groups_joint_follows_the_sum_and_apart_what_its_parts_are_at_equal_spreads():
     none = (0.0,) * 3
     for correlation, spread in ((0.0, 5.0), (-0.5, 2.0), (0.5, 1.0)):
-        first, second = parts(EVEN, correlation, spread)
+        first, second = two_parts(EVEN, correlation, spread)
         joint, apart = gradients(EVEN, np.stack([first, second]), 32)
-        assert between(joint, gradient(StopOrGo(EVEN.logits, none, none, tuple(first + second)))) < 1
+        assert angle_between(joint, gradient(StopOrGo(EVEN.logits, none, none, tuple(first + second)))) < 1
         levelled = gradient(StopOrGo(EVEN.logits, none, none, tuple(first + second / spread)))
-        assert between(apart, levelled) < 2
+        assert angle_between(apart, levelled) < 2
 
 
 def test_parts_that_are_one_are_twice_as_long_apart():
-    same = compare(1.0, 5.0)
+    same = joint_and_apart(1.0, 5.0)
     assert same.angle < 1e-4 and same.length == pytest.approx(2.0)
-    true = gradient(StopOrGo(EVEN.logits, (0.0,) * 3, (0.0,) * 3, tuple(parts(EVEN, 1.0, 5.0).sum(0))))
-    assert same.joint_bias == pytest.approx(between(gradients(EVEN, parts(EVEN, 1.0, 5.0), 4)[0], true))
+    true = gradient(StopOrGo(EVEN.logits, (0.0,) * 3, (0.0,) * 3, tuple(two_parts(EVEN, 1.0, 5.0).sum(0))))
+    assert same.joint_bias == pytest.approx(angle_between(gradients(EVEN, two_parts(EVEN, 1.0, 5.0), 4)[0], true))
 
 
 def test_refused():
     for correlation, spread in ((-1.0, 1.0), (1.1, 1.0), (0.0, 0.0)):
         with pytest.raises(InputError, match="correlation is"):
-            parts(StopOrGo(), correlation, spread)
+            two_parts(StopOrGo(), correlation, spread)

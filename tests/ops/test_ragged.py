@@ -96,6 +96,9 @@ def test_rewards_are_outcome_plus_turns():
 def test_rewards_that_are_no_numbers():
     unscored = make_scores([np.nan, 1], turns=[[np.nan, np.nan], [1]])
     np.testing.assert_array_equal(rewards_of(GROUP, unscored), [np.nan, 2])
+    kept = make_scores([np.nan, 1], channels={"x": [0.5, 0.25]})
+    np.testing.assert_array_equal(rewards_of(GROUP, kept, channel="x"), [np.nan, 0.25])
+    assert kept.channels["x"].tolist() == [0.5, 0.25]
     for bad in (
         make_scores([np.inf, 0]),
         make_scores([1, 0], turns=[[np.nan, 0], [0]]),

@@ -30,8 +30,9 @@ def scored(gold, made, **options):
 
 
 def test_examples():
-    made = [[[click(105, 50)]], [[click(90, 50)]], [[ToolCall("scroll", {"direction": "up"})]], [[]]]
+    made = [[[click(101, 50)]], [[click(121, 50)]], [[ToolCall("scroll", {"direction": "up"})]], [[]]]
     assert scored(click(110, 50), made, box=lambda task: (100, 40, 120, 60), near=8) == [1, 0, 0, 0]
+    assert scored(click(110, 50), made, box=lambda task: (100, 40, 120, 60), near=12) == [1, 1, 0, 0]
     said = [[[write(text)]] for text in ("Car red", "red bus", "bus", "")]
     assert scored(write("red car"), said) == [1, 1, 0, 0]
 

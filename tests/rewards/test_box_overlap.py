@@ -64,11 +64,25 @@ def test_counted_in_cells():
 
 @pytest.mark.parametrize(
     "box",
-    [(200, 200, 100, 100), (100, 100, 100, 200), (math.nan, 0, 1, 1), (0, 0, math.inf, 9), (1, 2), (1, 2, 3), ()],
+    [
+        (200, 200, 100, 100),
+        (100, 100, 100, 200),
+        (math.nan, 0, 1, 1),
+        (0, 0, math.inf, 9),
+        (1, 2),
+        (1, 2, 3),
+        (),
+        (0, 0, 10**400, 9),
+    ],
 )
 def test_what_is_no_box_is_worth_nothing(box):
     for measure in ("iou", "recall", "centre", "edges"):
         assert overlap(box, GOLD, measure, (1000, 500)) == 0
+
+
+def test_numbers_as_large_as_floats_are_reckoned_with():
+    for measure in ("iou", "edges"):
+        assert overlap((0, 0, 10**299, 10**299), GOLD, measure, (1000, 500)) == 0
 
 
 def test_the_whole_view_and_none():

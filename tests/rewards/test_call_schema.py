@@ -64,6 +64,25 @@ def test_types_and_choices(arguments, score):
     assert scored(attempt([ToolCall("loose", arguments)])).outcome[0] == score
 
 
+def test_a_value_is_looked_at_through_and_through():
+    parameters = {
+        "type": "object",
+        "properties": {
+            "size": {"anyOf": [{"type": "integer"}, {"type": "null"}]},
+            "spans": {"type": "array", "items": {"type": "integer"}},
+        },
+    }
+    deep = ToolSchema("deep", "", parameters)
+    for arguments, score in (
+        ({"size": 1, "spans": [1, 2]}, 4.0),
+        ({"size": None, "spans": []}, 4.0),
+        ({"size": "no", "spans": [1]}, 3.5),
+        ({"size": "no", "spans": ["a"]}, 3.0),
+    ):
+        one = replace(attempt([ToolCall("deep", arguments)]), tools=(deep,))
+        assert scored(one).outcome[0] == score, arguments
+
+
 def test_whole_numbers_and_tools_without_parameters():
     assert scored(attempt([ToolCall("f", {"x": 1.0, "y": 2})])).outcome[0] == 4
     assert scored(attempt([ToolCall("f", {"x": 1.5, "y": True})])).outcome[0] == 3

@@ -35,6 +35,12 @@ def group(*attempts):
     return make_group(task=TASK, trajectories=attempts)
 
 
+def test_where_it_turns():
+    turn = 0.5 + np.arctanh(1 - 2 * 0.2) / 4
+    assert turn == pytest.approx(0.673, abs=5e-4)
+    assert (1 + np.tanh(4 * (0.5 - turn))) / 2 - 0.2 == pytest.approx(0)
+
+
 @pytest.mark.parametrize(("right", "of", "d"), [(0, 4, 0.782), (2, 4, 0.3), (3, 4, -0.081), (4, 4, -0.182)])
 def test_example_how_hard(right, of, d):
     members = [attempt("4")] * right + [attempt("5")] * (of - right)

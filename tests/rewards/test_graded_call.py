@@ -82,6 +82,10 @@ def test_numbers_within_a_tolerance():
     assert outcome(graded_call(), wanted, near)[0] < 3
     assert shares(wanted, near, off, rel_tol=0.01) == [(1, 1, 1), (1, 1, 0)]
     assert shares([call("A", x=-100)], [call("A", x=-101)], [call("A", x=-99)], rel_tol=0.01) == [(1, 1, 1)] * 2
+    huge = [call("A", x=10**400)]
+    for gold in ([call("A", x=1.5)], [call("A", x=-(10**400))]):
+        assert shares(gold, huge, rel_tol=0.01) == [(1, 1, 0)]
+    assert outcome(graded_call(rel_tol=0.01), huge, huge) == [3]
     with pytest.raises(InputError, match="0 or more"):
         graded_call(rel_tol=-0.1)
 

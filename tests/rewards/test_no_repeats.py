@@ -27,6 +27,7 @@ def test_it_says_what_a_slow_loop_says():
         ToolCall("f", {"a": 1, "b": [2]}),
         ToolCall("f", {"b": [2], "a": 1}),
         ToolCall("f", {}),
+        ToolCall("f", {"a": 1.0, "b": [2.0]}),
     ]
     for i in range(len(calls)):
         for j in range(len(calls)):

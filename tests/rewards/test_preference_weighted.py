@@ -3,9 +3,11 @@ import pytest
 
 from handaxe.errors import InputError, TaskError
 from handaxe.records import Ending, ToolReply
+from handaxe.rewards.call_schema import call_schema
 from handaxe.rewards.exact_match import exact_match
 from handaxe.rewards.parts.scoring import score_group
 from handaxe.rewards.preference_weighted import preference_weighted
+from handaxe.rewards.weighted import weighted
 from handaxe.testing.records import make_group, make_scores, make_task, make_trajectory
 
 P = {"t": 0.0, "outcome": 1.0, "cost": 0.5, "seconds": 0.5}
@@ -95,3 +97,12 @@ def test_a_preference_that_is_none(wrong):
 def test_a_base_of_turns_is_refused():
     with pytest.raises(InputError, match="rewards.total"):
         preference_weighted(base=lambda group: make_scores([1.0], turns=[[1.0, 1.0]]))(group_of(EXAMPLE[0]))
+
+
+def test_what_the_base_says_of_turns_is_kept():
+    base = weighted({"right": (1.0, exact_match()), "fit": (0.0, call_schema())})
+    group = group_of(*EXAMPLE)
+    found = preference_weighted(base=base)(group).turn_channels
+    assert list(found) == ["base/fit/call_schema"]
+    for own, wanted in zip(found["base/fit/call_schema"], base(group).turn_channels["fit/call_schema"], strict=True):
+        np.testing.assert_array_equal(own, wanted)

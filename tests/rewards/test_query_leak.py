@@ -67,7 +67,35 @@ def test_only_the_queries_of_named_tools_count():
     assert scored("lyon", tool="zoom") == 0 and scored("lyon", tool="zoom", tools=("zoom", "search")) == -0.5
     task = make_task(answer="Lyon")
     odd = make_trajectory(texts=[""], calls=[[ToolCall("search", {"k": 3, "at": ["lyon"]})]], task=task)
-    assert query_leak()(make_group(task=task, trajectories=[odd])).outcome.tolist() == [0]
+    assert query_leak()(make_group(task=task, trajectories=[odd])).outcome.tolist() == [-0.5]
+    assert query_leak(tools=("zoom",))(make_group(task=task, trajectories=[odd])).outcome.tolist() == [0]
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "Lyon's population",
+        "Lyon-Paris",
+        "Lyon/Paris",
+        "Lyon\u2014Paris",
+        "\u201cLyon\u201d",
+        "Lyon\u2019s",
+        "lyon_size",
+    ],
+)
+def test_whatever_stands_beside_an_answer_does_not_hide_it(query):
+    assert scored(query) == -0.5 and scored(query, answer="Lyon.") == -0.5 and scored(query, answer="yon") == 0
+
+
+def test_texts_within_lists_and_objects_are_looked_at_and_names_are_not():
+    task = make_task(answer="Lyon")
+
+    def one(**arguments):
+        made = make_trajectory(texts=[""], calls=[[ToolCall("search", arguments)]], task=task)
+        return query_leak()(make_group(task=task, trajectories=[made])).outcome.tolist()[0]
+
+    assert one(queries=["people", "is it Lyon?"]) == one(query={"all": [["lyon"], 3, None]}) == -0.5
+    assert one(queries=["people"]) == one(query={"lyon": 1}) == 0
 
 
 def test_what_cannot_be():

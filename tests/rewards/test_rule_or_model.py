@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from handaxe.errors import InputError
+from handaxe.errors import InputError, VerifierError
 from handaxe.rewards.exact_match import exact_match
 from handaxe.rewards.outcome import outcome
 from handaxe.rewards.overlong import overlong
@@ -35,10 +35,8 @@ def test_without_trust_the_model_is_alone():
 def test_the_worked_example_with_a_length_penalty():
     """Half as long again as the target, and half of the weight of a penalty that is full at twice the target."""
     long = make_trajectory(layouts=["U" + "p" * 15], texts=["4"], task=TASK)
-    reward = weighted({
-        "accuracy": (1.0, rule_or_model(rule=RULE, model=MODEL)),
-        "long": (0.5, overlong(limit=20, cache=10)),
-    })  # fmt: skip
+    accuracy, penalty = rule_or_model(rule=RULE, model=MODEL), overlong(limit=20, cache=10)
+    reward = weighted({"accuracy": (1.0, accuracy), "long": (0.5, penalty)})
     np.testing.assert_allclose(reward(make_group(task=TASK, trajectories=[long])).outcome, [0.63])
 
 
@@ -48,7 +46,8 @@ def test_refused():
     with pytest.raises(InputError, match="no channel 'confidence'"):
         rule_or_model(rule=exact_match(), model=MODEL)(group("4"))
     boastful = weighted({"right": (1.0, exact_match()), CONFIDENCE: (0.0, outcome(lambda one: 1.5))})
-    with pytest.raises(InputError, match="is not 0 to 1"):
+    with pytest.raises(VerifierError, match="is not 0 to 1") as found:
         rule_or_model(rule=boastful, model=MODEL)(group("4"))
+    assert found.value.trajectory == "task-0/0/0"
     with pytest.raises(InputError, match="per-turn"):
         rule_or_model(rule=RULE, model=per_turn(lambda one: [1.0] * len(one.turns)))(group("4"))

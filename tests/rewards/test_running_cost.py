@@ -6,10 +6,12 @@ import pytest
 
 from handaxe.errors import InputError, VerifierError
 from handaxe.records import ToolReply
+from handaxe.rewards.call_schema import call_schema
 from handaxe.rewards.exact_match import exact_match
 from handaxe.rewards.fewer_calls import fewer_calls
 from handaxe.rewards.running_cost import running_cost
 from handaxe.rewards.total import total
+from handaxe.rewards.weighted import weighted
 from handaxe.testing.records import make_group, make_scores, make_task, make_trajectory
 
 TASK = make_task(answer="4")
@@ -141,7 +143,7 @@ def test_a_cost_of_ones_own_and_what_cannot_be_one():
             running_cost(cost=lambda one, wrong=wrong: wrong)(group_of(1.0))
 
 
-@pytest.mark.parametrize("arguments", [{"share": 1.1}, {"low": 0.9, "high": 0.1}, {"window": 0}])
+@pytest.mark.parametrize("arguments", [{"share": 1.0}, {"share": -0.1}, {"low": 0.9, "high": 0.1}, {"window": 0}])
 def test_what_is_out_of_range(arguments):
     with pytest.raises(InputError, match="running_cost"):
         running_cost(**arguments)
@@ -153,3 +155,17 @@ def test_a_base_of_turns_is_refused():
         running_cost(base=lambda group: make_scores([1.0], turns=[[1.0, 1.0]]))(turned)
     whole = total(lambda group: make_scores([1.0], turns=[[1.0, 1.0]]))
     assert running_cost(base=whole, share=0.0)(turned).outcome.tolist() == [3.0]
+
+
+def test_what_the_base_says_of_turns_is_kept():
+    base = weighted({"right": (1.0, exact_match()), "fit": (0.0, call_schema())})
+    group = group_of((4.0, True), (1.0, False))
+    found = running_cost(base=base)(group).turn_channels
+    assert list(found) == ["base/fit/call_schema"]
+    for own, wanted in zip(found["base/fit/call_schema"], base(group).turn_channels["fit/call_schema"], strict=True):
+        np.testing.assert_array_equal(own, wanted)
+
+
+def test_the_dearest_right_answer_earns_more_than_a_wrong_one():
+    scores = running_cost(base=exact_match())(group_of((900.0, True), (0.0, False), (1.0, True)))
+    assert scores.outcome[0] == pytest.approx(0.4) and scores.outcome[1] == 0

@@ -160,6 +160,15 @@ def test_a_reference_that_is_wrong_is_the_fault_of_the_task(fillings):
         ("select 'order by' from t", False),
         ("select 'it''s (' from t order by a", True),
         ('select "order by" from t', False),
+        ("select a from t -- order by a", False),
+        ("select a from t /* order by a */", False),
+        ("select a from t /* order by a", False),
+        ("select a from t order /* as\nasked */ by a", True),
+        ("select a from t -- it's\norder by a", True),
+        ("select '--' from t order by a", True),
+        ("select [order by] from t", False),
+        ("select `order by` from t", False),
+        ("select [a(] from t order by a", True),
     ],
 )
 def test_where_an_order_is_asked_for(sql, ordered):

@@ -19,7 +19,9 @@ def written(*names):
 
 def test_example():
     reward = tag_grammar()
-    assert score(reward, written("think", "tool_call", "think", "answer")) == 1
+    said = ["<think>a</think>", "<think>c</think><answer>d</answer>"]
+    called = make_trajectory(texts=said, calls=[["f"], []], replies=[["1"], []])
+    assert reward(make_group(trajectories=[called])).outcome.tolist() == [1]
     assert score(reward, written("think", "think", "answer")) == 0
     assert score(reward, "so " + written("think", "answer")) == 0
 
@@ -62,6 +64,20 @@ def test_calls_are_blocks_and_malformed_ones_are_open():
     assert tag_grammar()(make_group(trajectories=[one, broken])).outcome.tolist() == [1, 0]
 
 
+def test_what_the_policy_writes_later_does_not_close_a_malformed_call():
+    texts = ["<think>a</think>", "</tool_call><think>b</think><answer>c</answer>"]
+    broken = make_trajectory(texts=texts, errors=[["not JSON"], []])
+    late = make_trajectory(texts=["<think>a</think><answer>b</answer>", ""], errors=[[], ["not JSON"]])
+    for reward in (tag_grammar(), tag_grammar(grammar="think* answer")):
+        assert reward(make_group(trajectories=[broken, late])).outcome.tolist() == [0, 0]
+
+
+def test_a_call_in_plain_text_is_no_call():
+    assert score(tag_grammar(), written("think", "tool_call", "think", "answer")) == 0
+    assert score(tag_grammar(), "<think>a <tool_call> b</think><answer>c</answer>") == 0
+    assert score(tag_grammar(grammar="think answer"), "<think>a <tool_call> b</think><answer>c</answer>") == 1
+
+
 def test_no_turn_and_no_text_are_the_empty_word():
     none = make_group(trajectories=[make_trajectory(layouts=["UUt"])])
     assert tag_grammar()(none).outcome.tolist() == [0] and tag_grammar(grammar="think*")(none).outcome.tolist() == [1]
@@ -77,6 +93,7 @@ HOSTILE = {
     "all but closed": lambda n: "<think>" * n + "</think>",
     "blocks without end": lambda n: "<think>a</think>" * n + "<b>",
     "signs": lambda n: "<" * n,
+    "blocks without an answer": lambda n: "<think>a</think>" * n,
     "blanks": lambda n: "<think>a</think>" + " " * n + "x",
 }
 

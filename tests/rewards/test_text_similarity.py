@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from handaxe.errors import InputError
 from handaxe.rewards.text_similarity import text_similarity
 from handaxe.testing.records import make_group, make_task, make_trajectory
 
@@ -44,3 +45,21 @@ def test_a_real_model_takes_a_near_miss_for_almost_right():
 
     right, near, far = scored(embed, "408", "408", "418", "I do not know")
     assert right == pytest.approx(1.0) and far < 0.5 < near < 1.0
+
+
+def test_vectors_of_any_length_and_none():
+    vectors = {"long": [3.0, 4.0], "gold": [2.0, 0.0], "zero": [0.0, 0.0]}
+    found = scored(lambda texts: np.array([vectors[text] for text in texts]), "gold", "long", "zero", "gold")
+    np.testing.assert_allclose(found, [0.6, 0, 1])
+
+
+def test_of_a_long_text_the_beginning_is_encoded():
+    ASKED.clear()
+    assert scored(letters, "a", "a" * 4000 + "b" * 10**6, "a" * 4000).tolist() == pytest.approx([1.0, 1.0], abs=0.01)
+    assert sorted(len(texts[0]) for texts in ASKED) == [1, 4000]
+
+
+@pytest.mark.parametrize("wrong", [np.array([1.0]), np.array([[np.nan, 1.0]]), np.zeros((1, 2, 2))])
+def test_what_is_no_vector(wrong):
+    with pytest.raises(InputError, match="one row of finite numbers"):
+        scored(lambda texts: wrong, "gold", "said")

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from handaxe.errors import InputError
+from handaxe.records import ToolCall
 from handaxe.selection.keep_successes import keep_successes
 from handaxe.testing.records import make_group, make_rated, make_scores, make_trajectory
 
@@ -60,3 +61,22 @@ def test_by_a_channel_and_edges():
     for wrong in ({"least_calls": -1}, {"least_calls": 3, "most_calls": 2}, {"most": 0}):
         with pytest.raises(InputError, match="least_calls"):
             keep_successes(**wrong)
+
+
+def test_an_attempt_that_was_never_scored_is_left_out_whatever_its_channel_says():
+    one = played([np.nan, 0.1], channels={"correct": [1, 1]})
+    assert kept(keep_successes(channel="correct"), one) == [[False, True]]
+
+
+def test_a_channel_inside_another_reward():
+    one = played([0.1, 0.1], channels={"whole/correct": [1, 0]})
+    assert kept(keep_successes(channel="correct"), one) == [[True, False]]
+
+
+def test_calls_are_the_same_whatever_the_order_of_arguments_and_1_is_1_0():
+    calls = [{"a": 1, "b": 2}, {"b": 2, "a": 1.0}, {"a": True, "b": 2}]
+    siblings = [
+        make_trajectory(texts=[""], calls=[[ToolCall("f", own)]], id=f"{i}", sample=i) for i, own in enumerate(calls)
+    ]
+    one = make_rated(group=make_group(trajectories=siblings), scores=make_scores([1, 1, 1]), advantage=[1.0] * 3)
+    assert kept(keep_successes(), one) == [[True, False, True]]

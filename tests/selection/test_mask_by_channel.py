@@ -40,3 +40,8 @@ def test_a_channel_is_found_inside_another_reward():
 def test_without_a_name_it_is_the_reward_and_who_was_never_scored_does_not_train():
     assert trained(mask_by_channel(above=1), {}) == [False, True, True]
     assert trained(mask_by_channel(), {"x": [1, np.nan, 1]}, outcome=(1, np.nan, 0)) == [True, False, False]
+
+
+def test_an_attempt_that_was_never_scored_does_not_train_whatever_its_channel_says():
+    found = trained(mask_by_channel(channel="format"), {"format": [1, 1, 0]}, outcome=(np.nan, 1, 1))
+    assert found == [False, True, False]

@@ -1,6 +1,6 @@
 import pytest
 
-from handaxe.errors import InputError
+from handaxe.errors import InputError, TaskError
 from handaxe.selection.only_tasks import only_tasks
 from handaxe.testing.records import make_task
 
@@ -22,3 +22,5 @@ def test_what_does_not_fit():
             only_tasks(key="part", among=among)
     with pytest.raises(InputError, match="no task has one of words"):
         only_tasks(key="part", among=("words",))(tasks_of("sums"), 0)
+    with pytest.raises(TaskError, match=r"task '1' has \['sums'\] as metadata 'part'"):
+        only_tasks(key="part", among=("sums",))(tasks_of("sums", ["sums"]), 0)

@@ -129,3 +129,11 @@ def test_refused():
             recompose(**wrong)
     with pytest.raises(InputError, match=r"chance 1.5 at step 2"):
         recompose(chance=1.5)([played([(1, 1)], step=2)])
+
+
+def test_by_a_channel_inside_another_reward_and_without_who_was_never_scored():
+    one = played([(0, 10), (0, 20), (float("nan"), 5), (0, 30)])
+    scores = make_scores(one.scores.outcome, channels={"whole/correct": [1, 1, 1, 0]})
+    select = recompose(channel="correct", capacity=4)
+    (kept,) = select([replace(one, scores=scores)])
+    assert kept.trained.tolist() == [True, False, False, True] and lengths(select.stored) == [20]

@@ -1,6 +1,6 @@
 """TA-MDP: what normalising the parts of a reward apart does to the gradient, computed; nothing is trained."""
 
-from handaxe.evaluation.decomposition import figures
+from handaxe.evaluation.decomposition import angles_of_cases
 from handaxe.methods.study import Bound, Measured, Paper, Study
 
 __all__ = ["ta_mdp"]
@@ -25,4 +25,4 @@ def ta_mdp(*, size: int = 32, small: int = 4, spread: float = 5.0) -> Measured:
         small: of a small one.
         spread: of the second part, as a multiple of the first's, where they differ.
     """
-    return lambda seed: figures(size=size, small=small, spread=spread)
+    return lambda seed: angles_of_cases(size=size, small=small, spread=spread)

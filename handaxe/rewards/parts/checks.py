@@ -2,14 +2,22 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
 from handaxe.errors import InputError, VerifierError
 from handaxe.records import Group, Scores, Trajectory
 
-__all__ = ["called_with", "checked", "number", "outcome_only"]
+__all__ = ["called_with", "checked", "is_number", "number", "outcome_only"]
+
+
+def is_number(value: object) -> TypeGuard[float]:
+    """Whether a value that a policy wrote is a number to reckon with: finite, no bool, and of a size that a float has.
+
+    A whole number of JSON may be of any size, and one such as 10**400 is an error wherever a float is made of it.
+    """
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < 1e300
 
 
 def number(value: Any, trajectory: Trajectory) -> float:

@@ -14,9 +14,11 @@ from collections.abc import Callable
 
 from handaxe.records import Trajectory, Turn
 
-__all__ = ["answer_line", "argument", "boxed", "final_text", "last_number", "tagged", "written_text"]
+__all__ = ["answer_line", "argument", "boxed", "final_text", "forged_call", "last_number", "tagged", "written_text"]
 
 NUMBER = re.compile(r"(?<![\w.])[+-]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:[eE][+-]?\d+)?|(?<![\w.])[+-]?\.\d+")
+
+CALL_TAG = re.compile(r"</?tool_call>")
 
 
 def final_text(trajectory: Trajectory) -> str:
@@ -86,6 +88,13 @@ def written_text(trajectory: Trajectory) -> str:
     leaves its block unclosed, as a check of tags should see it.
     """
     return "\n".join(_written(turn) for turn in trajectory.turns)
+
+
+def forged_call(trajectory: Trajectory) -> bool:
+    """Whether `written_text` holds a tag of calls that is none of a well-formed call: a call was malformed, whose open
+    block what the policy writes later could close, or the policy's own text holds the tag.
+    """
+    return any(turn.parsed.errors or CALL_TAG.search(turn.parsed.text) for turn in trajectory.turns)
 
 
 def _written(turn: Turn) -> str:

@@ -11,7 +11,10 @@ reads it (extra [sql]) and carries nothing out.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+import logging
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from handaxe.errors import InputError
@@ -84,7 +87,8 @@ def sql_bigrams(sql: str, *, dialect: str = "sqlite") -> frozenset[tuple[str, st
     if len(sql) > LONGEST:
         return frozenset()
     try:
-        tokens = sqlglot.tokenize(sql, read=dialect)
+        with _silent():
+            tokens = sqlglot.tokenize(sql, read=dialect)
     except (sqlglot.errors.SqlglotError, RecursionError, ValueError):
         return frozenset()
     words = [_word(sqlglot, token) for token in tokens]
@@ -99,10 +103,26 @@ def _parsed(sqlglot: Any, sql: str, dialect: str) -> Any:
     if len(sql) > LONGEST or not sql.strip():
         return None
     try:
-        trees = sqlglot.parse(sql, read=dialect)
+        with _silent():
+            trees = sqlglot.parse(sql, read=dialect)
     except (sqlglot.errors.SqlglotError, RecursionError, ValueError):
         return None
     return trees[0] if len(trees) == 1 and isinstance(trees[0], sqlglot.expressions.Query) else None
+
+
+@contextmanager
+def _silent() -> Iterator[None]:
+    """Drop what sqlglot logs in this thread: its warnings hold the policy's text, control characters and all."""
+    own, logger = threading.get_ident(), logging.getLogger("sqlglot")
+
+    def others(record: logging.LogRecord) -> bool:
+        return record.thread != own
+
+    logger.addFilter(others)
+    try:
+        yield
+    finally:
+        logger.removeFilter(others)
 
 
 def _sqlglot() -> Any:

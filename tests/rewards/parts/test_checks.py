@@ -3,7 +3,7 @@ import pytest
 
 from handaxe.errors import InputError, VerifierError
 from handaxe.records import Scores
-from handaxe.rewards.parts.checks import checked, outcome_only
+from handaxe.rewards.parts.checks import checked, is_number, outcome_only
 from handaxe.testing.records import make_group, make_scores, make_trajectory
 
 
@@ -28,3 +28,8 @@ def test_outcome_only():
     assert outcome_only(plain, "mine") is plain
     with pytest.raises(InputError, match="rewards.total"):
         outcome_only(make_scores([0.0], turns=[[1.0]]), "mine")
+
+
+def test_what_can_be_reckoned_with():
+    assert all(map(is_number, (0, -1.5, 10**299)))
+    assert not any(map(is_number, (True, None, "1", [1], float("nan"), float("inf"), 10**400, -(10**400))))

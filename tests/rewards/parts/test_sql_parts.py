@@ -1,3 +1,5 @@
+import logging
+
 import pytest
 
 pytest.importorskip("sqlglot")
@@ -62,3 +64,13 @@ def test_what_is_too_long_is_not_looked_at():
     assert len(longest) == LONGEST and len(sql_items(longest)) == 2 and len(sql_bigrams(longest)) == 3
     assert sql_items(longest + " ") == sql_bigrams(longest + " ") == frozenset()
     assert sql_items("select a from t" + " " * 10**6) == frozenset()
+
+
+def test_what_the_policy_wrote_is_not_logged(caplog, capfd):
+    """Control characters of a policy would otherwise reach the terminal."""
+    for sql in ("alter \x1b[31m table", "create \x1b[31m weird thing", "call \x1b[31mf(1)"):
+        sql_items(sql)
+        sql_bigrams(sql)
+    assert caplog.records == [] and capfd.readouterr() == ("", "")
+    logging.getLogger("sqlglot").warning("of somebody else")
+    assert [record.getMessage() for record in caplog.records] == ["of somebody else"]

@@ -1,0 +1,22 @@
+import itertools
+
+from handaxe.ops.calls import call_key
+from handaxe.records import ToolCall
+
+
+def test_example():
+    assert call_key(ToolCall("f", {"a": 1, "b": 2})) == call_key(ToolCall("f", {"b": 2.0, "a": 1}, id="other"))
+    assert len({call_key(ToolCall("f", {"a": value})) for value in (1, True, "1")}) == 3
+
+
+def test_what_is_not_the_same():
+    calls = [ToolCall("f", {}), ToolCall("g", {}), ToolCall("f", {"a": []}), ToolCall("f", {"a": {}})]
+    calls += [ToolCall("f", {"a": value}) for value in (0, None, "", "0", 0.5, float("inf"), [0], [[0]], {"b": 0})]
+    for one, other in itertools.combinations(calls, 2):
+        assert call_key(one) != call_key(other)
+
+
+def test_within_lists_and_objects():
+    deep = [{"x": [{"p": 1, "q": 2.0}]}, {"x": ({"q": 2, "p": 1.0},)}]
+    assert len({call_key(ToolCall("f", own)) for own in deep}) == 1
+    assert call_key(ToolCall("f", {"a": -0.0})) == call_key(ToolCall("f", {"a": 0}))
