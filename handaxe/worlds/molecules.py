@@ -41,7 +41,7 @@ __all__ = [
 Kind = Literal["edit", "optimise"]
 KINDS: tuple[Kind, ...] = ("edit", "optimise")
 START = Start(Habit(needed=0.5, clumsy=0.2), skill=250, steps=50)
-KEPT = 0.35
+KEPT = 0.4
 """Likeness to the molecule given above which a gain counts as right; nothing is like all of them, so that no one
 molecule answers every question."""
 LONGEST = 24
@@ -78,7 +78,7 @@ def molecules(*, kinds: tuple[Kind, ...] = KINDS, world_seed: int = 0) -> World:
     """Small molecules as SMILES: edit one by a functional group, or improve its logP by 0.5 and more.
 
     An edit adds a group, deletes one, or puts one in the place of another; right is what changes the counts of groups
-    as asked. An improvement is right by its gain, and 0 where it is no more than 0.35 like the molecule given. There
+    as asked. An improvement is right by its gain, and 0 where it is no more than 0.4 like the molecule given. There
     are tools that say whether a SMILES is a molecule, which groups it has, and its properties. The molecule of an
     attempt is the last one that the tool `valid` took, or else its final text.
 
