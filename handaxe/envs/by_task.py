@@ -2,9 +2,10 @@
 
 from collections.abc import Mapping
 
+from handaxe.envs.bounded_as import bounded_as
 from handaxe.errors import InputError, TaskError
 from handaxe.records import Task
-from handaxe.slots import Bounded, Env, EnvFactory
+from handaxe.slots import Env, EnvFactory
 
 __all__ = ["by_task"]
 
@@ -39,7 +40,4 @@ def by_task(key: str, envs: Mapping[str, EnvFactory]) -> EnvFactory:
             )
         return known[kind](task)
 
-    bounded = [one for one in known.values() if isinstance(one, Bounded)]
-    if bounded:
-        make.most = min(one.most for one in bounded)  # type: ignore[attr-defined]
-    return make
+    return bounded_as(make, *known.values())

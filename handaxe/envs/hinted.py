@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from handaxe.envs.bounded_as import bounded_as
 from handaxe.exchange import EnvReply
 from handaxe.records import Message, ParsedTurn, Task, ToolSchema
 from handaxe.slots import Env, EnvFactory, Hears
@@ -45,12 +46,10 @@ def hinted(env: EnvFactory, *, hint: Callable[[Task], str] = ask_again) -> EnvFa
     """
 
     def factory(task: Task) -> _Hinted:
-        return _Hinted(env(task), hint(task))
+        said = hint(task)  # first, so that nothing is open where it raises
+        return _Hinted(env(task), said)
 
-    most = getattr(env, "most", None)
-    if most is not None:
-        factory.most = most  # type: ignore[attr-defined]
-    return factory
+    return bounded_as(factory, env)
 
 
 class _Hinted:

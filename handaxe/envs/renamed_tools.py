@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
+from handaxe.envs.bounded_as import bounded_as
 from handaxe.errors import InputError, TaskError
 from handaxe.exchange import EnvReply
 from handaxe.ops.seeds import derive_seed
@@ -35,7 +36,8 @@ def renamed_tools(env: EnvFactory) -> EnvFactory:
     one of a tool that does not exist. What a tool replies to a call that went right stays as it is.
 
     Args:
-        env: what acts. It sees the names of before, in the task too.
+        env: what acts. It sees the names of before in calls and in `Task.tools`; the rest of the task, such as
+            metadata "gold_calls" and the answer, stays in the drawn names.
 
     Returns:
         An EnvFactory; a task without such metadata is played as by `env`.
@@ -58,9 +60,7 @@ def renamed_tools(env: EnvFactory) -> EnvFactory:
         offered = None if task.tools is None else tuple(table.get(name, name) for name in task.tools)
         return _Renamed(env(replace(task, tools=offered)), table, task.metadata.get(DESCRIPTIONS, {}))
 
-    if hasattr(env, "most"):
-        factory.most = env.most  # type: ignore[attr-defined]
-    return factory
+    return bounded_as(factory, env)
 
 
 def rename(

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from handaxe.envs.bounded_as import bounded_as
 from handaxe.errors import InputError
 from handaxe.exchange import EnvReply
 from handaxe.records import Message, ParsedTurn, Task, ToolSchema
@@ -33,7 +34,7 @@ def slow(env: EnvFactory, *, median: float = 0.05, sigma: float = 1.0, longest: 
         longest: seconds that no wait exceeds.
 
     Returns:
-        An EnvFactory. Waiting blocks no thread of the driver.
+        An EnvFactory, `slots.Bounded` where `env` is. Waiting blocks no thread of the driver.
 
     Raises:
         InputError: a number that is negative or NaN.
@@ -43,7 +44,7 @@ def slow(env: EnvFactory, *, median: float = 0.05, sigma: float = 1.0, longest: 
     """
     if not all(number >= 0 for number in (median, sigma, longest)):
         raise InputError(f"median {median}, sigma {sigma} and longest {longest} must not be negative")
-    return lambda task: _Slow(env(task), task, (median, sigma, longest))
+    return bounded_as(lambda task: _Slow(env(task), task, (median, sigma, longest)), env)
 
 
 class _Slow:

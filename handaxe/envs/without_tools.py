@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from handaxe.envs.bounded_as import bounded_as
 from handaxe.records import Task
 from handaxe.slots import Env, EnvFactory
 
@@ -23,4 +24,4 @@ def without_tools(env: EnvFactory) -> EnvFactory:
     def factory(task: Task) -> Env:
         return env(replace(task, tools=()))
 
-    return factory
+    return bounded_as(factory, env)

@@ -107,8 +107,8 @@ class Tool:
             seed: handed to such a parameter too.
 
         Returns:
-            content of at most `max_chars` characters without lone surrogates; `seconds` of wall time, or as billed,
-            and `cost` of all tries and what is billed, without cost if invalid.
+            content of at most `max_chars` characters without lone surrogates; `seconds` of wall time, or as billed
+            where the status is "ok", and `cost` of all tries and what is billed, without cost if invalid.
         """
         tries = self._tries(call, seed)
         said: CallOutcome | Billed | None = None
@@ -240,7 +240,7 @@ def tool(
 
     The signature gives the JSON schema, the docstring the description; `Annotated[str, "..."]` describes one
     parameter. The function returns, or raises `Retry` (the policy may try again) or `Failed` (it should not). It may
-    return `Billed`, where a call has a price or a time of its own.
+    return `Billed`, where a call has a price or a time of its own; a call that raises has wall time, and no such price.
     A method's first parameter is called `self`.
 
     Args:

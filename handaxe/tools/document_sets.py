@@ -18,13 +18,15 @@ ALL = "all"
 class DocumentSets:
     """What one attempt has found: sets of documents, each with a name that later calls say. Made by `document_sets`.
 
-    Its report is {"found": ids of all documents that were in a set that the attempt made, "sets": how many it made}.
+    Its report is {"found": ids of all documents that were in a set that the attempt made, "asked": those of the set
+    that `count`, `largest` or `sort_by` was asked of last, or else of the set made last, "sets": how many it made}.
     """
 
     def __init__(self, documents: Documents, shown: int = 3):
         self._documents = documents
         self._shown = shown
         self._sets: dict[str, tuple[str, ...]] = {ALL: tuple(sorted(documents))}
+        self._asked: str | None = None
 
     @tool(timeout=None)
     def filter_by(
@@ -46,7 +48,9 @@ class DocumentSets:
     @tool(timeout=None)
     def count(self, among: Annotated[str, "name of a set"]) -> str:
         """Say how many documents a set has."""
-        return str(len(self._set(among)))
+        size = len(self._set(among))
+        self._asked = among
+        return str(size)
 
     @tool(timeout=None)
     def largest(self, field: Annotated[str, "a number"], among: Annotated[str, "name of a set"]) -> str:
@@ -61,13 +65,15 @@ class DocumentSets:
 
     def report(self) -> Mapping[str, Any]:
         made = [ids for name, ids in self._sets.items() if name != ALL]
-        return {"found": sorted({one for ids in made for one in ids}), "sets": len(made)}
+        last = made[-1] if made else ()
+        asked = last if self._asked is None else self._sets[self._asked]
+        return {"found": sorted({one for ids in made for one in ids}), "asked": sorted(asked), "sets": len(made)}
 
     def snapshot(self) -> Any:
-        return dict(self._sets)
+        return dict(self._sets), self._asked
 
     def restore(self, state: Any) -> None:
-        self._sets = dict(state)
+        self._sets, self._asked = dict(state[0]), state[1]
 
     def _made(self, ids: Sequence[str]) -> str:
         name = f"s{len(self._sets)}"
@@ -92,6 +98,7 @@ class DocumentSets:
         found = {one: value for one, value in numbers.items() if isinstance(value, int | float)}
         if not found:
             raise Retry(f"no document of {among[:20]!r} has a number in {field!r}")
+        self._asked = among
         return sorted(found, key=lambda one: (-found[one], one))
 
 

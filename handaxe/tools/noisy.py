@@ -35,7 +35,8 @@ def noisy(tool: Tool, *, chance: float | Callable[[Arguments], float], queries: 
         A Tool.
 
     Raises:
-        InputError: a chance that is not between 0 and 1, or no query.
+        InputError: a chance that is not between 0 and 1, no query, a query that does not fit the tool, or a tool with a
+            way of its own to carry out calls (a subclass of Tool that overrides `prepare`), which would be lost.
 
     Example:
         noisy(calculator, chance=0.5, queries=[{"expression": "2*3"}]) says "408" or "6" to 12*34
@@ -47,6 +48,11 @@ def noisy(tool: Tool, *, chance: float | Callable[[Arguments], float], queries: 
         raise InputError(f"the chance of noise is {chance}; give 0 to 1")
     if not queries:
         raise InputError("a noisy tool needs queries to answer instead; give one or more")
+    if type(tool).prepare is not Tool.prepare:
+        raise InputError(f"{tool!r} carries out calls in a way of its own; make noise of the tool that it was made of")
+    for query in queries:
+        if not tool.takes(ToolCall(tool.schema.name, query)):
+            raise InputError(f"the query {dict(query)} does not fit the parameters of {tool!r}")
     return _NoisyTool(tool, chance, queries)
 
 

@@ -48,6 +48,9 @@ class Billed(NamedTuple):
     seconds: the call's declared time; it stands in the reply in the place of wall time, so that it is the same in every
         run. None: wall time.
 
+    Only what is returned can be billed: a call that raises, or whose arguments do not fit, costs what its tool declares
+    and takes wall time. A tool whose refusals have a price returns them, billed, instead of raising `Retry`.
+
     Example:
         Billed("408", cost=0.3, seconds=2.0) of a tool with cost=1.0 is the reply "408" of cost 1.3 and 2 seconds
     """

@@ -7,6 +7,7 @@ import random
 from collections.abc import Sequence
 from typing import Any
 
+from handaxe.envs.bounded_as import bounded_as
 from handaxe.envs.tool_chat import tool_chat
 from handaxe.envs.tool_choice import tool_choice
 from handaxe.errors import InputError, TaskError
@@ -109,9 +110,7 @@ def _env(tools: Sequence[Any]) -> EnvFactory:
         schemas = [schema_of(one, language) for one in task.metadata["functions"]]
         return tool_choice([*schemas, *(tool.schema for tool in tools_of(made))])(task)
 
-    if hasattr(besides, "most"):
-        factory.most = besides.most  # type: ignore[attr-defined]
-    return factory
+    return bounded_as(factory, besides)
 
 
 def _is_right(one: Trajectory) -> bool:

@@ -8,8 +8,9 @@ from typing import Annotated, Any
 
 import numpy as np
 
+from handaxe.envs.bounded_as import bounded_as
 from handaxe.envs.tool_chat import tool_chat
-from handaxe.errors import Retry, TaskError
+from handaxe.errors import InfrastructureError, Retry
 from handaxe.gauges import Gauge
 from handaxe.ops.seeds import derive_seed
 from handaxe.records import Group, Message, Task, ToolCall, Trajectory
@@ -18,6 +19,7 @@ from handaxe.rewards.outcome import outcome
 from handaxe.rewards.set_overlap import set_overlap
 from handaxe.slots import Env, EnvFactory, Reward
 from handaxe.tools.decorator import tool
+from handaxe.worlds.asked import asked
 from handaxe.worlds.charts_drawing import Chart, Drawer
 from handaxe.worlds.world import Facts, Habit, Split, Start, World
 
@@ -67,8 +69,8 @@ def charts(*, brief: bool = True) -> World:
     """Charts of bars or of a line with three to six numbers, told in words; the tool `draw` carries code out.
 
     The first chart that can be drawn completes the attempt; after an error the policy may try again.
-    The code of a policy runs in a sandbox (see `worlds.charts_drawing`), each in a session of its own, which takes
-    about half a second of processor time; the same code is not drawn again. Right is a chart with the wanted texts,
+    The code of a policy runs in a sandbox (see `worlds.charts_drawing`), each in a session of its own; the
+    same code is not drawn again. Right is a chart with the wanted texts,
     numbers in their order, colours, bars and lines.
 
     Args:
@@ -86,8 +88,7 @@ def charts(*, brief: bool = True) -> World:
     """
 
     def tasks(split: Split, count: int, seed: int) -> list[Task]:
-        if count < 1:
-            raise TaskError(f"a data set of {count} tasks is empty; give a count of 1 or more")
+        asked(split, count)
         return [_task(number, seed, split, brief) for number in range(count)]
 
     return World(
@@ -126,12 +127,13 @@ def same_picture() -> Reward:
 
 
 def _env(tools: Sequence[Any]) -> EnvFactory:
-    tool_chat([lambda: Canvas(""), *tools], final=FINAL)  # so that tools that do not fit are told of at once
+    # Says at once which tools do not fit, and how many there may be.
+    probe = tool_chat([lambda: Canvas(""), *tools], final=FINAL)
 
     def factory(task: Task) -> Env:
         return tool_chat([lambda: Canvas(str(task.answer)), *tools], final=FINAL)(task)
 
-    return factory
+    return bounded_as(factory, probe)
 
 
 def _drawn(attempt: Trajectory) -> Chart | None:
@@ -139,14 +141,13 @@ def _drawn(attempt: Trajectory) -> Chart | None:
     if code is None:
         return None
     made = DRAWER.draw_own(code) if code == attempt.task.answer else DRAWER.draw(code)
-    return None if isinstance(made, str) else made
+    if isinstance(made, str):  # it was drawn once, so that an attempt is not to be worth 0 for it
+        raise InfrastructureError(f"the chart of {attempt.id!r} was not drawn again: {made}")
+    return made
 
 
 def _wanted(task: Task) -> Chart:
-    made = DRAWER.draw_own(str(task.answer))
-    if isinstance(made, str):
-        raise TaskError(f"the chart of task {task.id!r} cannot be drawn: {made}")
-    return made
+    return DRAWER.draw_own(str(task.answer))
 
 
 def _attributes(chart: Chart | None) -> frozenset[tuple[str, str | float]]:

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from handaxe.errors import Retry
+from handaxe.errors import InfrastructureError, Retry
 from handaxe.models.calls import read_json
 from handaxe.tools.cpython import cpython
 from handaxe.tools.decorator import Tool
@@ -127,15 +127,27 @@ class Drawer:
             session.owner.close()
         return made if isinstance(made, str) and "TimeoutError" in made else self._keep(code, made)
 
-    def draw_own(self, code: str) -> Chart | str:
-        """The same for code that this library wrote, in a session that is kept."""
+    def draw_own(self, code: str) -> Chart:
+        """The same for code that this library wrote, in a session that is kept.
+
+        Raises:
+            InfrastructureError: nothing was drawn, such as by a session that took too long; the next call begins anew.
+            InputError: as `draw`.
+        """
         with self._own_lock:
             with self._lock:
-                if code in self._charts:
-                    return self._charts[code]
+                known = self._charts.get(code)
+            if isinstance(known, Chart):
+                return known
             if self._own is None or self._own[0] != os.getpid():  # a session belongs to the process that began it
-                self._own = os.getpid(), _session(KEPT)
-            return self._keep(code, _drawn(self._own[1], code))
+                self._own = os.getpid(), _session(KEPT, warm=0)
+            made = _drawn(self._own[1], code)
+            if isinstance(made, str):
+                self._own[1].owner.close()
+                self._own = None
+                raise InfrastructureError(f"a chart of this library's own was not drawn: {made}")
+            self._keep(code, made)
+            return made
 
     def _keep(self, code: str, made: Chart | str) -> Chart | str:
         with self._lock:
@@ -145,8 +157,8 @@ class Drawer:
         return made
 
 
-def _session(limits: Limits) -> Tool:
-    return cpython(limits=limits, packages=("numpy", "matplotlib"), preload=PRELOAD, max_chars=20_000, warm=1)
+def _session(limits: Limits, *, warm: int = 1) -> Tool:
+    return cpython(limits=limits, packages=("numpy", "matplotlib"), preload=PRELOAD, max_chars=20_000, warm=warm)
 
 
 def _drawn(session: Tool, code: str) -> Chart | str:

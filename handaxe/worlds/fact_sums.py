@@ -88,7 +88,8 @@ def _expert(task: Task, facts: Facts) -> Message:
     if facts["turn"] == 0 and (searches := gold_searches(task, facts)):
         return Message("assistant", "", (searches[0],))
     shown = task.metadata["needs_both"] == "yes" or derive_seed("shown", task.id) % SHOWN == 0
-    if facts["turn"] == 1 and shown and (call := arithmetic_call(task.metadata["expression"], facts["tools"][1:])):
+    others = [name for name in facts["tools"] if name != "search"]
+    if facts["turn"] == 1 and shown and (call := arithmetic_call(task.metadata["expression"], others)):
         return Message("assistant", "", call)
     return Message("assistant", task.answer)
 

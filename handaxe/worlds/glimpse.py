@@ -6,6 +6,7 @@ import random
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from handaxe.envs.bounded_as import bounded_as
 from handaxe.envs.tool_chat import tool_chat
 from handaxe.errors import InputError
 from handaxe.gauges import Gauge
@@ -70,8 +71,8 @@ def glimpse(*, kind: Kind = "row", needed: float = 0.75, loose: int = 0, termina
         kind: row (64 symbols, `view`), grid (8 by 8, `zoom`) or table (4 by 4, `read_cell`, and the calculator for
             sums of two cells).
         needed: share of questions that need the tool, 0 to 1.
-        loose: of a row or grid, by how many symbols the expert's views are off at most, at each side; they hold the
-            number all the same.
+        loose: of a row or grid, by how many symbols the expert's views are wider at most than the region asked for, at
+            each side. They are drawn by what the question says alone, never by where the number is.
         terminated: the answer is given by a call of `terminate`, which ends the attempt, and not in words.
 
     Returns:
@@ -113,7 +114,8 @@ def _env(shows: str, ending: tuple[Any, ...]) -> Callable[[Sequence[Any]], EnvFa
     """The environments of a kind: the tool that shows, what it shows hidden in the task, and the tools offered."""
 
     def env(tools: Sequence[Any]) -> EnvFactory:
-        tool_chat([*tools, *ending])  # says at once what is wrong with them
+        # Says at once what is wrong with them, and how many there may be.
+        probe = tool_chat([lambda: VIEWS[shows](""), *tools, *ending])
         names = [one.schema.name for one in ending]
 
         def make(task: Task) -> Env:
@@ -122,7 +124,7 @@ def _env(shows: str, ending: tuple[Any, ...]) -> Callable[[Sequence[Any]], EnvFa
 
             return tool_chat([view, *tools, *ending], final=names)(task)
 
-        return make
+        return bounded_as(make, probe)
 
     return env
 
@@ -155,14 +157,12 @@ def _calls(shows: str, loose: int, task: Task, facts: Facts) -> list[ToolCall]:
 
 
 def _off(task: Task, loose: int) -> Region:
-    """The region asked for, with each side off by up to `loose`, but so that the number is within."""
+    """The region asked for, with each side further out by up to `loose`."""
     rng = random.Random(derive_seed("glimpse off", task.id))
-    gold, number = gold_region(task), task.metadata["number"]
+    gold = gold_region(task)
     half = len(gold) // 2
-    far = [0] * half + [LENGTH if half == 1 else SIDE] * half
-    moved = [side + rng.randint(-loose, loose) for side in gold]
-    low = [max(far[k], min(moved[k], number[k])) for k in range(half)]
-    high = [min(far[k], max(moved[k], number[k])) for k in range(half, 2 * half)]
+    low = [max(0, side - rng.randint(0, loose)) for side in gold[:half]]
+    high = [min(LENGTH if half == 1 else SIDE, side + rng.randint(0, loose)) for side in gold[half:]]
     return (*low, *high)
 
 

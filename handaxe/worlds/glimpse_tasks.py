@@ -13,9 +13,10 @@ import random
 from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
-from handaxe.errors import InputError, TaskError
+from handaxe.errors import InputError
 from handaxe.ops.seeds import derive_seed
 from handaxe.records import Message, Task
+from handaxe.worlds.asked import asked
 from handaxe.worlds.glimpse_views import COLUMNS, LENGTH, LINES, SIDE, Region
 from handaxe.worlds.world import Split
 
@@ -61,10 +62,9 @@ def tasks(*, kind: Kind, count: int, seed: int, split: Split, needed: float) -> 
         number alone), "cells" (those to be read, of a table) and "hidden" (what the policy is not told).
 
     Raises:
-        TaskError: count below 1. InputError: needed out of range.
+        TaskError: count below 1. InputError: another split; needed out of range.
     """
-    if count < 1:
-        raise TaskError(f"a data set of {count} tasks is empty; give a count of 1 or more")
+    asked(split, count)
     if not 0 <= needed <= 1:
         raise InputError(f"glimpse takes a share needed of 0 to 1, not {needed}")
     return [_task(kind, seed, split, needed, number) for number in range(count)]

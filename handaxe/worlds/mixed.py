@@ -7,13 +7,14 @@ from dataclasses import replace
 from typing import Any
 
 from handaxe.envs.by_task import by_task as env_by_task
-from handaxe.errors import InputError, TaskError
+from handaxe.errors import InputError
 from handaxe.gauges import Gauge, Measure
 from handaxe.records import Group, Message, Task, Trajectory
 from handaxe.rewards.box_overlap import box_overlap
 from handaxe.rewards.by_task import by_task as reward_by_task
 from handaxe.rewards.numeric_match import numeric_match
 from handaxe.slots import EnvFactory, Reward
+from handaxe.worlds.asked import asked
 from handaxe.worlds.screen import screen
 from handaxe.worlds.screen_layout import gold_box, said_box
 from handaxe.worlds.sums import sums
@@ -54,8 +55,7 @@ def mixed(*, boxes: int = 3, loose: float = 0.2) -> World:
     }
 
     def tasks(split: Split, count: int, seed: int) -> list[Task]:
-        if count < 1:
-            raise TaskError(f"a data set of {count} tasks is empty; give a count of 1 or more")
+        asked(split, count)
         lists = [worlds[part].tasks(split, -(-count // len(PARTS)), seed) for part in PARTS]
         return [_of_part(lists[i % len(PARTS)][i // len(PARTS)], PARTS[i % len(PARTS)]) for i in range(count)]
 

@@ -20,8 +20,9 @@ from handaxe.rewards.property_gain import THRESHOLDS, property_gain
 from handaxe.rewards.used_tools import used_tools
 from handaxe.rewards.weighted import weighted
 from handaxe.slots import Reward
-from handaxe.tools.chemistry.molecule import group_count, property_of, read_molecule
+from handaxe.tools.chemistry.molecule import alike, canonical, group_count, property_of, read_molecule
 from handaxe.tools.molecules import molecules as molecule_tools
+from handaxe.worlds.asked import asked
 from handaxe.worlds.searched import answers_in_words
 from handaxe.worlds.world import Facts, Habit, Split, Start, World
 
@@ -40,6 +41,9 @@ __all__ = [
 Kind = Literal["edit", "optimise"]
 KINDS: tuple[Kind, ...] = ("edit", "optimise")
 START = Start(Habit(needed=0.5, clumsy=0.2), skill=250, steps=50)
+KEPT = 0.4
+"""Likeness to the molecule given above which a gain counts as right; nothing is like all of them, so that no one
+molecule answers every question."""
 LONGEST = 24
 """Characters of a molecule in a question."""
 CORES = ("C", "CC", "C(C)", "CC(C)", "CCC", "c1ccc(cc1)", "C1CCC(CC1)")
@@ -74,8 +78,9 @@ def molecules(*, kinds: tuple[Kind, ...] = KINDS, world_seed: int = 0) -> World:
     """Small molecules as SMILES: edit one by a functional group, or improve its logP by 0.5 and more.
 
     An edit adds a group, deletes one, or puts one in the place of another; right is what changes the counts of groups
-    as asked. There are tools that say whether a SMILES is a molecule, which groups it has, and its properties. The
-    molecule of an attempt is the last one that the tool `valid` took, or else its final text.
+    as asked. An improvement is right by its gain, and 0 where it is no more than 0.4 like the molecule given. There
+    are tools that say whether a SMILES is a molecule, which groups it has, and its properties. The molecule of an
+    attempt is the last one that the tool `valid` took, or else its final text.
 
     Args:
         kinds: of questions: edit, optimise; drawn evenly.
@@ -95,15 +100,14 @@ def molecules(*, kinds: tuple[Kind, ...] = KINDS, world_seed: int = 0) -> World:
         raise InputError(f"kinds are some of {', '.join(KINDS)}; they are {list(kinds)}")
 
     def tasks(split: Split, count: int, seed: int) -> list[Task]:
-        if count < 1:
-            raise TaskError(f"a data set of {count} tasks is empty; give a count of 1 or more")
+        asked(split, count)
         return [_task(number, seed, split, kinds, world_seed) for number in range(count)]
 
     return World(
         name="molecules",
         tasks=tasks,
         env=tool_chat,
-        correct=by_task(key="kind", rewards={"edit": changed_groups(), "optimise": gained()}),
+        correct=by_task(key="kind", rewards={"edit": changed_groups(), "optimise": _improved()}),
         tools=tuple(molecule_tools()),
         by=("kind",),
         answered=answers_in_words,
@@ -144,6 +148,11 @@ def changed_groups() -> Reward:
 def gained() -> Reward:
     """Give the gain of the property that this world asks for; see `rewards.property_gain`."""
     return property_gain(source=_source, name=lambda task: task.metadata["property"], extract=said_molecule)
+
+
+def _improved() -> Reward:
+    """The gain of what is still like the molecule given."""
+    return ladder([Rung("like", kept_likeness(), weight=0.0, above=KEPT, failed=0.0), Rung("gain", gained())])
 
 
 def kept_likeness(*, scaffold: bool = False) -> Reward:
@@ -213,7 +222,7 @@ def _task(number: int, seed: int, split: Split, kinds: Sequence[Kind], world_see
     kind = rng.choice(kinds)
     while True:
         given = _drawn(rng)
-        right = derive_seed("molecules split", world_seed, given.smiles) % 4 == 0
+        right = derive_seed("molecules split", world_seed, canonical(read_molecule(given.smiles))) % 4 == 0
         made = (_edit if kind == "edit" else _improvement)(rng, given) if right == (split == "test") else None
         if made is not None:
             break
@@ -270,4 +279,4 @@ def _gains(before: str, after: str) -> bool:
     old, new = read_molecule(before), read_molecule(after)
     if old is None or new is None:
         return False
-    return property_of(new, "logp") - property_of(old, "logp") >= THRESHOLDS["logp"]
+    return alike(old, new) > KEPT and property_of(new, "logp") - property_of(old, "logp") >= THRESHOLDS["logp"]

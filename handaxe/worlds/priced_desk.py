@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Annotated, Any
 
 from handaxe.engines.local import LocalEngine
+from handaxe.errors import Retry
 from handaxe.records import Sampling, Task
 from handaxe.slots import Speaker
 from handaxe.tools.ask import PolicyAnswer, answer_of
@@ -15,6 +16,7 @@ from handaxe.tools.calculator import calculator
 from handaxe.tools.decorator import tool
 from handaxe.tools.python import python
 from handaxe.tools.schema import Billed, ToolContext
+from handaxe.tools.truncate import truncate
 from handaxe.worlds import arithmetic
 from handaxe.worlds.priced_small import small_expert
 
@@ -26,6 +28,8 @@ PYTHON = "python"
 EXPERTS = (SMALL, CALCULATOR, PYTHON)
 SECONDS = {SMALL: 0.05, CALCULATOR: 0.1, PYTHON: 0.4}
 """Declared time of each token that an expert says."""
+MOST = 2_000
+"""Characters of an expert's words that are read, and paid for."""
 LESSONS = tuple(
     (f"{left}{sign}{right}", str(act(left, right)))
     for sign, act in arithmetic.OPERATORS.items()
@@ -38,7 +42,8 @@ class Desk:
     """Three experts at the prices of one task; `report` holds every bill.
 
     A token is a byte of what an expert says, and one more for the end; the cost of a call is its tokens times the
-    expert's price. A call that an expert refuses costs nothing.
+    expert's price. What is read is what is paid for: words that are cut cost no more than what is left of them, and
+    why an expert could not help is paid for like an answer, since it may say what was asked for. Its status is "ok".
     """
 
     def __init__(self, task: Task, small: Callable[[str], PolicyAnswer]):
@@ -46,23 +51,24 @@ class Desk:
         self.bills: list[dict[str, Any]] = []
         self._small, self._python = small, python()
 
-    @tool(name=SMALL, timeout=None)
+    @tool(name=SMALL, timeout=None, max_chars=MOST)
     def ask_small(self, question: Annotated[str, "for example 7*8"]) -> Billed:
         """Ask a small model that knows some sums by heart."""
         said = self._small(question.strip())
         return self._bill(SMALL, said.text, said.written)
 
-    @tool(name=CALCULATOR, timeout=None)
+    @tool(name=CALCULATOR, timeout=None, max_chars=MOST)
     def ask_calculator(self, expression: Annotated[str, "for example 12*34"]) -> Billed:
         """Ask a calculator."""
-        return self._bill(CALCULATOR, calculator(expression))
+        return self._bill(CALCULATOR, _said(lambda: calculator(expression)))
 
-    @tool(name=PYTHON, timeout=None)
+    @tool(name=PYTHON, timeout=None, max_chars=MOST)
     def ask_python(self, code: Annotated[str, "a program"], context: ToolContext) -> Billed:
         """Have a Python program run."""
-        return self._bill(PYTHON, self._python(code=code, context=context))
+        return self._bill(PYTHON, _said(lambda: self._python(code=code, context=context)))
 
     def _bill(self, expert: str, text: str, tokens: int | None = None) -> Billed:
+        text = truncate(text, limit=MOST).encode(errors="replace").decode()
         spent = len(text.encode()) + 1 if tokens is None else tokens
         self.bills.append({"expert": expert, "tokens": spent})
         return Billed(text, self.prices[expert] * spent, SECONDS[expert] * spent)
@@ -83,6 +89,14 @@ class Desk:
     def close(self) -> None:
         """End the Python session."""
         self._python.owner.close()
+
+
+def _said(ask: Callable[[], str]) -> str:
+    """An expert's words, whether it could help or not."""
+    try:
+        return ask()
+    except Retry as refused:
+        return str(refused)
 
 
 @functools.cache

@@ -21,6 +21,8 @@ __all__ = ["small_expert"]
 
 CONFIG = TinyConfig(width=64, layers=2, heads=2, max_length=128)
 RATE = 3e-3
+TAUGHT = 1
+"""Raised with every change of what `_taught` makes of the same lessons, so that none is taken from the cache."""
 
 
 def small_expert(
@@ -43,7 +45,9 @@ def small_expert(
         small_expert([("7*8", "56")]) says 56 when it is asked 7*8
     """
     said = [f"{question}\n{answer}" for question, answer in lessons]
-    name = digest([handaxe.__version__, repr((CONFIG, RATE, steps, batch_size, seed)), *said])
+    name = digest(
+        [handaxe.__version__, torch.__version__, repr((TAUGHT, CONFIG, RATE, steps, batch_size, seed)), *said]
+    )
     folder = cached("experts", f"small-{name}")
     if not folder.exists():
         with tempfile.TemporaryDirectory(dir=folder.parent) as work:

@@ -7,13 +7,14 @@ from collections.abc import Callable, Sequence
 from typing import Annotated, Literal
 
 from handaxe.envs.tool_chat import tool_chat
-from handaxe.errors import InputError, Retry, TaskError
+from handaxe.errors import InputError, Retry
 from handaxe.ops.seeds import derive_seed
 from handaxe.records import Message, Task
 from handaxe.rewards.numeric_match import numeric_match
 from handaxe.tools.calculator import calculator
 from handaxe.tools.decorator import tool
 from handaxe.tools.python import python
+from handaxe.worlds.asked import asked
 from handaxe.worlds.call_gauges import wasted_calls
 from handaxe.worlds.experts import arithmetic_call, calls_then_answer
 from handaxe.worlds.sums import kept_calls, states_number
@@ -72,8 +73,7 @@ def projection(
         raise InputError(f"kinds are some of {', '.join(KINDS)}, solver calculator or python: {kinds}, {solver}")
 
     def tasks(split: Split, count: int, seed: int) -> list[Task]:
-        if count < 1:
-            raise TaskError(f"a data set of {count} tasks is empty; give a count of 1 or more")
+        asked(split, count)
         return [_task(f"projection-{split}-{seed}-{i}", split, kinds, solver) for i in range(count)]
 
     return World(

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from handaxe.envs.renamed_tools import NAMES, rename, renamed_tools
 from handaxe.envs.tool_chat import tool_chat
 from handaxe.gauges import Gauge
-from handaxe.records import Task, ToolCall, Trajectory
+from handaxe.records import Message, Task, ToolCall, Trajectory
 from handaxe.rewards.answer_score import answer_score
 from handaxe.tools.calculator import calculator
 from handaxe.tools.decorator import tool
@@ -17,7 +17,7 @@ from handaxe.worlds.call_gauges import USED_TOOLS
 from handaxe.worlds.experts import calls_then_answer
 from handaxe.worlds.mistakes import with_mistakes
 from handaxe.worlds.sums import kept_calls, states_number
-from handaxe.worlds.world import Facts, Habit, Split, Start, World
+from handaxe.worlds.world import Expert, Facts, Habit, Split, Start, World
 
 __all__ = ["clock", "renamed_sums"]
 
@@ -69,10 +69,21 @@ def renamed_sums(*, train: float = 1.0, test: float = 0.5, distracted: float = 0
         by=("renamed",),
         answered=states_number,
         reference=kept_calls,
-        expert=with_mistakes(calls_then_answer(_calls), wrong=_asks_first, share=distracted),
+        expert=_expert(distracted),
         start=START,
         gauges={"used_tools": USED_TOOLS, "decoy": Gauge(lambda one, outcome: float(_asks_the_time(one)))},
     )
+
+
+def _expert(distracted: float) -> Expert:
+    """Looks at the clock first, now and then, where there is one."""
+    right = calls_then_answer(_calls)
+    looking = with_mistakes(right, wrong=_asks_first, share=distracted)
+
+    def expert(task: Task, facts: Facts) -> Message:
+        return (looking if _name_of(clock.schema.name, task) in facts["tools"] else right)(task, facts)
+
+    return expert
 
 
 def _asks_first(task: Task, call: ToolCall, rng: random.Random) -> ToolCall:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Annotated, Any, Literal, NamedTuple
 
 from handaxe.envs.tool_chat import tool_chat
-from handaxe.errors import InputError, TaskError
+from handaxe.errors import InputError
 from handaxe.gauges import Gauge
 from handaxe.ops.seeds import derive_seed
 from handaxe.records import Group, Message, Task, Trajectory
@@ -17,6 +17,7 @@ from handaxe.rewards.exact_match import exact_match
 from handaxe.rewards.numeric_match import numeric_match
 from handaxe.slots import EnvFactory, Reward
 from handaxe.tools.decorator import tool
+from handaxe.worlds.asked import asked
 from handaxe.worlds.calls import deciding
 from handaxe.worlds.screen_layout import SIDES, Box, Screen, draw_screen, gold_box, said_box
 from handaxe.worlds.sums import kept_calls
@@ -95,8 +96,7 @@ def screen(*, answer: Answer = "action", boxes: int = 5, loose: float = 0.0) -> 
     form = FORMS[answer]
 
     def tasks(split: Split, count: int, seed: int) -> list[Task]:
-        if count < 1:
-            raise TaskError(f"a data set of {count} tasks is empty; give a count of 1 or more")
+        asked(split, count)
         return [_task(form, answer, boxes, f"screen-{answer}-{split}-{seed}-{i}", split) for i in range(count)]
 
     def expert(task: Task, facts: Facts) -> Message:

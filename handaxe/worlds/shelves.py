@@ -8,12 +8,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from handaxe.envs.tool_chat import tool_chat
-from handaxe.errors import InputError, TaskError
+from handaxe.errors import InputError
 from handaxe.gauges import Gauge
 from handaxe.ops.seeds import derive_seed
-from handaxe.records import Message, Task, ToolCall, Trajectory
+from handaxe.records import Group, Message, Task, ToolCall, Trajectory
 from handaxe.rewards.exact_match import exact_match
+from handaxe.rewards.set_overlap import set_overlap
 from handaxe.tools.document_sets import document_sets
+from handaxe.worlds.asked import asked
 from handaxe.worlds.searched import answers_in_words, search_tool
 from handaxe.worlds.sums import kept_calls
 from handaxe.worlds.world import Facts, Habit, Split, Start, World
@@ -43,8 +45,8 @@ def shelves(
 
     Returns:
         A world broken down by "kind", scored by exact match. Tasks keep "gold_documents", those that the answer is
-        about. Gauge document_f1: of the documents in the sets that an attempt made, against these; attempts that made
-        none count 0.
+        about, one or more. Gauge document_f1: of the set that an attempt asked about last, against these; attempts that
+        made none count 0.
 
     Raises:
         InputError: an argument out of range, or a missing package (extra [search]).
@@ -64,8 +66,7 @@ def shelves(
     cards = [{"id": one, "text": _card(fields)} for one, fields in documents.items()]
 
     def tasks(split: Split, count: int, seed: int) -> list[Task]:
-        if count < 1:
-            raise TaskError(f"a data set of {count} tasks is empty; give a count of 1 or more")
+        asked(split, count)
         half = halves[0 if split == "train" else 1]
         made = []
         for number in range(count):
@@ -91,9 +92,10 @@ def shelves(
 
 
 def found_documents(attempt: Trajectory) -> set[str]:
-    """The documents of all sets that an attempt made."""
+    """The documents of the set that an attempt asked about last (by `count`, `largest` or `sort_by`), or else of the
+    one that it made last; none where it made none."""
     state = attempt.env.get("state", {}).get("DocumentSets", {})
-    return set(state.get("found", ()))
+    return set(state["asked"]) if state.get("sets") else set()
 
 
 def gold_documents(task: Task) -> set[str]:
@@ -125,20 +127,22 @@ def _card(fields: Mapping[str, Any]) -> str:
 
 
 def _task(name: str, documents: Mapping[str, Any], author: str, kind: str, rng: random.Random) -> Task:
-    wanted = {"by": author} | ({"room": str(rng.randint(1, ROOMS))} if kind == "shared" else {})
+    wanted = {"by": author}
+    if kind == "shared":  # a room that leaves one document or more, for to find none is to have found nothing
+        wanted["room"] = rng.choice(sorted({fields["room"] for fields in documents.values() if fields["by"] == author}))
     gold = [one for one, fields in documents.items() if all(fields[key] == value for key, value in wanted.items())]
     calls = [_call("filter_by", {"field": key, "value": value}) for key, value in wanted.items()]
     if kind == "longest":
-        asked, answer = f"longest by {author}?", max(gold, key=lambda one: documents[one]["pages"])
+        words, answer = f"longest by {author}?", max(gold, key=lambda one: documents[one]["pages"])
         calls.append(_call("largest", {"field": "pages", "among": "s1"}))
     else:
-        asked, answer = f"how many by {author}?", str(len(gold))
+        words, answer = f"how many by {author}?", str(len(gold))
         if kind == "shared":
-            asked = f"how many by {author} in room {wanted['room']}?"
+            words = f"how many by {author} in room {wanted['room']}?"
             calls.append(_call("intersect", {"first": "s1", "second": "s2"}))
         calls.append(_call("count", {"among": "s3" if kind == "shared" else "s1"}))
     metadata = {"kind": kind, "gold_documents": gold, "gold_calls": calls}
-    return Task(name, (Message("user", asked),), answer, None, metadata)
+    return Task(name, (Message("user", words),), answer, None, metadata)
 
 
 def _call(name: str, arguments: dict[str, str]) -> dict[str, Any]:
@@ -153,5 +157,7 @@ def _expert(task: Task, facts: Facts) -> Message:
 
 
 def _f1(attempt: Trajectory) -> float:
-    found, gold = found_documents(attempt), gold_documents(attempt.task)
-    return 2 * len(found & gold) / (len(found) + len(gold)) if found or gold else 1.0
+    return float(OVERLAP(Group(attempt.task, (attempt,))).outcome[0])
+
+
+OVERLAP = set_overlap(found=found_documents, gold=gold_documents)

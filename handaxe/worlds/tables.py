@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from handaxe.envs.tool_chat import tool_chat
-from handaxe.errors import TaskError
+from handaxe.errors import InfrastructureError
 from handaxe.ops.seeds import derive_seed
 from handaxe.records import Message, Task
 from handaxe.rewards.parts.extract import tagged
@@ -21,6 +21,7 @@ from handaxe.rewards.set_overlap import set_overlap
 from handaxe.rewards.sql_rows import sql_rows
 from handaxe.slots import Reward
 from handaxe.tools.database.reader import Ask, reader
+from handaxe.worlds.asked import asked
 from handaxe.worlds.cache import cached, digest
 from handaxe.worlds.searched import answers_in_words
 from handaxe.worlds.world import Facts, Split, Start, World
@@ -69,8 +70,7 @@ def tables(*, brief: bool = True, seconds: float = 5.0, world_seed: int = 0) -> 
     asks = [reader(_file(rows), seconds=seconds) for rows in fillings]
 
     def tasks(split: Split, count: int, seed: int) -> list[Task]:
-        if count < 1:
-            raise TaskError(f"a data set of {count} tasks is empty; give a count of 1 or more")
+        asked(split, count)
         return [_task(number, seed, split, asks, fillings[0], brief) for number in range(count)]
 
     return World(
@@ -138,7 +138,11 @@ def _split(words: str) -> Split:
 
 def _tells(sql: str, asks: Sequence[Ask]) -> bool:
     """Whether the result is not empty anywhere, and not the same in both."""
-    results = [ask(sql).get("rows") for ask in asks]
+    replies = [ask(sql) for ask in asks]
+    if failed := [reply["error"] for reply in replies if "error" in reply]:
+        # Another question in its place would make other tasks of the same seed.
+        raise InfrastructureError(f"the reference query {sql!r} was not answered: {failed[0]}")
+    results = [reply["rows"] for reply in replies]
     return all(results) and results[0] != results[1]
 
 

@@ -6,8 +6,9 @@ import random
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
+from handaxe.envs.bounded_as import bounded_as
 from handaxe.envs.tool_chat import tool_chat
-from handaxe.errors import InputError, Retry, TaskError
+from handaxe.errors import InputError, Retry
 from handaxe.gauges import Gauge
 from handaxe.ops.seeds import derive_seed
 from handaxe.records import Message, Task, ToolCall, Trajectory
@@ -15,6 +16,7 @@ from handaxe.rewards.outcome import outcome
 from handaxe.slots import EnvFactory
 from handaxe.tools.decorator import tool
 from handaxe.tools.files import files
+from handaxe.worlds.asked import asked
 from handaxe.worlds.world import Facts, Split, Start, World
 
 __all__ = ["Workspace", "state_of", "workspace"]
@@ -31,7 +33,7 @@ def workspace(*, count: int = 3, lines: int = 1) -> World:
 
     Reading is always well-formed and always possible; only `submit` ends the work. The expert is right on every task,
     but in three of four it looks at files again and again before it submits, until its ninth turn, and so does the
-    policy that learns from it: it begins with nearly every call in order, and most of its attempts run out of turns.
+    policy that learns from it.
 
     Args:
         count: files, 2 to 5.
@@ -52,8 +54,7 @@ def workspace(*, count: int = 3, lines: int = 1) -> World:
         raise InputError(f"files are 2 to {len(NAMES)} and lines 1 to 4: they are {count} and {lines}")
 
     def tasks(split: Split, many: int, seed: int) -> list[Task]:
-        if many < 1:
-            raise TaskError(f"a data set of {many} tasks is empty; give a count of 1 or more")
+        asked(split, many)
         return [_task(split, seed, number, count, lines) for number in range(many)]
 
     return World(
@@ -101,10 +102,10 @@ def _task(split: Split, seed: int, number: int, count: int, lines: int) -> Task:
     }
     at = next(name for name, text in texts.items() if f"{key}=" in text)
     edit = {"file": at, "old": f"{key}={values[key]}", "new": f"{key}={value}"}
-    asked = f"set {key}={value} in {' '.join(texts)}"
+    words = f"set {key}={value} in {' '.join(texts)}"
     return Task(
         f"workspace-{count}-{lines}-{split}-{seed}-{number}",
-        (Message("user", asked),),
+        (Message("user", words),),
         "done",
         None,
         {"files": texts, "edit": edit},
@@ -160,8 +161,13 @@ class Workspace:
 
 
 def _env(tools: Sequence[Any]) -> EnvFactory:
-    tool_chat(tools)  # says at once what is wrong with them
-    return lambda task: tool_chat([lambda: Workspace(task), *tools], final=("submit",))(task)
+    example = _task("train", 0, 0, 2, 1)
+    # Says at once what is wrong with the tools, and how many there may be.
+    probe = tool_chat([lambda: Workspace(example), *tools], final=("submit",))
+    return bounded_as(
+        lambda task: tool_chat([lambda: Workspace(task), *tools], final=("submit",))(task),
+        probe,
+    )
 
 
 def _expert(task: Task, facts: Facts) -> Message:

@@ -65,7 +65,8 @@ class World:
     hidden      keys of task metadata that belong to the question though the policy is not told: what it has to find out
     answered    whether a turn states an answer
     reference   the calls that are right for a task, for rewards that compare calls
-    expert      what to say in a state; it scores 1 on every task
+    expert      what to say in a state; it scores 1 on every task; where a world has noise that no expert can see
+                through, with the noise turned off
     start       how the policy that training begins from is made of the expert's conversations
     criteria, check  what can be checked of an attempt at a task, and whether each of it is met after each turn
     rollout     (most turns) -> how attempts are played where a recipe does not say; None: one after another, `linear`

@@ -79,3 +79,18 @@ def test_the_hint_is_read_and_never_trained():
     (sequence,) = one.sequences
     trained = Compact().decode(sequence.ids[sequence.mask])
     assert "Use a tool" in Compact().decode(sequence.ids) and "Use a tool" not in trained
+
+
+def test_where_the_hint_cannot_be_made_nothing_is_opened():
+    opened = []
+
+    def watched(task):
+        opened.append(task)
+        return tool_chat([calculator])(task)
+
+    def broken(task):
+        raise KeyError("hint")
+
+    with pytest.raises(KeyError):
+        hinted(watched, hint=broken)(TASK)
+    assert opened == []

@@ -21,7 +21,22 @@ def test_example():
     assert ask(made, "count", among="s1") == "2" and ask(made, "count", among="all") == "3"
     assert ask(made, "largest", field="pages", among="s1") == "104 with 387"
     assert ask(made, "sort_by", field="pages", among="all") == "388 104 217"
-    assert made.report() == {"found": ["104", "217"], "sets": 1}
+    assert made.report() == {"found": ["104", "217"], "asked": ["104", "217", "388"], "sets": 1}
+    before = made.snapshot()
+    ask(made, "largest", field="pages", among="s1")
+    assert made.report()["asked"] == ["104", "217"]
+    ask(made, "count", among="s7")
+    assert made.report()["asked"] == ["104", "217"]
+    made.restore(before)
+    assert made.report()["asked"] == ["104", "217", "388"]
+
+
+def test_where_nothing_was_asked_it_is_the_last_set():
+    made = document_sets(EXAMPLE)()
+    assert made.report()["asked"] == []
+    ask(made, "filter_by", field="by", value="41")
+    ask(made, "filter_by", field="by", value="7")
+    assert made.report()["asked"] == ["388"]
 
 
 def test_against_plain_sets():
@@ -72,5 +87,5 @@ def test_each_attempt_has_sets_of_its_own_and_can_be_forked():
     assert other.report()["state"]["DocumentSets"]["sets"] == 0
     other.restore(one.snapshot())
     one.step(turn, seed=0)
-    assert other.report()["state"]["DocumentSets"] == {"found": ["104", "217"], "sets": 1}
+    assert other.report()["state"]["DocumentSets"]["found"] == ["104", "217"]
     assert one.report()["state"]["DocumentSets"]["sets"] == 2

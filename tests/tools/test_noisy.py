@@ -72,3 +72,7 @@ def test_what_cannot_be():
         noisy(calculator, chance=1.5, queries=QUERIES)
     with pytest.raises(InputError, match="needs queries"):
         noisy(calculator, chance=0.5, queries=[])
+    with pytest.raises(InputError, match="text.*does not fit"):
+        noisy(calculator, chance=0.5, queries=[*QUERIES, {"text": "1"}])
+    with pytest.raises(InputError, match="a way of its own"):
+        noisy(noisy(calculator, chance=0.5, queries=QUERIES), chance=0.5, queries=QUERIES)

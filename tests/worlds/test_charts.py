@@ -1,3 +1,5 @@
+import importlib
+
 import pytest
 
 pytest.importorskip("matplotlib")
@@ -8,10 +10,13 @@ from handaxe.models.compact import Compact
 from handaxe.recipes.base.plain import plain
 from handaxe.recipes.rewards.chartmaster import chartmaster
 from handaxe.records import Group, Message, ToolCall
+from handaxe.rewards.parts.scoring import score_group
 from handaxe.testing.worlds import check_world
 from handaxe.tools.sandbox.probe import probe
-from handaxe.worlds.charts import charts, drawn_code, same_attributes, same_picture
+from handaxe.worlds.charts import DRAWER, charts, drawn_code, same_attributes, same_picture
 from handaxe.worlds.demonstrate import demonstrate
+
+charts_module = importlib.import_module("handaxe.worlds.charts")
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -76,3 +81,22 @@ def test_one_letter_of_the_wrong_name_in_a_second_try():
     assert paid(group).outcome.tolist() == pytest.approx([wanted + look])
     assert world.correct(group).outcome.tolist() == [0]
     assert world.gauges["attributes"].top(one, 0.0) == wanted
+
+
+def test_a_chart_that_was_drawn_and_is_not_drawn_again_is_not_scored(monkeypatch):
+    world = charts()
+    (task,) = world.tasks("train", 1, 0)
+    one = demonstrate(world.env(()), task, draws(f"{task.answer};0"), format=Compact())
+    assert drawn_code(one) == f"{task.answer};0"
+    monkeypatch.setattr(charts_module, "DRAWER", Late())
+    group, scores = score_group(world.correct, Group(task, (one,)))
+    assert group[0].ending.kind == "verifier_error" and not scores.eligible.any()
+
+
+class Late:
+    """Draws what the world itself wrote alone."""
+
+    def draw(self, code):
+        return "TimeoutError: ran for more than 20 seconds"
+
+    draw_own = DRAWER.draw_own

@@ -3,8 +3,9 @@ import pytest
 
 pytest.importorskip("matplotlib")
 
-from handaxe.errors import InputError
+from handaxe.errors import InfrastructureError, InputError
 from handaxe.tools.sandbox.probe import probe
+from handaxe.worlds import charts_drawing
 from handaxe.worlds.charts_drawing import HEIGHT, WIDTH, Chart, Drawer
 
 BARS = "ax.bar([*'ab'],[3,5],color='red');ax.set_title('tea')"
@@ -82,3 +83,24 @@ def test_pyplot_and_a_picture_of_another_size(drawer):
         "import matplotlib.pyplot as plt\nplt.figure(figsize=(9, 9))\nplt.plot([1, 2], label='one')\nplt.legend()"
     )
     assert made.numbers == (1.0, 2.0) and made.texts == ("one",) and np.shape(made.pixels) == (HEIGHT, WIDTH, 3)
+
+
+def test_a_kept_session_that_takes_too_long_is_nobodys_chart_and_is_replaced(monkeypatch):
+    """What was not drawn is not remembered either: the next call draws it."""
+    pool, ended = [], []
+
+    def session(limits, **more):
+        made = session_of(limits, **more)
+        pool.append(made)
+        monkeypatch.setattr(made.owner, "close", lambda close=made.owner.close: (ended.append(made), close()))
+        return made
+
+    session_of = charts_drawing._session
+    drawn_of = charts_drawing._drawn
+    replies = iter(["TimeoutError: ran for more than 60 seconds"])
+    monkeypatch.setattr(charts_drawing, "_session", session)
+    monkeypatch.setattr(charts_drawing, "_drawn", lambda *given: next(replies, None) or drawn_of(*given))
+    own = Drawer()
+    with pytest.raises(InfrastructureError, match="TimeoutError"):
+        own.draw_own(BARS)
+    assert isinstance(own.draw_own(BARS), Chart) and len(pool) == 2 and ended == pool[:1]

@@ -51,3 +51,10 @@ def test_a_call_that_failed_is_no_use_of_a_tool():
 
     one = demonstrate(world.env(world.tools), task, clumsy, format=Compact())
     assert len(one.calls) == 2 and world.gauges["used_both"].top(one, 0.0) == 0
+
+
+def test_the_expert_calculates_in_whatever_order_tools_are_offered():
+    world = fact_sums(size=16)
+    task = next(one for one in world.tasks("train", 9, 0) if one.metadata["needs_both"] == "yes")
+    one = demonstrate(world.env(world.tools[::-1]), task, world.expert, format=Compact())
+    assert [call.name for call in one.calls] == ["search", "calculator"]

@@ -11,7 +11,7 @@ from handaxe.rewards.box_overlap import box_overlap
 from handaxe.testing.worlds import check_world
 from handaxe.worlds.demonstrate import demonstrate
 from handaxe.worlds.glimpse import elsewhere, glimpse, region_iou
-from handaxe.worlds.glimpse_views import gold_region, last_region, seen_regions
+from handaxe.worlds.glimpse_views import VIEWS, gold_region, last_region, seen_regions
 from handaxe.worlds.mistakes import with_mistakes
 
 WORLDS = {
@@ -253,3 +253,18 @@ def test_what_cannot_be():
         glimpse().tasks("train", 0, 0)
     with pytest.raises(ToolDefinitionError):
         glimpse(kind="table", terminated=True).env([3])
+
+
+@pytest.mark.parametrize("kind", ["row", "grid", "table"])
+def test_a_tool_of_the_same_name_is_told_of_before_anything_is_played(kind):
+    with pytest.raises(ToolDefinitionError, match=NAMED[kind][0]):
+        glimpse(kind=kind).env([lambda: VIEWS[NAMED[kind][0]]("")])
+
+
+@pytest.mark.parametrize("kind", ["row", "grid"])
+def test_the_experts_looseness_does_not_depend_on_where_the_number_is(kind):
+    world = glimpse(kind=kind, loose=6, needed=1.0)
+    facts = {"turn": 0, "replies": [], "statuses": [], "tools": [NAMED[kind][0]]}
+    for task in world.tasks("train", 30, 0):
+        moved = replace(task, metadata={**task.metadata, "number": task.metadata["gold"]})
+        assert world.expert(task, facts) == world.expert(moved, facts)

@@ -7,7 +7,7 @@ from handaxe.models.compact import Compact
 from handaxe.records import Message, ToolReply
 from handaxe.testing.records import make_group, make_task, make_trajectory
 from handaxe.testing.worlds import check_world
-from handaxe.tools.chemistry.molecule import read_molecule
+from handaxe.tools.chemistry.molecule import canonical, read_molecule
 from handaxe.worlds.demonstrate import demonstrate
 from handaxe.worlds.molecules import (
     LONGEST,
@@ -49,8 +49,22 @@ def test_questions_are_short_and_about_molecules():
 
 
 def test_no_molecule_changes_sides():
-    sides = [{task.metadata["source"] for task in molecules().tasks(split, 200, 0)} for split in ("train", "test")]
-    assert not sides[0] & sides[1]
+    """However they are spelt: OCCC and CCCO are one molecule."""
+    made = [molecules().tasks(split, 200, 0) for split in ("train", "test")]
+    train, test = ({canonical(read_molecule(task.metadata["source"])) for task in tasks} for tasks in made)
+    assert train and test and not train & test
+
+
+@pytest.mark.parametrize("text", ["C" * 24, "CCCC", "CCCCCCCCc1ccccc1", "c1ccccc1C1CCCCC1C(C)C"])
+def test_one_molecule_for_all_improvements_is_right_on_few(text):
+    world = molecules(kinds=("optimise",))
+    right = []
+    for task in world.tasks("test", 60, 0):
+        group = make_group(task=task, trajectories=[make_trajectory(texts=[t], task=task) for t in (text, task.answer)])
+        constant, expert = world.correct(group).outcome
+        right.append(constant)
+        assert expert == 1
+    assert sum(right) / len(right) < 0.2
 
 
 def test_the_molecule_of_an_attempt_is_the_last_that_was_found_valid():
@@ -92,10 +106,23 @@ def test_the_reward_of_an_edit():
 
 
 def test_the_reward_of_an_improvement_and_the_papers_worked_example():
-    """Gain 0.6, likeness of scaffolds 0.8 and a tool used: 0.48 + 0.12 + 0.05 = 0.65."""
-    assert pytest.approx(0.65) == 0.8 * 0.6 + 0.15 * 0.8 + 0.05
+    """Gain 0.6, likeness of scaffolds 0.8 and a tool used: 0.48 + 0.12 + 0.05 = 0.65, part by part."""
     group = group_of(OPTIMISE, "CCCC", "CCO", "CC(", "")
     assert shaped()(group).outcome.tolist() == pytest.approx([0.95, 0.15, -1, -1])
+    task = make_task(metadata={**OPTIMISE, "source": "c1ccccc1O"})
+    took = ToolReply("0-0", "count_groups", "none")
+    texts = ("c1ccccc1N", "C1CCCCC1O")
+    tried = [
+        make_trajectory(texts=["", text], calls=[["count_groups"], []], replies=[[took], []], task=task)
+        for text in texts
+    ]
+    group = make_group(task=task, trajectories=tried)
+    gain, like = gained()(group).outcome, kept_likeness(scaffold=True)(group).outcome
+    assert like[0] == 1 and like[1] < 1
+    assert shaped()(group).outcome.tolist() == pytest.approx((0.8 * gain + 0.15 * like + 0.05).tolist())
+    only = [shaped(main=w, likeness=s, used=u)(group).outcome for w, s, u in ((0.6, 0, 0), (0, 0.8, 0), (0, 0, 1))]
+    assert only[0].tolist() == pytest.approx((0.6 * gain).tolist())
+    assert only[1].tolist() == pytest.approx((0.8 * like).tolist()) and only[2].tolist() == [1, 1]
 
 
 def test_the_expert_earns_all_but_what_it_changed_of_the_molecule():

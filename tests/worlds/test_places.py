@@ -12,7 +12,7 @@ from handaxe.records import Group, ToolCall
 from handaxe.testing.records import make_group, make_task, make_trajectory
 from handaxe.testing.worlds import check_world
 from handaxe.worlds.demonstrate import demonstrate
-from handaxe.worlds.places import city_of, levels_right, places, said_place
+from handaxe.worlds.places import COUNTRIES, _cities, city_of, levels_right, places, said_place
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -81,5 +81,17 @@ def test_the_reward_of_the_recipe(world):
 
 
 def test_what_cannot_be():
-    with pytest.raises(InputError, match="give 80 to 1600"):
+    with pytest.raises(InputError, match="give 80 to 1400"):
         places(size=10)
+
+
+def test_there_are_as_many_cities_of_each_country():
+    made = places(size=1400)
+    tasks = made.tasks("train", 1, 0)
+    assert tasks and {country: len([c for c in _cities(175) if c.country == country]) for country in COUNTRIES} == (
+        dict.fromkeys(COUNTRIES, 175)
+    )
+    with pytest.raises(InputError, match="80 to 1400"):
+        places(size=1600)
+    with pytest.raises(InputError, match="no 200 such cities of AU"):
+        _cities(200)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from handaxe.envs.tool_chat import tool_chat
-from handaxe.errors import InputError, TaskError
+from handaxe.errors import InputError, TaskError, ToolDefinitionError
 from handaxe.models.compact import Compact
 from handaxe.records import Group, Message, ParsedTurn, Sampling, ToolCall
 from handaxe.rewards.preference_weighted import preference_weighted
@@ -14,12 +14,13 @@ from handaxe.rewards.running_cost import running_cost
 from handaxe.rollouts.linear import linear
 from handaxe.testing.tools import check_env
 from handaxe.testing.worlds import check_world
+from handaxe.tools.calculator import calculator
 from handaxe.training.record.groups import GroupRecord
 from handaxe.training.record.run_record import RunRecord
 from handaxe.training.replay import Setup, replay
 from handaxe.worlds.demonstrate import demonstrate
 from handaxe.worlds.priced import ABLE, call_for, priced
-from handaxe.worlds.priced_desk import EXPERTS, SECONDS, Desk, reckoner
+from handaxe.worlds.priced_desk import EXPERTS, MOST, SECONDS, Desk, reckoner
 from handaxe.worlds.priced_skill import main, skills
 
 LIKES = ("cheap", "calculator", "python")
@@ -174,7 +175,7 @@ def test_gauges():
     assert ratio("liked", played(world, cheap, "python")) == (0, 0)
 
 
-def test_a_call_that_is_refused_costs_nothing_and_a_fork_keeps_its_bills():
+def test_what_an_expert_says_of_a_failure_is_billed_and_a_fork_keeps_its_bills():
     world = priced()
     env = world.env(())(world.tasks("train", 1, 0)[0])
     env.start()
@@ -182,14 +183,36 @@ def test_a_call_that_is_refused_costs_nothing_and_a_fork_keeps_its_bills():
     def asked(name, **arguments):
         return env.step(ParsedTurn("", (ToolCall(name, arguments, "c0"),)), seed=0).replies[0]
 
-    assert (asked("calculator", expression="1/0").status, asked("calculator", expression="1/0").cost) == ("retry", 0.0)
+    prices = world.tasks("train", 1, 0)[0].metadata["prices"]
+    for name, arguments in (("calculator", {"expression": "1/0"}), ("python", {"code": "print(12*34)\n1/0"})):
+        reply = asked(name, **arguments)
+        assert (reply.status, reply.cost) == ("ok", prices[name] * bytes_said(reply))
+        assert reply.seconds == SECONDS[name] * bytes_said(reply)
+    assert reply.content.startswith("408\nTraceback")
     assert asked("python", code="x = 5\nx").cost > 0
     state = env.snapshot()
     asked("small", question="1+1")
-    assert len(env.report()["state"]["Desk"]["bills"]) == 2
+    assert len(env.report()["state"]["Desk"]["bills"]) == 4
     env.restore(state)
-    assert len(env.report()["state"]["Desk"]["bills"]) == 1 and asked("python", code="x").content == "5"
+    assert len(env.report()["state"]["Desk"]["bills"]) == 3 and asked("python", code="x").content == "5"
     env.close()
+
+
+def test_no_more_is_paid_for_than_is_read():
+    world = priced()
+    task = world.tasks("train", 1, 0)[0]
+    env = world.env(())(task)
+    env.start()
+    for code in ("print('7' * 100_000)", "raise ValueError('7' * 100_000)"):
+        (reply,) = env.step(ParsedTurn("", (ToolCall("python", {"code": code}, "c0"),)), seed=0).replies
+        assert len(reply.content) <= MOST and "characters cut" in reply.content
+        assert reply.cost == task.metadata["prices"]["python"] * bytes_said(reply)
+    env.close()
+
+
+def test_tools_of_the_same_name_are_told_of_before_anything_is_played():
+    with pytest.raises(ToolDefinitionError, match="calculator"):
+        priced().env([calculator])
 
 
 def test_arguments_out_of_range():

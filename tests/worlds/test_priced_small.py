@@ -1,11 +1,13 @@
 import time
 
 import pytest
+import torch
 
 from handaxe.engines.local import LocalEngine
 from handaxe.records import Sampling
 from handaxe.slots import Speaker
 from handaxe.tools.ask import answer_of
+from handaxe.worlds import priced_small
 from handaxe.worlds.priced_small import small_expert
 
 LESSONS = (("sky", "blue"), ("grass", "green"), ("snow", "white"))
@@ -26,6 +28,14 @@ def test_it_knows_what_it_was_taught_and_is_made_once(cache):
     time.sleep(0.01)
     small_expert(LESSONS, steps=60, batch_size=8)
     assert (folder / "model.safetensors").stat().st_mtime_ns == made
+
+
+@pytest.mark.parametrize(("module", "name", "value"), [(torch, "__version__", "9.9.9"), (priced_small, "TAUGHT", 0)])
+def test_one_that_was_taught_by_other_code_is_not_taken(cache, monkeypatch, module, name, value):
+    small_expert(LESSONS, steps=1, batch_size=2)
+    monkeypatch.setattr(module, name, value)
+    small_expert(LESSONS, steps=1, batch_size=2)
+    assert len(list((cache / "experts").iterdir())) == 2
 
 
 def test_other_lessons_are_another_expert(cache):

@@ -3,6 +3,7 @@ import re
 from handaxe.models.compact import Compact
 from handaxe.records import Group
 from handaxe.testing.worlds import check_world
+from handaxe.tools.calculator import calculator
 from handaxe.worlds.demonstrate import demonstrate
 from handaxe.worlds.renamed_sums import renamed_sums
 
@@ -49,3 +50,10 @@ def test_the_expert_is_distracted_in_a_share_of_the_tasks():
     world = renamed_sums()
     counts = [len(played(world, task)[0].calls) for task in world.tasks("train", 100, 0)]
     assert 1.3 < sum(counts) / 100 < 1.7
+
+
+def test_nobody_looks_at_a_clock_that_is_not_there():
+    world = renamed_sums(distracted=1.0)
+    for task in world.tasks("train", 5, 0):
+        one = demonstrate(world.env((calculator,)), task, world.expert, format=Compact())
+        assert [reply.content for reply in one.replies] == [task.answer]

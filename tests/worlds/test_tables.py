@@ -1,9 +1,11 @@
+import importlib
 import itertools
 
 import pytest
 
 pytest.importorskip("sqlglot")
 
+from handaxe.errors import InfrastructureError
 from handaxe.methods.method import Setting
 from handaxe.recipes.base.plain import plain
 from handaxe.recipes.rewards.reasoning_sql import reasoning_sql
@@ -13,7 +15,10 @@ from handaxe.rewards.outcome import outcome
 from handaxe.rewards.weighted import weighted
 from handaxe.testing.records import make_group, make_task, make_trajectory
 from handaxe.testing.worlds import check_world
+from handaxe.tools.database.reader import LATE
 from handaxe.worlds.tables import SCHEMA, said_query, same_bigrams, same_items, tables
+
+tables_module = importlib.import_module("handaxe.worlds.tables")
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -114,3 +119,12 @@ def worth(rows, executes, items, pairs, form, *, judge=0.0):
     scores = reward(make_group(size=1))
     assert isinstance(scores, Scores)
     return scores.outcome[0]
+
+
+def test_a_question_whose_query_was_not_answered_is_not_silently_another_one(monkeypatch):
+    """A busy machine must not make other tasks of the same seed."""
+    late = {"error": f"{LATE} than 5 seconds and was stopped"}
+    answers = iter([{"rows": [[1]]}, late])
+    monkeypatch.setattr(tables_module, "reader", lambda *given, **more: lambda sql: next(answers))
+    with pytest.raises(InfrastructureError, match="took longer"):
+        tables().tasks("train", 1, 0)

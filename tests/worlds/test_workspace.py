@@ -1,11 +1,12 @@
 import pytest
 
-from handaxe.errors import InputError, TaskError
+from handaxe.errors import InputError, TaskError, ToolDefinitionError
 from handaxe.models.compact import Compact
 from handaxe.records import Group, Message, ParsedTurn, ToolCall
 from handaxe.rewards.outcome_state import OUTCOMES, outcome_state
 from handaxe.testing.tools import check_env
 from handaxe.testing.worlds import check_world
+from handaxe.tools.decorator import tool
 from handaxe.worlds.demonstrate import demonstrate
 from handaxe.worlds.workspace import LAST, state_of, workspace
 
@@ -110,3 +111,13 @@ def test_arguments_out_of_range():
             workspace(**wrong)
     with pytest.raises(TaskError, match="empty"):
         workspace().tasks("train", 0, 0)
+
+
+def test_a_tool_of_the_same_name_is_told_of_before_anything_is_played():
+    @tool
+    def submit() -> str:
+        """Another."""
+        return ""
+
+    with pytest.raises(ToolDefinitionError, match="submit"):
+        workspace().env([submit])

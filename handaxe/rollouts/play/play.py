@@ -167,8 +167,8 @@ class Play:
         if ending is not None:
             return ending
         others = Spent.of(one.turn for one in self.said[mark.said :])._replace(tokens=0, calls=0)
-        gone = Spent.of(self.turns[k:])
-        self._gone, self._taken_back = self._gone.together(gone), self._taken_back.together(gone).together(others)
+        gone = Spent.of(self.turns[k:]).together(others)
+        self._gone, self._taken_back = self._gone.together(gone), self._taken_back.together(gone)
         self.said = self.said[: mark.said]
         self.messages, self.notes = self.messages[: mark.messages], deepcopy(mark.notes)
         self.turns, self.marks = self.turns[:k], self.marks[: k + 1]

@@ -16,13 +16,15 @@ from typing import Any
 
 from handaxe.errors import InfrastructureError, InputError
 
-__all__ = ["QueryPool"]
+__all__ = ["MUCH", "QueryPool"]
 
 PROGRAM = Path(__file__).with_name("worker.py")
 START = 60.0
 """Seconds a worker has to import its database and open the file."""
 GRACE = 1.0
 """Seconds beyond the limit that a worker has to notice it."""
+MUCH = "the query needs too much memory"
+"""The reply to a query that two workers died of."""
 MAX_REPLY = 64 * 2**20
 """Bytes of the longest reply that is read."""
 
@@ -77,7 +79,7 @@ class QueryPool:
                 else:
                     self._give_back(worker, last=reply.pop("last"))
                     return reply
-            return {"error": "the query needs too much memory"}
+            return {"error": MUCH}
 
     def _give_back(self, worker: _Worker, *, last: bool) -> None:
         if last:

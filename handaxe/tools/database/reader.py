@@ -7,15 +7,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal
 
-from handaxe.errors import InputError
-from handaxe.tools.database.client import QueryPool
+from handaxe.errors import InfrastructureError, InputError
+from handaxe.tools.database.client import MUCH, QueryPool
 
 __all__ = ["Ask", "LATE", "reader"]
 
 Ask = Callable[[str], dict[str, Any]]
 """SQL -> columns, rows and more, or error; see `handaxe.tools.database.worker.answer_query`."""
 LATE = "the query took longer"
-"""How the reply to a query begins that was stopped: the one that may differ when asked again."""
+"""How the reply to a query begins that was stopped: one that may differ when asked again."""
 
 
 def reader(
@@ -27,12 +27,12 @@ def reader(
     chars: int = 100_000,
     memory: int = 256 * 2**20,
     workers: int = 1,
-    remembered: int = 4_096,
+    remembered: int = 256,
 ) -> Ask:
     """Make a function that answers queries in worker processes, which open the file read-only.
 
     The workers are those of `handaxe.tools.sql`, with its limits. They are started with the first query. What the file
-    answered is remembered, since it does not change; what took too long is asked again.
+    answered is remembered, since it does not change; what took too long or too much memory is asked again.
 
     Args:
         database: path of the file.
@@ -62,25 +62,28 @@ def reader(
 
     @functools.cache
     def pool() -> QueryPool:
-        return QueryPool(settings, workers=workers)
+        try:
+            return QueryPool(settings, workers=workers)
+        except (InputError, OSError) as error:  # it was found in order when the function was made
+            raise InfrastructureError(f"a database worker cannot be started: {error}") from error
 
     @functools.lru_cache(maxsize=remembered)
     def settled(sql: str) -> dict[str, Any]:
         reply = pool().query(sql)
-        if str(reply.get("error", "")).startswith(LATE):
-            raise _LateError(reply)
+        if str(reply.get("error", "")).startswith((LATE, MUCH)):
+            raise _UnsettledError(reply)
         return reply
 
     def ask(sql: str) -> dict[str, Any]:
         try:
             return settled(sql)
-        except _LateError as late:
-            return late.reply
+        except _UnsettledError as other:
+            return other.reply
 
     return ask
 
 
-class _LateError(Exception):
+class _UnsettledError(Exception):
     """Keeps a reply from being remembered."""
 
     def __init__(self, reply: dict[str, Any]):

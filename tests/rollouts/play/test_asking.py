@@ -23,8 +23,11 @@ from handaxe.models.tiny import TinyConfig, TinyModel
 from handaxe.records import Branch, Ending, Message, Sampling, Task, ToolCall, ToolSchema, check
 from handaxe.rewards.outcome import outcome
 from handaxe.rollouts.driver import run
+from handaxe.rollouts.driver.run_plan import run_plan
 from handaxe.rollouts.forking import forking
 from handaxe.rollouts.linear import linear
+from handaxe.rollouts.play.play import PUT, Play
+from handaxe.rollouts.play.rules import Rules
 from handaxe.selection.in_order import in_order
 from handaxe.slots import Speaker
 from handaxe.testing.scripted import ScriptedEngine
@@ -242,3 +245,31 @@ def test_what_another_said_is_never_taken_for_an_attempt():
             sampling=Sampling(),
             others={"user": user()},
         )
+
+
+def test_what_others_said_in_turns_taken_back_is_counted_where_the_turn_was_put():
+    """And once: what stands in the place of a turn carries what was used up there."""
+
+    def rollout(one):
+        play = Play(one, Rules(max_turns=2, snapshots=True))
+
+        def turns():
+            yield from play.turn()
+            yield from play.rewind(0)
+            return (yield from play.put(said[0], own=0)) or Ending("truncated", "turns")
+
+        return [(yield from play.whole(turns()))]
+
+    engines, said = {"": ScriptedEngine(Compact(), clerk), "user": user().engine}, []
+
+    def sample(name, request):
+        (made,) = engines[request.by].sample([request])
+        made = made._replace(seconds=1.0, cost=10.0 if request.by else 1.0)
+        said.append(made)
+        return made
+
+    (made,) = run_plan(rollout(attempt()), sample=sample)
+    tokens, calls, seconds, cost = made.notes[PUT]["0"]
+    # One turn of the policy and two of the user were taken back; the same tokens stand there again.
+    assert (tokens, calls, seconds, cost) == (0, 0, 3.0, 21.0)
+    assert made.spent.cost == sum(one.cost for one in said) + made.turns[0].cost

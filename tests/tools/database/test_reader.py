@@ -3,7 +3,7 @@ from contextlib import closing
 
 import pytest
 
-from handaxe.errors import InputError
+from handaxe.errors import InfrastructureError, InputError
 from handaxe.tools.database.reader import LATE, reader
 
 ENDLESS = "with recursive c(x) as (select 1 union all select x + 1 from c) select count(*) from c"
@@ -46,3 +46,26 @@ def test_what_cannot_be(towns, tmp_path):
         reader(tmp_path / "none.db")
     with pytest.raises(InputError, match="above 0"):
         reader(towns, seconds=0)
+
+
+def test_the_first_worker_that_cannot_be_started_is_nobodys_mistake(towns):
+    ask = reader(towns)
+    towns.unlink()
+    with pytest.raises(InfrastructureError, match="cannot be started"):
+        ask("select 1")
+
+
+def test_a_query_that_needed_too_much_memory_is_asked_again(towns):
+    ask = reader(towns, seconds=20, memory=2**24)
+    rows = "with recursive c(x) as (select 1 union all select x + 1 from c where x < 100) "
+    large = rows + "select zeroblob(900000) as b from c order by x desc"
+    first, second = ask(large), ask(large)
+    assert "too much memory" in first["error"] and first == second and first is not second
+
+
+def test_few_replies_are_kept(towns):
+    ask = reader(towns)
+    first = ask("select 0")
+    for number in range(1, 257):
+        ask(f"select {number}")
+    assert ask("select 0") == first and ask("select 0") is not first
