@@ -25,7 +25,8 @@ def drop_equal_groups(*, tolerance: float = 0.0, channel: str | None = None, std
     Args:
         tolerance: in units of reward; 0 in DAPO, 1e-3 in SimpleTIR. Rewards equal up to rounding are always equal.
         channel: look at this channel of the scores instead, such as the accuracy within a shaped reward; where there is
-            none of that name, at the only one that a reward around it calls ".../NAME".
+            none of that name, at the only one that a reward around it calls ".../NAME"; where there is not just one of
+            these either, since another reward stands in its place, at R.
         std: "sample" (n - 1) or "population" (n); matters for tolerances above 0 only.
 
     Returns:
@@ -33,7 +34,7 @@ def drop_equal_groups(*, tolerance: float = 0.0, channel: str | None = None, std
         siblings is dropped.
 
     Raises:
-        InputError: for a negative tolerance, a channel that some group lacks, and scores that do not fit their group.
+        InputError: for a negative tolerance, and scores that do not fit their group.
 
     Example:
         rewards (1, 0, 0, 1), (1, 1, 1, 1), (0, 0, 0, 0)  ->  only the first group
@@ -44,7 +45,8 @@ def drop_equal_groups(*, tolerance: float = 0.0, channel: str | None = None, std
         raise InputError(f"drop_equal_groups takes a tolerance of at least 0, not {tolerance}")
 
     def differs(one: Rated) -> bool:
-        reward_G = rewards_of(one.group, one.scores, channel=channel_inside(one, channel))
+        found = channel_inside(one, channel)
+        reward_G = rewards_of(one.group, one.scores, channel=found if found in one.scores.channels else None)
         return deviation(reward_G[~np.isnan(reward_G)], std) > tolerance
 
     def select(rated: Sequence[Rated]) -> list[Rated]:

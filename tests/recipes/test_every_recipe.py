@@ -15,9 +15,13 @@ from handaxe.methods.build import build, make_method, make_world
 from handaxe.methods.catalogue import find_recipes
 from handaxe.methods.chosen import choice, of_base, recipe_of
 from handaxe.methods.run import run
+from handaxe.models.compact import Compact
+from handaxe.records import Message
+from handaxe.testing.records import make_group, make_rated
 from handaxe.training.loop import train
 from handaxe.training.pace import Keep
 from handaxe.training.record.run_record import RunRecord
+from handaxe.worlds.demonstrate import demonstrate
 
 pytest.importorskip("reasoning_gym")
 LISTED = find_recipes()
@@ -100,6 +104,26 @@ def test_weights_move_unless_the_recipe_is_frozen(name, moves, tmp_path):
 def test_the_base_of_a_recipe_can_be_another(base, tmp_path):
     result = run(chosen("otc", "--base", base, "--model", "tiny"), Keep(progress=False))
     assert len(result.metrics) == 2
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name not in ("plain", "igpo", "istar")])
+def test_the_selection_of_another_base_takes_what_the_recipe_pays(name):
+    """Without IGPO and iStar, whose rewards need what a run's rollout or judge adds to an attempt."""
+    made = chosen(name, "--base", "dapo", "--base.rounds", "1", "--model", "tiny")
+    world = make_world(made)
+    method = make_method(made, world)
+    env, (task,) = world.env(world.tools), world.tasks("train", 1, 0)
+
+    def silent(task, facts):
+        return Message("assistant", "")
+
+    spoken = [
+        demonstrate(env, task, speaker, format=Compact(), max_turns=8, rollout=world.plays(8))
+        for speaker in (world.expert or silent, silent)
+    ]
+    group = make_group(task=task, trajectories=spoken)
+    rated = make_rated(group=group, scores=method.reward(group))
+    assert len(method.select([rated])) <= 1
 
 
 def test_a_base_brings_what_the_recipe_does_not_change():

@@ -37,6 +37,15 @@ def test_edits_come_first_and_then_improvements(first, tmp_path):
     assert versions == {1}, "the second stage samples from the weights that the first one left"
 
 
+@pytest.mark.parametrize("base", ["grpo", "ppo", "dapo"])
+def test_the_first_stage_learns_as_the_base_does(base, tmp_path):
+    made = chosen("--base", base)
+    run(made, Keep(out=tmp_path / "run", progress=False, recipe={"name": "molact", "arguments": {}}))
+    with RunRecord.open(tmp_path / "run" / "stages" / "00-reinforce") as record:
+        (metrics,) = record.metrics()
+    assert metrics["trajectories"] == 8  # 2 tasks, first_group_size 4
+
+
 def test_no_stage_sees_what_is_held_out():
     world = make_world(chosen())
     make_method(chosen(), world)

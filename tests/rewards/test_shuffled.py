@@ -1,6 +1,11 @@
+from dataclasses import replace
+
+import numpy as np
+
 from handaxe import rewards
+from handaxe.credit.turn_bonus import turn_bonus
 from handaxe.ops.seeds import generator
-from handaxe.testing.records import make_group, make_trajectory
+from handaxe.testing.records import make_group, make_rated, make_trajectory
 from handaxe.testing.rewards import check_reward
 
 GROUP = make_group(trajectories=[make_trajectory(texts=[text]) for text in "abcdefgh"])
@@ -31,3 +36,28 @@ def test_turns_are_added_in_first():
     turned = rewards.per_turn(lambda one: [2.0] * len(one.turns))
     dealt = rewards.shuffled(turned)(GROUP)
     assert dealt.turns is None and list(dealt.outcome) == [2.0] * 8
+
+
+RAGGED = make_group(trajectories=[make_trajectory(texts=["a"] * n) for n in (3, 1, 2)])
+STEPS = rewards.weighted(
+    {
+        "whole": (1.0, rewards.outcome(lambda one: float(len(one.turns) > 1))),
+        "steps": (0.0, rewards.per_turn(lambda one: [10.0 * len(one.turns) + k for k in range(len(one.turns))])),
+    }
+)
+
+
+def test_what_turns_are_given_is_dealt_out_over_all_turns():
+    scores, dealt = STEPS(RAGGED), rewards.shuffled(STEPS)(RAGGED)
+    was, now = (np.concatenate(one.turn_channels["steps"]) for one in (scores, dealt))
+    assert [len(own) for own in dealt.turn_channels["steps"]] == [3, 1, 2]
+    assert sorted(now) == sorted(was) and list(now) != list(was)
+    order = generator("shuffled turns", 0, RAGGED.step, RAGGED.task.id).permutation(6)
+    by_id = [30.0, 31.0, 32.0, 10.0, 20.0, 21.0]
+    assert [one.id for one in RAGGED] == sorted(one.id for one in RAGGED)
+    assert list(dealt.turn_channels["steps"][1]) == [by_id[order[3]]]
+    turned = replace(RAGGED, trajectories=RAGGED.trajectories[::-1])
+    again = rewards.shuffled(STEPS)(turned).turn_channels["steps"][::-1]
+    assert all(np.array_equal(a, b) for a, b in zip(dealt.turn_channels["steps"], again, strict=True))
+    rated = make_rated(group=RAGGED, scores=dealt)
+    assert len(turn_bonus(channel="steps")([rated])) == 1

@@ -45,8 +45,12 @@ def test_by_a_channel():
     one = make_rated(group=make_group(size=2), scores=scores)
     assert drop_equal_groups()([one]) == [one]
     assert drop_equal_groups(channel="correct")([one]) == []
-    with pytest.raises(InputError, match="'right'"):
-        drop_equal_groups(channel="right")([one])
+
+
+def test_without_that_channel_the_whole_reward_decides():
+    one = make_rated(group=make_group(size=2), scores=make_scores([0.9, 0.3], channels={"correct": [1, 1]}))
+    same = make_rated(group=make_group(size=2), scores=make_scores([0.3, 0.3], channels={"correct": [1, 0]}))
+    assert drop_equal_groups(channel="right")([one, same]) == [one]
 
 
 def test_by_a_channel_of_a_reward_inside_another():
@@ -54,8 +58,8 @@ def test_by_a_channel_of_a_reward_inside_another():
     one = make_rated(group=make_group(size=2), scores=scores)
     assert drop_equal_groups(channel="correct")([one]) == []
     twice = make_scores([0.9, 0.3], channels={"a/correct": [1, 1], "b/correct": [0, 1]})
-    with pytest.raises(InputError, match="'correct'"):
-        drop_equal_groups(channel="correct")([make_rated(group=make_group(size=2), scores=twice)])
+    several = make_rated(group=make_group(size=2), scores=twice)
+    assert drop_equal_groups(channel="correct")([several]) == [several]
 
 
 def test_siblings_that_do_not_train_are_looked_at_too():

@@ -13,11 +13,14 @@ __all__ = ["adareasoner"]
 TITLE = "AdaReasoner: Dynamic Tool Orchestration for Iterative Visual Reasoning"
 NAMED = "adareasoner --world.train 0"
 NEW = ("renamed", "yes")
-NOTE = "The start is taught with the names of training tasks too. Unconfirmed: what of a call that fits in part counts."
+NOTE = "Unconfirmed: what of a call that fits in part counts."
+START = (
+    "The start differs too: it is taught with the names of training tasks. Unconfirmed: what of a partial fit counts."
+)
 RECIPE = Recipe(
     paper=Paper(TITLE, "AdaReasoner", "2601.18631", 28),
     claims=(
-        Claim("Names never seen do no harm.", "pass@1", "up", baseline=NAMED, where=NEW, vice=0.3, note=NOTE),
+        Claim("Names never seen do no harm.", "pass@1", "up", baseline=NAMED, where=NEW, vice=0.3, note=START),
         Claim("A useless tool is used less.", "decoy", "down", baseline="start", same="pass@1", vice=0.3, note=NOTE),
     ),
     base=grpo,

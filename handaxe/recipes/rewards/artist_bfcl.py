@@ -29,6 +29,8 @@ def artist_bfcl(base: Method, *, state: float = 0.5, function: float = 0.5, form
         state: reward of a state that is all as wanted; 0.5 is unconfirmed.
         function: reward of all the calls wanted, each in its turn of the user's; 0.5 is unconfirmed.
         format_weight: of a well-formed attempt; 0.5 is unconfirmed.
+
+    Differs: the category "short", conversations made for a small context, in the place of the leaderboard's own.
     """
     states = state_match(most=state, gold=whole_state, state=equal_state)
     calls = call_match(most=function, by_turn=calls_by_turn)

@@ -10,7 +10,9 @@ from handaxe.worlds.charts import charts, same_attributes, same_picture
 
 __all__ = ["chartmaster"]
 
-TITLE = "Advancing Chart-to-Code Generation with Real-World Charts and Chart Similarity Reinforcement Learning"
+TITLE = (
+    "ChartMaster: Advancing Chart-to-Code Generation with Real-World Charts and Chart Similarity Reinforcement Learning"
+)
 TAUGHT = "chartmaster --steps 0 --taught 1"
 NOTE = "Charts are told in words; weights and features are unconfirmed. As many conversations as attempts."
 RECIPE = Recipe(

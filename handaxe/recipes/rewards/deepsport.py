@@ -11,7 +11,10 @@ from handaxe.worlds.glimpse import glimpse
 
 __all__ = ["deepsport"]
 
-TITLE = "DeepSport: A Multimodal Large Language Model for Comprehensive Sports Video Reasoning via Agentic RL"
+TITLE = (
+    "DeepSport: A Multimodal Large Language Model for Comprehensive Sports Video Reasoning "
+    "via Agentic Reinforcement Learning"
+)
 NEED = ("needs_tool", "yes")
 NEVER = "deepsport --share 0 --curiosity 0"
 RECIPE = Recipe(

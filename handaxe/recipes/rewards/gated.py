@@ -29,8 +29,8 @@ def gated(base: Method, *, gate: float = 0.0, step: float = 1.0) -> Method:
     Args:
         gate: g; the outcome is -1 (not submitted), 0 (as it was), 0.5 (changed) or 1 (right). Below -1 it is always
             open, which is the direct accumulation that the paper compares with.
-        step: what a turn earns whose calls ran, and loses by one that did not; unconfirmed. Here, as in the paper, the
-            steps of a whole attempt are worth more than its outcome.
+        step: what a turn earns whose calls ran, and loses by one that did not; unconfirmed. It is 1 so that
+            runs without a gate show the vice: the steps of a whole attempt are worth more than its outcome.
     """
     left = Rung("outcome", outcome_state(state=state_of), above=gate)
     ran = reply_status(values={"ok": 1.0, "retry": -1.0, "failed": -1.0, "invalid": -1.0}, malformed=-1.0)

@@ -31,6 +31,8 @@ def hybrid(base: Method, *, trust: float = 0.8, formed: float = 0.2, long: float
         trust: in the rule, where a number can be read; unconfirmed. 0 leaves likeness alone.
         formed: weight of the format; unconfirmed.
         long: lambda, of what is longer than 32 tokens, in full at 64; unconfirmed.
+
+    Differs: nearly all answers here hold a number, so that how sure the rule is hardly varies.
     """
     sure = outcome(lambda one: float(bool(last_number(one))))
     rule = weighted({"right": (1.0, base.reward), CONFIDENCE: (0.0, sure)})

@@ -1,9 +1,8 @@
 """MolAct: learn to edit molecules by a functional group, and then, from there, to improve their properties."""
 
-from handaxe.methods.build import loss_of
+from handaxe.methods.earlier import earlier
 from handaxe.methods.method import Claim, Method, Paper, Recipe, Setting, replace
 from handaxe.selection.in_order import in_order
-from handaxe.training.stages.reinforce import reinforce
 from handaxe.worlds.molecules import Kind, molecules, of_kind, shaped
 
 __all__ = ["molact"]
@@ -21,15 +20,17 @@ RECIPE = Recipe(
 )
 
 
-def molact(base: Method, *, first: Kind = "edit", first_steps: int = 12, first_groups: int = 8) -> Method:
+def molact(
+    base: Method, *, first: Kind = "edit", first_steps: int = 12, first_groups: int = 8, first_group_size: int = 4
+) -> Method:
     """Train on edits in a stage of its own, then on improvements.
 
     Args:
         first: what the stage before trains on; optimise makes both stages the same.
-        first_steps, first_groups: training steps of the stage before, and its tasks a step.
+        first_steps, first_groups, first_group_size: training steps of the stage before, its tasks a step, and the
+            attempts at each. It learns as the base does, at a rate of 3e-4.
     """
-    size = {"steps": first_steps, "groups": first_groups, "group_size": 4, "learning_rate": 3e-4}
     tasks = in_order(of_kind(base.world.tasks("train", 640, 0), first))
-    stage = reinforce(arguments={"credit": base.credit, "loss": loss_of(base), "tasks": tasks, **size})
+    stage = earlier(base, steps=first_steps, groups=first_groups, group_size=first_group_size, tasks=tasks)
     base = replace(base, tasks=lambda tasks, seed: in_order(of_kind(tasks, "optimise"), seed=seed))
     return replace(base, reward=shaped(), stages=(*base.stages, stage))

@@ -25,8 +25,9 @@ def reasoning_sql(base: Method, *, rows: float = 3.0, partial: float = 1.0) -> M
         rows: weight of the right rows; 3 is unconfirmed.
         partial: weight of each of the others, that it executes, tables and columns, pairs of tokens, tags; unconfirmed.
 
-    Differs: without the judge of wrong queries (weight 2), by which a wrong one can be worth more than a right one.
+    Differs: without the judge of wrong queries (weight 2), by which a wrong one can be worth more than a right one;
+    the format is <sql> alone, without tags around the reasoning.
     """
-    parts = {"rows": (rows, base.reward), "executes": (partial, picked(base.reward, "executes"))}
+    parts = {"rows": (rows, base.reward), "executes": (partial, picked(base.world.correct, "executes"))}
     parts |= {"items": (partial, same_items()), "bigrams": (partial, same_bigrams())}
     return replace(base, reward=weighted({**parts, "format": (partial, tags_in_order(tags=("sql",)))}))

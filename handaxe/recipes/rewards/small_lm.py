@@ -29,7 +29,7 @@ RECIPE = Recipe(
 
 
 def small_lm(base: Method, *, taught: int = 300, rate: float = 2e-4) -> Method:
-    """Teach single calls of the function-calling leaderboard, each once; no reinforcement learning.
+    """Teach single calls of the function-calling leaderboard; no reinforcement learning.
 
     Args:
         taught: conversations; those that do not fit into the model's context are left out.

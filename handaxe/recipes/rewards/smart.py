@@ -1,5 +1,6 @@
 """SMART: a policy learns when it needs a tool, from demonstrations that call one where it could not do without."""
 
+from handaxe.envs.without_tools import without_tools
 from handaxe.methods.method import Claim, Method, Paper, Recipe, Setting, replace
 from handaxe.recipes.base.frozen import frozen
 from handaxe.selection.task_pool import task_pool
@@ -10,7 +11,6 @@ from handaxe.worlds.sums import sums
 
 __all__ = ["smart"]
 
-ALWAYS = "smart --show always"
 EASY = ("difficulty", "easy")
 NOTE = "Unconfirmed: the threshold. Nothing is rewarded, so there is no control with scores dealt out anew."
 RECIPE = Recipe(
@@ -21,7 +21,7 @@ RECIPE = Recipe(
             "used_tools",
             "down",
             same="pass@1",
-            baseline=ALWAYS,
+            baseline="smart --show always",
             where=EASY,
             vice=0.5,
             learned=False,
@@ -53,7 +53,8 @@ def smart(base: Method, *, show: Shown = "need", above: float = 0.5, tries: int 
         tries: attempts at each task without tools.
         most: tasks that are probed and taught, the first of the training tasks.
     """
-    asked = probe(label="known", samples=tries, groups=64, arguments={"env": base.world.env(())})
+    alone = without_tools(base.world.env(base.world.tools))
+    asked = probe(label="known", samples=tries, groups=64, arguments={"env": alone})
     shown = by_need(expert=base.world.need("expert"), label="known", above=above, show=show)
     stages = (*base.stages, asked, teach(source=shown, learning_rate=3e-4))
     return replace(base, tasks=lambda tasks, seed: task_pool(tasks[:most], seed=seed), stages=stages)

@@ -15,6 +15,7 @@ NOTE = "Unconfirmed: how the reward is split. The tiny policy saw basic_arithmet
 RECIPE = Recipe(
     paper=Paper(TITLE, "TGRL", "2510.11184", 5),
     claims=(
+        Claim("Unseen kinds gain too.", "pass@1", "up", baseline="start", where=NEW, vice=0.6, note=NOTE),
         Claim(
             "It carries over better than training without the calculator.",
             "pass@1",
@@ -22,9 +23,8 @@ RECIPE = Recipe(
             baseline="tgrl --tools",
             where=NEW,
             vice=0.3,
-            note=NOTE,
+            note="Unconfirmed: how the reward is split. Its baseline has no calculator, in training and in tests.",
         ),
-        Claim("Unseen kinds gain too.", "pass@1", "up", baseline="start", where=NEW, note=NOTE),
     ),
     base=grpo,
     world=unseen_gym,

@@ -12,10 +12,7 @@ __all__ = ["v_toolrl"]
 TITLE = "OpenThinkIMG: Learning to Think with Images via Visual Tool Reinforcement Learning"
 RECIPE = Recipe(
     paper=Paper(TITLE, "V-ToolRL", "2505.08617", 52),
-    claims=(
-        Claim("More is right than after fine-tuning alone.", "pass@1", "up", baseline="start", vice=0.8),
-        Claim("With fewer calls.", "calls", "down", baseline="start", same="pass@1"),
-    ),
+    claims=(Claim("More is right than after fine-tuning alone.", "pass@1", "up", baseline="start", vice=0.8),),
     base=grpo,
     world=partial(glimpse, kind="table", terminated=True),
     setting=Setting(model="start", max_turns=5),
@@ -26,7 +23,8 @@ def v_toolrl(base: Method, *, format_weight: float = 1.0) -> Method:
     """Train on the answer that `terminate` gives, and on the mean over turns of whether each can be read.
 
     Differs: a table of text, whose cells are hidden until they are read, in the place of charts. A turn that cannot be
-    read costs 1 where the paper pays 1 for any other, which is the same to advantages.
+    read costs 1 where the paper pays 1 for any other, which is the same to advantages. That it calls less than after
+    fine-tuning is not claimed here: this start leaves calls out that are needed, and makes none that are not.
 
     Args:
         format_weight: of the format; 1 in the released code.
