@@ -22,6 +22,7 @@ from handaxe.errors import InputError
 from handaxe.models.compact import Compact
 from handaxe.models.load import Policy, load
 from handaxe.networks import Model
+from handaxe.ops.cache import cached, digest
 from handaxe.ops.digests import tensors_digest
 from handaxe.ops.seeds import derive_seed
 from handaxe.records import Message, Task, Trajectory
@@ -30,7 +31,6 @@ from handaxe.training.schedule import cosine
 from handaxe.training.site import make_site
 from handaxe.training.sources import scripted
 from handaxe.training.stages.teach import teach
-from handaxe.worlds.cache import cached, digest
 from handaxe.worlds.demonstrate import demonstrate
 from handaxe.worlds.habits import guess, with_habit
 from handaxe.worlds.world import Expert, Facts, Habit, Start, World

@@ -18,13 +18,13 @@ from typing import NamedTuple
 import torch
 
 from handaxe.errors import CheckpointError, InputError
+from handaxe.ops.cache import cached, digest
 from handaxe.ops.seeds import derive_seed
 from handaxe.slots import Restarts, Site, Stage
 from handaxe.training.fingerprint import code_version, fingerprint
 from handaxe.training.folder import FolderLock, write_whole
 from handaxe.training.interrupt import Interrupt
 from handaxe.training.site import make_site
-from handaxe.worlds.cache import cached, digest
 
 try:
     import fcntl

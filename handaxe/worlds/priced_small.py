@@ -13,9 +13,9 @@ import handaxe
 from handaxe.models.compact import Compact
 from handaxe.models.load import Policy
 from handaxe.models.tiny import TinyConfig, TinyModel
+from handaxe.ops.cache import cached, digest
 from handaxe.ops.seeds import generator
 from handaxe.records import Message
-from handaxe.worlds.cache import cached, digest
 
 __all__ = ["small_expert"]
 

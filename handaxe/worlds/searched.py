@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
+from handaxe.ops.cache import cached, digest
 from handaxe.records import Task, ToolCall, Turn
 from handaxe.tools.decorator import Tool
 from handaxe.tools.index.build import build_index
 from handaxe.tools.search import search
-from handaxe.worlds.cache import cached, digest
 from handaxe.worlds.sums import kept_calls
 from handaxe.worlds.world import Facts
 

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from handaxe.envs.tool_chat import tool_chat
 from handaxe.errors import InfrastructureError
+from handaxe.ops.cache import cached, digest
 from handaxe.ops.seeds import derive_seed
 from handaxe.records import Message, Task
 from handaxe.rewards.parts.extract import tagged
@@ -22,7 +23,6 @@ from handaxe.rewards.sql_rows import sql_rows
 from handaxe.slots import Reward
 from handaxe.tools.database.reader import Ask, reader
 from handaxe.worlds.asked import asked
-from handaxe.worlds.cache import cached, digest
 from handaxe.worlds.searched import answers_in_words
 from handaxe.worlds.world import Facts, Split, Start, World
 

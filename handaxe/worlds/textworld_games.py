@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
 
 from handaxe.errors import InputError, Retry
+from handaxe.ops.cache import cached, digest
 from handaxe.ops.seeds import derive_seed
 from handaxe.tools.decorator import tool
-from handaxe.worlds.cache import cached, digest
 from handaxe.worlds.world import Split
 
 __all__ = ["Game", "GameOpening", "Games", "Kind"]

@@ -29,6 +29,16 @@ NAMES = [one.name for one in LISTED]
 SMALL = ["--steps", "2", "--groups", "3", "--group-size", "4", "--held-out", "4", "--seed", "1", "--wait", "0"]
 
 
+FEWER = {
+    "bleuberi": ("--pool", "16", "--hardest", "8"),
+    "molact": ("--first-steps", "2", "--first-groups", "2"),
+    "ophiuchus": ("--reflection", "2"),
+    "small_lm": ("--taught", "8"),
+    "taught": ("--train-tasks", "8", "--passes", "1"),
+}
+"""Options of a recipe that make its stages short, too."""
+
+
 def chosen(name, *words):
     return parse_train(name, [*SMALL, *words], prog="handaxe train", also={"run": RunOptions})[0]
 
@@ -78,7 +88,7 @@ def test_what_a_claim_is_measured_against_can_be_run(name):
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name != "plain"])
 def test_two_steps(name, tmp_path):
-    made = chosen(name, "--model", "tiny")
+    made = chosen(name, "--model", "tiny", *FEWER.get(name, ()))
     result = run(made, Keep(out=tmp_path / "run", progress=False, recipe={"name": name, "arguments": made.arguments()}))
     assert len(result.metrics) == 2
     played = [row for row in result.metrics if row["trajectories"]]  # with partial rollouts a step may finish none

@@ -115,7 +115,7 @@ def test_it_is_the_same_in_another_process():
     code = (
         "from handaxe.training.fingerprint import code_version, fingerprint\n"
         "from handaxe.credit.group_norm import group_norm\n"
-        "from handaxe.worlds.cache import digest\n"
+        "from handaxe.ops.cache import digest\n"
         "from handaxe.tools.calculator import calculator\n"
         "from handaxe.envs.tool_chat import tool_chat\n"
         "made = [group_norm(), {'a', 'b', 'c'}, lambda x: x + 1, tool_chat([calculator])]\n"

@@ -13,7 +13,7 @@ __all__ = ["toolrl_scales"]
 NOTE = "Unconfirmed: the finding is quoted from memory."
 STAGES = "toolrl_scales --formats 1 0.5 --matches 0.33 1 --at 6 --over 0"
 RECIPE = Recipe(
-    paper=Paper("ToolRL: Reward is All Tool Learning Needs", "ToolRL", "2504.13958", 12),
+    paper=Paper("ToolRL: Reward is All Tool Learning Needs", "ToolRL, scales", "2504.13958", 12),
     claims=(
         Claim("Better calls than with weights that change at once.", "pass@1", "up", baseline=STAGES, note=NOTE),
         Claim("Better calls than with weights that stay.", "pass@1", "up", note=NOTE),

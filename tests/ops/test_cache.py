@@ -1,6 +1,6 @@
 from pathlib import Path
 
-from handaxe.worlds.cache import cached, digest
+from handaxe.ops.cache import cached, digest
 
 
 def test_the_folder_is_the_variables_or_the_homes(tmp_path, monkeypatch):
