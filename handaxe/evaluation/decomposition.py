@@ -31,8 +31,8 @@ from handaxe.ops.returns import EQUAL
 from handaxe.testing.mdp import StopOrGo, gradient
 
 __all__ = [
-    "EVEN",
     "Decomposed",
+    "EVEN",
     "angle_between",
     "angles_of_cases",
     "gradients",

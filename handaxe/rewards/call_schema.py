@@ -9,7 +9,7 @@ import numpy as np
 
 from handaxe.records import Group, Scores, ToolCall, ToolReply, ToolSchema, Trajectory, Turn
 from handaxe.rewards.outcome import outcome
-from handaxe.rewards.parts.schema_fit import fits
+from handaxe.rewards.parts.schema_fit import fits_schema
 from handaxe.slots import Reward
 
 __all__ = ["call_schema"]
@@ -86,6 +86,8 @@ def _of_call(call: ToolCall, tools: Mapping[str, ToolSchema], reply: ToolReply |
     known = [name for name in call.arguments if name in properties]
     refused = reply is not None and reply.status in REFUSED
     accepted = (
-        [] if refused else [name for name in known if fits(call.arguments[name], properties[name], root=parameters)]
+        []
+        if refused
+        else [name for name in known if fits_schema(call.arguments[name], properties[name], root=parameters)]
     )
     return 2.0 + len(known) / len(asked) + len(accepted) / len(asked)

@@ -11,7 +11,7 @@ import operator
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-__all__ = ["fits"]
+__all__ = ["fits_schema"]
 
 KINDS: Mapping[str, tuple[type, ...]] = {
     "string": (str,),
@@ -38,7 +38,7 @@ REFERENCES = 1_000
 """Most references that one check follows: those of a hostile schema can double at every level."""
 
 
-def fits(value: Any, schema: Any, *, root: Mapping[str, Any]) -> bool:
+def fits_schema(value: Any, schema: Any, *, root: Mapping[str, Any]) -> bool:
     """Whether a value fits a schema: types, choices, bounds, lengths, members, and all of these joined.
 
     What the schema leaves open fits, and so does what stands under a keyword that is not read here, such as `pattern`:

@@ -2,7 +2,7 @@ import random
 
 import pytest
 
-from handaxe.rewards.parts.schema_fit import fits
+from handaxe.rewards.parts.schema_fit import fits_schema
 
 POINT = {"type": "object", "properties": {"x": {"type": "integer"}}, "required": ["x"], "additionalProperties": False}
 TREE = {"type": "object", "properties": {"down": {"$ref": "#/$defs/tree"}}, "additionalProperties": False}
@@ -11,9 +11,9 @@ ROOT = {"$defs": {"point": POINT, "tree": TREE, "round": {"$ref": "#/$defs/round
 
 def test_example():
     maybe = {"anyOf": [{"type": "integer"}, {"type": "null"}]}
-    assert [fits(value, maybe, root={}) for value in (1, None, "no")] == [True, True, False]
+    assert [fits_schema(value, maybe, root={}) for value in (1, None, "no")] == [True, True, False]
     numbers = {"type": "array", "items": {"type": "integer"}}
-    assert [fits(value, numbers, root={}) for value in ([1], ["a"])] == [True, False]
+    assert [fits_schema(value, numbers, root={}) for value in ([1], ["a"])] == [True, False]
 
 
 KEYWORDS = [
@@ -47,14 +47,14 @@ def test_it_says_what_a_validator_says(schema):
 
     for _ in range(200):
         value = drawn(2)
-        assert fits(value, schema, root=ROOT) == validator.is_valid(value), value
+        assert fits_schema(value, schema, root=ROOT) == validator.is_valid(value), value
 
 
 def test_what_leads_nowhere_or_on_without_end():
-    assert fits(1, {"$ref": "https://a.b/c"}, root=ROOT) and fits(1, {"$ref": "#/$defs/other"}, root=ROOT)
-    assert not fits(1, {"$ref": "#/$defs/round"}, root=ROOT)
+    assert fits_schema(1, {"$ref": "https://a.b/c"}, root=ROOT) and fits_schema(1, {"$ref": "#/$defs/other"}, root=ROOT)
+    assert not fits_schema(1, {"$ref": "#/$defs/round"}, root=ROOT)
     deep = {}
     for _ in range(5000):
         deep = {"down": deep}
-    assert not fits(deep, {"$ref": "#/$defs/tree"}, root=ROOT)
-    assert fits(1, True, root=ROOT) and not fits(1, False, root=ROOT)
+    assert not fits_schema(deep, {"$ref": "#/$defs/tree"}, root=ROOT)
+    assert fits_schema(1, True, root=ROOT) and not fits_schema(1, False, root=ROOT)
