@@ -8,7 +8,8 @@ from typing import Literal
 from handaxe.errors import InputError
 from handaxe.ops.seeds import derive_seed
 from handaxe.records import Message, Rated, Task, Trajectory
-from handaxe.slots import Site, Source
+from handaxe.rollouts.linear import linear
+from handaxe.slots import Rollout, Site, Source
 from handaxe.training.stages.probe import tasks_of
 from handaxe.training.supervised import as_rated
 from handaxe.worlds.demonstrate import demonstrate
@@ -28,6 +29,7 @@ def by_need(
     show: Shown = "need",
     answer: Callable[[Task], str] = lambda task: str(task.answer),
     max_turns: int = 8,
+    plays: Callable[[int], Rollout] | None = None,
 ) -> Source:
     """Make a source of demonstrations, one for each task of a `task_pool` that a probe has labelled.
 
@@ -46,6 +48,7 @@ def by_need(
             with. Labels are then needed for nothing but which tasks there are.
         answer: what is said of a task that is known.
         max_turns: of a conversation.
+        plays: most turns -> how a conversation is played, such as `World.plays`; None: `linear`.
 
     Returns:
         A source for the stage `teach`; the same pool and seed give the same conversations.
@@ -63,6 +66,7 @@ def by_need(
     question is one step; no justification is written before it, and no decision token.
     Unconfirmed: the threshold; the paper is known from its page and its released description alone.
     """
+    rollout = linear(max_turns=max_turns) if plays is None else plays(max_turns)
     if show not in ("need", "always", "never"):
         raise InputError(f"show is need, always or never, not {show!r}")
 
@@ -80,7 +84,7 @@ def by_need(
         seed = derive_seed(site.seed, "by need", task.id)
         most = site.engine.max_length
         one = demonstrate(
-            site.env, task, speaker, format=site.format, id=task.id, seed=seed, max_turns=max_turns, context=most
+            site.env, task, speaker, format=site.format, id=task.id, seed=seed, context=most, rollout=rollout
         )
         if one.ending.kind != "completed":
             raise InputError(f"the demonstration of task {task.id!r} ended as {one.ending.kind}: {one.ending.reason}")

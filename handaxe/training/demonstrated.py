@@ -8,10 +8,10 @@ from typing import Any
 from handaxe.errors import InputError
 from handaxe.records import Rated, Task
 from handaxe.slots import ChatFormat, EnvFactory, Site, Source
-from handaxe.training.cold_start import TASKS, demonstrations
+from handaxe.training.cold_start import TASKS, TURNS, demonstrations
 from handaxe.training.supervised import as_rated
 from handaxe.worlds.demonstrate import demonstrate
-from handaxe.worlds.world import Expert, Habit, World
+from handaxe.worlds.world import Habit, World
 
 __all__ = ["demonstrated"]
 
@@ -68,7 +68,7 @@ def demonstrated(
         env = site.env if of_run else world.env(world.tools if tools is None else tools)
         asked = tasks(site.tasks.next(0, count) if of_run else world.tasks("train", min(count, TASKS), drawn))
         if fitting:
-            asked = _fitting(asked, world.need("expert"), env, site.format, most)
+            asked = _fitting(asked, world, env, site.format, most)
         spoken = demonstrations(
             world, env, asked, habit=habit, count=count, seed=drawn, format=site.format, context=most
         )
@@ -77,10 +77,11 @@ def demonstrated(
     return source
 
 
-def _fitting(tasks: Sequence[Task], expert: Expert, env: EnvFactory, format: ChatFormat, most: int) -> list[Task]:
+def _fitting(tasks: Sequence[Task], world: World, env: EnvFactory, format: ChatFormat, most: int) -> list[Task]:
+    expert, rollout = world.need("expert"), world.plays(TURNS)
     kept = []
     for task in tasks:
-        one = demonstrate(env, task, expert, format=format, context=most)
+        one = demonstrate(env, task, expert, format=format, context=most, rollout=rollout)
         if one.ending.reason != "length" and all(len(sequence) <= most for sequence in one.sequences):
             kept.append(task)
     if not kept:

@@ -11,7 +11,8 @@ import numpy as np
 from handaxe.envs.hinted import HINT, ask_again, hinted
 from handaxe.ops.ragged import rewards_of
 from handaxe.records import Message, Rated, Scores, Task, Trajectory
-from handaxe.slots import Site, Source
+from handaxe.rollouts.linear import linear
+from handaxe.slots import Rollout, Site, Source
 from handaxe.training.sources import play_at
 from handaxe.training.supervised import as_rated
 from handaxe.training.train_arguments import check_train_arguments
@@ -20,6 +21,12 @@ from handaxe.worlds.demonstrate import demonstrate
 __all__ = ["hinted_play", "without_hint"]
 
 NOTHING: Mapping[str, Any] = {}
+Plays = Callable[[int], Rollout]
+
+
+def _linear(max_turns: int) -> Rollout:
+    """`linear` with so many turns."""
+    return linear(max_turns=max_turns)
 
 
 def hinted_play(
@@ -29,6 +36,7 @@ def hinted_play(
     groups: int = 16,
     group_size: int = 8,
     arguments: Mapping[str, Any] = NOTHING,
+    plays: Plays = _linear,
 ) -> Source:
     """Groups that the policy plays now, in which an answer that no call came before is met with a hint; nothing trains.
 
@@ -44,6 +52,7 @@ def hinted_play(
         steps, groups, group_size: as of `train`.
         arguments: further ones of `train` in place of the site's roles; a rollout's limit of turns counts the turn
             before the hint.
+        plays: most turns -> how an attempt is played once more, such as `World.plays`; `linear` unless told otherwise.
 
     Idea: the hint-based sampling of arXiv:2505.16410 (Tool-Star), which leaves the hint in what is learnt, as a part of
     the policy's own thought.
@@ -53,14 +62,14 @@ def hinted_play(
     def source(site: Site) -> list[Rated]:
         env = hinted(arguments.get("env", site.env), hint=hint)
         chosen = {"steps": steps, "groups": groups, "group_size": group_size, **arguments, "env": env}
-        return [_unhinted(one, site) for one in play_at(site, chosen, folder="played")]
+        return [_unhinted(one, site, plays) for one in play_at(site, chosen, folder="played")]
 
     return source
 
 
-def without_hint(one: Trajectory, site: Site) -> Trajectory | None:
+def without_hint(one: Trajectory, site: Site, plays: Plays = _linear) -> Trajectory | None:
     """An attempt played once more from the turn after the hint on; itself where there was none, and None where what
-    came after the hint was malformed, or cannot be played."""
+    came after the hint was malformed, or does not come to its end when `plays` plays it."""
     place = next((k for k, message in enumerate(one.messages) if message.name == HINT), None)
     if place is None:
         return one
@@ -73,13 +82,19 @@ def without_hint(one: Trajectory, site: Site) -> Trajectory | None:
         return said[facts["turn"]]
 
     made = demonstrate(
-        site.env, one.task, again, format=site.format, id=f"{one.id}/unhinted", seed=one.seed, max_turns=len(said)
+        site.env,
+        one.task,
+        again,
+        format=site.format,
+        id=f"{one.id}/unhinted",
+        seed=one.seed,
+        rollout=plays(len(said)),
     )
-    return replace(made, sample=one.sample)
+    return replace(made, sample=one.sample) if made.ending.kind == "completed" else None
 
 
-def _unhinted(one: Rated, site: Site) -> Rated:
-    found = [without_hint(trajectory, site) for trajectory in one.group]
+def _unhinted(one: Rated, site: Site, plays: Plays) -> Rated:
+    found = [without_hint(trajectory, site, plays) for trajectory in one.group]
     able_G = np.array([trajectory is not None for trajectory in found], bool)
     kept = tuple(new or old for new, old in zip(found, one.group, strict=True))
     group = replace(one.group, trajectories=kept)

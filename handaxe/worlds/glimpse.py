@@ -77,8 +77,8 @@ def glimpse(*, kind: Kind = "row", needed: float = 0.75, loose: int = 0, termina
 
     Returns:
         A world broken down by "needs_tool", with the gauges iou (of the last view with the region asked for, where a
-        tool is needed), width (symbols of the last view, of attempts that look), used_tools, and second_look (of
-        attempts whose first view is bad, those that look again).
+        tool is needed), width (symbols of the last view, of attempts that look), looked (the share of attempts
+        with a view that was carried out), and second_look (of attempts whose first view is bad, those that look again).
 
     Raises:
         InputError: an argument out of range, when tasks are made or at once.
@@ -222,7 +222,7 @@ def _badly_begun(attempt: Trajectory) -> bool:
 GAUGES = {
     "iou": Gauge(lambda one, outcome: _overlap(one) * _needs(one), lambda one, outcome: _needs(one)),
     "width": Gauge(lambda one, outcome: _width(one), lambda one, outcome: _looked(one)),
-    "used_tools": Gauge(lambda one, outcome: _looked(one)),
+    "looked": Gauge(lambda one, outcome: _looked(one)),
     "second_look": Gauge(
         lambda one, outcome: float(_badly_begun(one) and len(seen_regions(one)) > 1),
         lambda one, outcome: float(_badly_begun(one)),

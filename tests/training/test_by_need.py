@@ -7,6 +7,7 @@ from handaxe.engines.local import LocalEngine
 from handaxe.errors import InputError
 from handaxe.models.load import load
 from handaxe.records import Message, Task
+from handaxe.rollouts.linear import linear
 from handaxe.selection.task_pool import task_pool
 from handaxe.training.by_need import by_need
 from handaxe.training.site import make_site
@@ -81,6 +82,16 @@ def test_what_cannot_be(site):
         shown(site._replace(engine=Short()), labelled([0.0]))
     with pytest.raises(InputError, match="ended as truncated: turns"):
         shown(site, labelled([0.0]), show="always", max_turns=1)
+
+
+def test_it_is_played_as_the_world_plays(site):
+    turns = []
+
+    def plays(most):
+        turns.append(most)
+        return linear(max_turns=most)
+
+    assert shown(site, labelled([0.0]), max_turns=5, plays=plays) and turns == [5]
 
 
 class Short:

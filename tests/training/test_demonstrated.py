@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -6,6 +8,7 @@ pytest.importorskip("reasoning_gym")
 from handaxe.engines.local import LocalEngine
 from handaxe.errors import InputError
 from handaxe.models.load import load
+from handaxe.rollouts.linear import linear
 from handaxe.selection.few_tasks import few_tasks
 from handaxe.training.demonstrated import demonstrated
 from handaxe.training.site import make_site
@@ -53,6 +56,17 @@ def test_what_does_not_fit_is_left_out_where_asked_for(site):
     assert len(kept) == 12 and max(len(one.group[0].sequences[0]) for one in kept) <= short.engine.max_length
     with pytest.raises(InputError, match="none of 12 tasks fits into 5 tokens"):
         demonstrated(world=world, count=12, fitting=True)(site._replace(engine=Room(5)))
+
+
+def test_what_fits_is_seen_in_conversations_played_as_the_world_plays(site):
+    turns = []
+
+    def plays(most):
+        turns.append(most)
+        return linear(max_turns=most)
+
+    demonstrated(world=replace(sums(), rollout=plays), count=3, fitting=True)(site)
+    assert len(turns) == 1 + 3, "once for what fits, and once a conversation"
 
 
 class Room:

@@ -75,3 +75,17 @@ def test_a_hinted_attempt_with_an_error_after_the_hint_is_left_out(world):
     assert without_hint(hinted, world.site()) is None
     cut = records.Trajectory(**{**vars(make_trajectory(texts=["9"])), "messages": messages})
     assert without_hint(cut, world.site()) is None
+
+
+def test_it_is_played_again_as_the_world_plays_and_must_come_to_its_end(world):
+    turns = []
+
+    def plays(most):
+        turns.append(most)
+        return linear(max_turns=most)
+
+    groups, _ = played(world, plays=plays)
+    assert turns and set(turns) == {2}
+    groups, _ = played(world, plays=lambda most: linear(max_turns=1))  # too few: each is cut
+    assert not [one for rated in groups for one in rated.group if one.id.endswith("/unhinted")]
+    assert any(not trained for rated in groups for trained in rated.trained)

@@ -154,7 +154,7 @@ def test_what_is_no_region_is_refused_and_counts_nowhere(span):
     world, task = WORLDS["row"], first_task("row")
     one = played(world, task, looking(task, span))
     assert one.replies[0].status == "retry" and seen_regions(one) == [] and overlap(one) == 0
-    assert gauge(world, "width", one) == (0, 0) and gauge(world, "used_tools", one) == (0, 1)
+    assert gauge(world, "width", one) == (0, 0) and gauge(world, "looked", one) == (0, 1)
     seen = played(world, task, looking(task, "0 8", span))
     assert last_region(seen) == (0, 8)
 
@@ -173,7 +173,7 @@ def test_words_that_name_a_region_are_no_view():
     other = played(world, task, calling("look", {"span": span}))
     spoiled = played(world, task, calling("view", {"box": span}))
     for one in (said, other, spoiled):
-        assert seen_regions(one) == [] and overlap(one) == 0 and gauge(world, "used_tools", one)[0] == 0
+        assert seen_regions(one) == [] and overlap(one) == 0 and gauge(world, "looked", one)[0] == 0
 
 
 def test_the_last_view_that_was_carried_out_counts():
@@ -240,7 +240,7 @@ def test_a_first_view_that_is_good_calls_for_no_second():
 def test_a_needless_view_counts_as_a_use_and_not_as_a_hit():
     world, task = WORLDS["row"], first_task("row", needs="no")
     one = played(world, task, looking(task, " ".join(map(str, gold_region(task)))))
-    assert gauge(world, "iou", one) == (0, 0) and gauge(world, "used_tools", one) == (1, 1)
+    assert gauge(world, "iou", one) == (0, 0) and gauge(world, "looked", one) == (1, 1)
     assert region_iou(Group(task, (one,))).outcome.tolist() == [1]
 
 

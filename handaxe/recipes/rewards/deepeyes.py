@@ -17,7 +17,7 @@ TITLE = 'DeepEyes: Incentivizing "Thinking with Images" via Reinforcement Learni
 RECIPE = Recipe(
     paper=Paper(TITLE, "DeepEyes", "2505.14362", 27),
     claims=(
-        Claim("Tools are used more.", "used_tools", "up", baseline="deepeyes --bonus 0", where=NEED, vice=0.95),
+        Claim("Tools are used more.", "looked", "up", baseline="deepeyes --bonus 0", where=NEED, vice=0.95),
         Claim("More is right than without.", "pass@1", "up", baseline="deepeyes --bonus 0", where=NEED, vice=0.9),
         Claim("Than one for all.", "pass@1", "up", baseline="deepeyes --bonus 0 --always 1.2", where=NEED, vice=0.9),
     ),

@@ -9,7 +9,7 @@ from handaxe.rewards.used_tools import used_tools
 from handaxe.rewards.weighted import weighted
 from handaxe.rewards.well_formed import well_formed
 from handaxe.rewards.within_length import within_length
-from handaxe.training.stages.study import study
+from handaxe.training.stages.teach_expert import teach_expert
 from handaxe.worlds.glimpse import glimpse
 
 __all__ = ["deepeyes_v2"]
@@ -41,6 +41,6 @@ def deepeyes_v2(base: Method, *, cold_steps: int = 30, search: float = -0.08, ch
     right = within_length(reward=base.reward, characters=characters)
     parts = {"answer": (0.8, right), "format": (0.2, within_length(reward=well_formed(), characters=characters))}
     searched = weighted({**parts, "searched": (search, gate(on=right, then=used_tools()))})
-    cold = study(world=base.world, steps=cold_steps, batch_size=16)
+    cold = teach_expert(world=base.world, steps=cold_steps, batch_size=16)
     reward = by_task(key="needs_tool", rewards={"yes": weighted(parts), "no": searched})
     return replace(base, reward=reward, surrogate=clip(eps_high=0.3), stages=(*base.stages, cold))

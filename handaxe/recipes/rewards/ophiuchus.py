@@ -6,7 +6,7 @@ from handaxe.rewards.gate import gate
 from handaxe.rewards.used_tools import used_tools
 from handaxe.rewards.weighted import weighted
 from handaxe.rewards.well_formed import well_formed
-from handaxe.training.stages.study import study
+from handaxe.training.stages.teach_expert import teach_expert
 from handaxe.worlds.glimpse import elsewhere, glimpse, region_iou
 from handaxe.worlds.mistakes import with_mistakes
 
@@ -40,4 +40,6 @@ def ophiuchus(base: Method, *, mistakes: float = 0.5, reflection: int = 30, tool
     world = replace(base.world, expert=with_mistakes(base.world.need("expert"), wrong=elsewhere, share=mistakes))
     gained = {"region": (1.0, region_iou), "tool": (tool, gate(on=base.reward, then=used_tools()))}
     reward = weighted({"answer": (1.0, base.reward), "format": (1.0, well_formed()), **gained})
-    return replace(base, reward=reward, stages=(*base.stages, study(world=world, steps=reflection, batch_size=16)))
+    return replace(
+        base, reward=reward, stages=(*base.stages, teach_expert(world=world, steps=reflection, batch_size=16))
+    )

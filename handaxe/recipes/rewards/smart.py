@@ -55,6 +55,6 @@ def smart(base: Method, *, show: Shown = "need", above: float = 0.5, tries: int 
     """
     alone = without_tools(base.world.env(base.world.tools))
     asked = probe(label="known", samples=tries, groups=64, arguments={"env": alone})
-    shown = by_need(expert=base.world.need("expert"), label="known", above=above, show=show)
+    shown = by_need(expert=base.world.need("expert"), label="known", above=above, show=show, plays=base.world.plays)
     stages = (*base.stages, asked, teach(source=shown, learning_rate=3e-4))
     return replace(base, tasks=lambda tasks, seed: task_pool(tasks[:most], seed=seed), stages=stages)

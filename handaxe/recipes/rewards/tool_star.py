@@ -48,5 +48,5 @@ def tool_star(base: Method, *, bonus: float = 0.1, beta: float = 0.1, before: in
     rungs = [Rung("format", well_formed(), 0.0, failed=-1.0), Rung("answer", token_f1()), both]
     method = replace(base, reward=ladder(rungs), annotate=tuple(dict.fromkeys((*base.annotate, "ref_logp"))))
     good = keep_successes(channel="answer", most_calls=5)
-    taught = teach(source=hinted_play(), select=good, learning_rate=3e-4, optional=True)
+    taught = teach(source=hinted_play(plays=base.world.plays), select=good, learning_rate=3e-4, optional=True)
     return replace(method, stages=(*base.stages, taught, earlier(method, steps=before), self_critic(beta=beta)))

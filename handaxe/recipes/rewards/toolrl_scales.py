@@ -27,7 +27,9 @@ RECIPE = Recipe(
 def toolrl_scales(
     base: Method, *, formats: Change = (2.0, 1.0), matches: Change = (0.67, 1.0), at: int = 0, over: int = 20
 ) -> Method:
-    """Train on fine grades and format with weights that change; a weight of the base's thoughts is left out.
+    """Train on fine grades and format with weights that change.
+
+    The base's reward is replaced, and its options with it: --base.grade or --base.scale change nothing.
 
     Args:
         formats: weight of the format at first and in the end; 1 and 0.5 in the paper's two stages.

@@ -12,5 +12,5 @@ from handaxe.training.stages.reinforce import reinforce as reinforce
 from handaxe.training.stages.reinforce_second import reinforce_second as reinforce_second
 from handaxe.training.stages.repeat import repeat as repeat
 from handaxe.training.stages.self_critic import self_critic as self_critic
-from handaxe.training.stages.study import study as study
 from handaxe.training.stages.teach import teach as teach
+from handaxe.training.stages.teach_expert import teach_expert as teach_expert

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from handaxe.errors import InputError
 from handaxe.records import Task
+from handaxe.training.stages.parts.label_of import label_of
 
 __all__ = ["choose_by_label"]
 
@@ -82,14 +83,8 @@ def choose_by_label(
 
 
 def _value(task: Task, label: str, minus: str) -> float | None:
-    values = []
-    for key in (label, minus) if minus else (label,):
-        if key not in task.metadata:
-            raise InputError(f"task {task.id!r} has no label {key!r}: put probe(label={key!r}) before this choice")
-        values.append(task.metadata[key])
-    if None in values:
-        return None
-    return float(values[0]) - (float(values[1]) if minus else 0.0)
+    value, less = label_of(task, label), label_of(task, minus) if minus else 0.0
+    return None if value is None or less is None else value - less
 
 
 def _outside(value: float, above: float | None, below: float | None) -> float:

@@ -2,8 +2,8 @@
 
 from collections.abc import Callable
 
-from handaxe.errors import InputError
 from handaxe.records import Task
+from handaxe.training.stages.parts.label_of import label_of
 
 __all__ = ["label_reaches"]
 
@@ -28,9 +28,7 @@ def label_reaches(*, label: str = "probe", least: float = 0.5) -> Callable[[Task
     """
 
     def reaches(task: Task) -> bool:
-        if label not in task.metadata:
-            raise InputError(f"task {task.id!r} has no label {label!r}: put probe(label={label!r}) before this choice")
-        value = task.metadata[label]
+        value = label_of(task, label)
         return value is not None and value >= least - ROUNDING
 
     return reaches

@@ -10,12 +10,12 @@ from handaxe.training.schedule import cosine
 from handaxe.training.stages.teach import teach
 from handaxe.worlds.world import Habit, World
 
-__all__ = ["study"]
+__all__ = ["teach_expert"]
 
 EXPERT = Habit()
 
 
-def study(
+def teach_expert(
     *,
     world: World,
     steps: int,
@@ -28,7 +28,8 @@ def study(
 
         loss = - mean over a batch's tokens of log pi(token)        of the tokens that the expert's turns are made of
 
-    It sees nothing of the site but its engine and chat format, so that it may be a shared stage.
+    It sees nothing of the site but its engine, its chat format and its seed, of which tasks and habits are drawn. As a
+    shared stage it has the one seed that all runs share.
 
     Args:
         world: whose expert speaks, about tasks of its training split; for one that first errs see worlds.mistakes.
@@ -45,7 +46,7 @@ def study(
         InputError: steps below 0; the world has no expert, or its conversations do not fit into the policy's context.
 
     Example:
-        study(world=sums(), steps=100): learns of 3200 conversations in which every call is right
+        teach_expert(world=sums(), steps=100): learns of 3200 conversations in which every call is right
     """
     if steps < 0:
         raise InputError(f"steps is {steps}; give 0 or more")

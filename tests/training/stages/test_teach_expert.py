@@ -8,7 +8,7 @@ from handaxe.models.tiny import TinyConfig, TinyModel
 from handaxe.ops.seeds import derive_seed
 from handaxe.training.run_stages import run_stages
 from handaxe.training.site import make_site
-from handaxe.training.stages.study import study
+from handaxe.training.stages.teach_expert import teach_expert
 from handaxe.worlds.mistakes import with_mistakes
 from handaxe.worlds.sums import sums
 
@@ -22,7 +22,7 @@ def site(world, **more):
 
 def test_it_learns_what_the_expert_says(world):
     here = site(world)
-    metrics = study(world=SUMS, steps=6, batch_size=2, learning_rate=0.01)(here)
+    metrics = teach_expert(world=SUMS, steps=6, batch_size=2, learning_rate=0.01)(here)
     assert len(metrics) == here.engine.version == 6
     assert metrics[-1]["loss"] < metrics[0]["loss"]
 
@@ -30,7 +30,7 @@ def test_it_learns_what_the_expert_says(world):
 def test_no_step_changes_nothing(world):
     here = site(world)
     before = world.weights(here.engine)
-    assert study(world=SUMS, steps=0)(here) == []
+    assert teach_expert(world=SUMS, steps=0)(here) == []
     assert world.same(before, world.weights(here.engine)) and here.engine.version == 0
 
 
@@ -41,7 +41,7 @@ def test_it_is_played_as_the_world_says_and_never_about_what_is_held_out(world):
         asked.append(task.messages[0].content)
         return SUMS.expert(task, facts)
 
-    study(world=replace(SUMS, expert=expert), steps=2, batch_size=4)(site(world, seed=derive_seed(1)))
+    teach_expert(world=replace(SUMS, expert=expert), steps=2, batch_size=4)(site(world, seed=derive_seed(1)))
     held_out = {task.messages[0].content for task in SUMS.tasks("test", 200, 0)}
     assert len(asked) == 16 and not held_out & set(asked)
 
@@ -50,12 +50,12 @@ def test_a_shared_one_is_done_once_and_an_erring_expert_is_another(world, tmp_pa
     monkeypatch.setenv("HANDAXE_CACHE", str(tmp_path))
     erring = replace(SUMS, expert=with_mistakes(SUMS.expert))
     for made in (SUMS, SUMS, erring):
-        run_stages([], site(world), shared=[study(world=made, steps=1, batch_size=2)])
+        run_stages([], site(world), shared=[teach_expert(world=made, steps=1, batch_size=2)])
     assert len(list((tmp_path / "stages").glob("*/engine"))) == 2
 
 
 def test_what_cannot_be(world):
     with pytest.raises(InputError, match="steps is -1"):
-        study(world=SUMS, steps=-1)
+        teach_expert(world=SUMS, steps=-1)
     with pytest.raises(InputError, match="has no 'expert'"):
-        study(world=replace(SUMS, expert=None), steps=1)
+        teach_expert(world=replace(SUMS, expert=None), steps=1)
