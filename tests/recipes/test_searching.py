@@ -96,7 +96,7 @@ def test_marag():
         answer="7",
         metadata={"gold_documents": ["1", "2", "3", "4"], "gold_calls": [{"name": "count", "arguments": {}}] * 2},
     )
-    env = {"state": {"DocumentSets": {"found": ["2", "3", "9"], "sets": 1}}}
+    env = {"state": {"DocumentSets": {"found": ["2", "3", "9"], "asked": ["2", "3", "9"], "sets": 1}}}
     made = method("marag")
     two = attempt("7", "filter_by", "count", task=task, env=env)
     group = make_group(trajectories=[two, attempt("7", task=task)], task=task)
