@@ -123,3 +123,17 @@ def npm_files():
         return _fetched(package, run, folder)
 
     return fetch
+
+
+@pytest.fixture(scope="session")
+def sandbox():
+    """Skips where bubblewrap cannot run, saying why. One that runs and does not hold is a failure."""
+    from handaxe.errors import InputError
+    from handaxe.tools.sandbox.probe import probe
+
+    try:
+        probe()
+    except InputError as error:
+        if "does not refuse" in str(error):
+            raise
+        pytest.skip(str(error))

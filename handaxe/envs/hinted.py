@@ -6,9 +6,10 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from handaxe.envs.bounded_as import bounded_as
+from handaxe.envs.wrapped import Wrapped
 from handaxe.exchange import EnvReply
-from handaxe.records import Message, ParsedTurn, Task, ToolSchema
-from handaxe.slots import Env, EnvFactory, Hears
+from handaxe.records import Message, ParsedTurn, Task
+from handaxe.slots import Env, EnvFactory
 from handaxe.tools.deadline import Threads
 
 __all__ = ["HINT", "ask_again", "hinted"]
@@ -52,42 +53,27 @@ def hinted(env: EnvFactory, *, hint: Callable[[Task], str] = ask_again) -> EnvFa
     return bounded_as(factory, env)
 
 
-class _Hinted:
-    """Implements `slots.Env`, and `astep` besides."""
-
+class _Hinted(Wrapped):
     def __init__(self, env: Env, hint: str):
-        self.env = env
-        if isinstance(env, Hears):
-            self.heard = env.heard
+        super().__init__(env)
         self.hint = hint
         self.first, self.given = True, False
 
-    def start(self) -> tuple[tuple[Message, ...], tuple[ToolSchema, ...]]:
-        return self.env.start()
-
     def step(self, turn: ParsedTurn, *, seed: int) -> EnvReply:
-        return self._hint(turn) or self.env.step(turn, seed=seed)
+        return self._hint(turn) or super().step(turn, seed=seed)
 
     async def astep(self, turn: ParsedTurn, *, seed: int, threads: Threads) -> EnvReply:
-        if met := self._hint(turn):
-            return met
-        inner = getattr(self.env, "astep", None)
-        if inner is not None:
-            return await inner(turn, seed=seed, threads=threads)
-        return await threads.run(lambda: self.env.step(turn, seed=seed), seconds=None)
+        return self._hint(turn) or await super().astep(turn, seed=seed, threads=threads)
 
     def report(self) -> Mapping[str, Any]:
-        return {**self.env.report(), "hinted": self.given}
+        return {**super().report(), "hinted": self.given}
 
     def snapshot(self) -> Any:
-        return self.first, self.given, self.env.snapshot()
+        return self.first, self.given, super().snapshot()
 
     def restore(self, state: Any) -> None:
         self.first, self.given, inner = state
-        self.env.restore(inner)
-
-    def close(self) -> None:
-        self.env.close()
+        super().restore(inner)
 
     def _hint(self, turn: ParsedTurn) -> EnvReply | None:
         """The hint, where this turn is to be met with it."""

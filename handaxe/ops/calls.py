@@ -1,4 +1,4 @@
-"""When two calls are the same call, whoever compares them."""
+"""When two calls are the same call: one answer for every part that compares calls."""
 
 from __future__ import annotations
 

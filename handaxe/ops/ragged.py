@@ -17,6 +17,7 @@ from handaxe.errors import InputError
 from handaxe.records import Group, Scores, Trajectory
 
 __all__ = [
+    "channel_inside",
     "counted",
     "feature",
     "first_of_turn",
@@ -95,16 +96,30 @@ def kl_penalty(trajectory: Trajectory, coefficient: float) -> np.ndarray:
     return coefficient * (feature(trajectory, "old_logp") - feature(trajectory, "ref_logp"))
 
 
+def channel_inside(scores: Scores, channel: str) -> str:
+    """The name under which the scores have a channel, whatever rewards were wrapped around it.
+
+    Its own name, or the only one that a reward around it calls ".../NAME"; its own where there is neither.
+
+    Example:
+        channels "a", "a/correct": "correct" -> "a/correct"
+    """
+    inside = [name for name in scores.channels if name.endswith(f"/{channel}")]
+    return inside[0] if channel not in scores.channels and len(inside) == 1 else channel
+
+
 def rewards_of(group: Group, scores: Scores, *, channel: str | None = None) -> np.ndarray:
     """What each sibling earned in all: [G] float64, its outcome plus its per-turn rewards; NaN where unscored.
 
     Args:
-        channel: the name of one of `scores.channels`, to be taken instead of the whole; NaN, too, where the outcome is.
+        channel: one of `scores.channels`, to be taken instead of the whole: of this name, or of the only one inside
+            another (see `channel_inside`). NaN, too, where the outcome is.
 
     Raises:
         InputError: for a wrong shape, an infinity, a channel that does not exist, or a per-turn reward that is not
             finite in a trajectory that is scored.
     """
+    channel = None if channel is None else channel_inside(scores, channel)
     if channel is not None and channel not in scores.channels:
         raise InputError(f"the scores have no channel {channel!r}; there are {', '.join(sorted(scores.channels))}")
     values = np.array(scores.outcome if channel is None else scores.channels[channel], np.float64)
@@ -116,7 +131,7 @@ def rewards_of(group: Group, scores: Scores, *, channel: str | None = None) -> n
     for trajectory, value, outcome in zip(group, values, scores.outcome):
         if np.isinf(value) or (np.isnan(value) and not np.isnan(outcome)):
             raise InputError(f"trajectory {trajectory.id!r} was given a reward that is not finite")
-    values[np.isnan(scores.outcome)] = np.nan  # a channel may hold a number where nobody was scored
+    values[np.isnan(scores.outcome)] = np.nan  # a channel may hold a number for a sibling that was not scored
     return values
 
 

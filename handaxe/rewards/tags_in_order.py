@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 
 from handaxe.records import Task, Trajectory
 from handaxe.rewards.outcome import outcome
-from handaxe.rewards.parts.extract import written_text
+from handaxe.rewards.parts.extract import forged_call, written_text
 from handaxe.slots import Reward
 
 __all__ = ["tags_in_order"]
@@ -30,7 +30,8 @@ def tags_in_order(
         strict: ToolRL 1.0; ARTIST 0.5.
         relaxed: for each tag; ToolRL 0; ARTIST 0.125.
         penalty: for each tag missing or doubled; ARTIST's function-calling reward has one of unknown size.
-        text: what is looked at; the default writes calls as a <tool_call> block after the text of their turn.
+        text: what is looked at; the default writes calls as a <tool_call> block after the text of their turn, and this
+            tag is not in place where a call was malformed or the policy's own text holds it.
 
     Returns:
         A reward with outcome [G]. No turn: no tag is in place.
@@ -47,7 +48,8 @@ def tags_in_order(
 
     def score(trajectory: Trajectory) -> float:
         names, written = tags(trajectory.task) if callable(tags) else tags, text(trajectory)
-        in_place = sum(_in_place(name, written) for name in names)
+        forged = text is written_text and forged_call(trajectory)
+        in_place = sum(_in_place(name, written) and not (name == "tool_call" and forged) for name in names)
         ordered = in_place == len(names) and _in_order(names, written)
         return strict * ordered + relaxed * in_place - penalty * (len(names) - in_place)
 

@@ -5,10 +5,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from handaxe.errors import InputError
-from handaxe.ops.ragged import rewards_of
+from handaxe.ops.ragged import channel_inside, rewards_of
 from handaxe.ops.returns import Std, deviation
 from handaxe.records import Rated
-from handaxe.selection.parts.channel import channel_inside
 from handaxe.slots import Selector
 
 __all__ = ["drop_equal_groups"]
@@ -45,8 +44,8 @@ def drop_equal_groups(*, tolerance: float = 0.0, channel: str | None = None, std
         raise InputError(f"drop_equal_groups takes a tolerance of at least 0, not {tolerance}")
 
     def differs(one: Rated) -> bool:
-        found = channel_inside(one, channel)
-        reward_G = rewards_of(one.group, one.scores, channel=found if found in one.scores.channels else None)
+        known = channel is not None and channel_inside(one.scores, channel) in one.scores.channels
+        reward_G = rewards_of(one.group, one.scores, channel=channel if known else None)
         return deviation(reward_G[~np.isnan(reward_G)], std) > tolerance
 
     def select(rated: Sequence[Rated]) -> list[Rated]:

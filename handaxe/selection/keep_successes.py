@@ -9,7 +9,6 @@ from handaxe.errors import InputError
 from handaxe.ops.calls import call_key
 from handaxe.ops.ragged import rewards_of
 from handaxe.records import Rated, Trajectory
-from handaxe.selection.parts.channel import channel_inside
 from handaxe.slots import Selector
 
 __all__ = ["keep_successes"]
@@ -67,7 +66,7 @@ def keep_successes(
         return [one for one in narrowed if one.trained.any()]
 
     def _good(one: Rated) -> np.ndarray:
-        reward_G = rewards_of(one.group, one.scores, channel=channel_inside(one, channel))
+        reward_G = rewards_of(one.group, one.scores, channel=channel)
         good_G = np.zeros(len(one.group), bool)
         seen = set[tuple[tuple[str, ...], ...]]()
         for i in sorted(range(len(one.group)), key=lambda i: (one.group[i].sample, one.group[i].id)):

@@ -8,7 +8,6 @@ import numpy as np
 from handaxe.errors import InputError
 from handaxe.ops.ragged import rewards_of
 from handaxe.records import Rated
-from handaxe.selection.parts.channel import channel_inside
 from handaxe.slots import Selector
 
 __all__ = ["mask_by_channel"]
@@ -45,7 +44,7 @@ def mask_by_channel(*, channel: str | None = None, above: float = 0.0) -> Select
     def select(rated: Sequence[Rated]) -> list[Rated]:
         out = []
         for one in rated:
-            values_G = rewards_of(one.group, one.scores, channel=channel_inside(one, channel))
+            values_G = rewards_of(one.group, one.scores, channel=channel)
             out.append(replace(one, trained=one.trained & (values_G > above)))
         return out
 

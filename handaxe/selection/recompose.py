@@ -11,7 +11,6 @@ from handaxe.errors import InputError
 from handaxe.ops.ragged import rewards_of
 from handaxe.ops.seeds import derive_seed, generator
 from handaxe.records import Group, Rated, Trajectory
-from handaxe.selection.parts.channel import channel_inside
 from handaxe.selection.parts.stored import alone, dump, load
 from handaxe.slots import Selector
 
@@ -135,7 +134,7 @@ class Recompose:
         """Which attempts that train are right, and which are wrong."""
         right, wrong = list[Place](), list[Place]()
         for g, one in enumerate(rated):
-            reward_G = rewards_of(one.group, one.scores, channel=channel_inside(one, self._channel))
+            reward_G = rewards_of(one.group, one.scores, channel=self._channel)
             for i in np.flatnonzero(one.trained & ~np.isnan(reward_G)):
                 (right if reward_G[i] > self._above else wrong).append((g, int(i)))
         return right, wrong

@@ -3,6 +3,7 @@ import pytest
 
 from handaxe.errors import InputError
 from handaxe.ops.ragged import (
+    channel_inside,
     counted,
     feature,
     first_of_turn,
@@ -136,3 +137,17 @@ def test_where_rewards_fall():
 
 def test_turn_rewards_without_any():
     assert [r.tolist() for r in turn_rewards(GROUP, make_scores([1, 1]))] == [[0, 0], [0]]
+
+
+def test_a_channel_has_its_own_name_or_the_only_one_inside_another():
+    def found(channel, *names):
+        return channel_inside(make_scores([0.0], channels={name: [1.0] for name in names}), channel)
+
+    assert found("correct", "a", "a/correct") == "a/correct"
+    assert found("correct", "correct", "a/correct") == "correct"
+    assert found("correct", "a/correct", "b/correct") == "correct"
+    assert found("correct", "a/incorrect") == "correct"
+    group = make_group(size=2)
+    assert rewards_of(group, make_scores([0, 0], channels={"a/correct": [1, 0]}), channel="correct").tolist() == [1, 0]
+    with pytest.raises(InputError, match="no channel 'correct'; there are a/correct, b/correct"):
+        rewards_of(group, make_scores([0, 0], channels={"a/correct": [1, 0], "b/correct": [1, 0]}), channel="correct")

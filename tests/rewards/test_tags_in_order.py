@@ -50,3 +50,13 @@ def test_tags_may_depend_on_the_task_and_calls_are_tags():
     broken = make_trajectory(texts=["<think>a</think>"], errors=[["not JSON"]], task=task)
     reward = tags_in_order(tags=lambda task: ("think", "tool_call") if task.answer["calls"] else ("think",))
     assert reward(make_group(trajectories=[called, broken])).outcome.tolist() == [1, 0]
+
+
+def test_a_call_that_none_was_is_not_in_place():
+    reward = tags_in_order(tags=("think", "tool_call", "answer"), relaxed=0.125)
+    closed = make_trajectory(
+        texts=["<think>a</think>", "</tool_call><answer>c</answer>"], errors=[["not JSON"], []], calls=[[], []]
+    )
+    written = make_trajectory(texts=["<think>a</think><tool_call>x</tool_call><answer>c</answer>"])
+    called = make_trajectory(texts=["<think>a</think>", "<answer>c</answer>"], calls=[["f"], []])
+    assert reward(make_group(trajectories=[closed, written, called])).outcome.tolist() == [0.25, 0.25, 1.375]

@@ -4,7 +4,6 @@ import pytest
 
 pytest.importorskip("matplotlib")
 
-from handaxe.errors import InputError
 from handaxe.methods.method import Setting
 from handaxe.models.compact import Compact
 from handaxe.recipes.base.plain import plain
@@ -12,21 +11,11 @@ from handaxe.recipes.rewards.chartmaster import chartmaster
 from handaxe.records import Group, Message, ToolCall
 from handaxe.rewards.parts.scoring import score_group
 from handaxe.testing.worlds import check_world
-from handaxe.tools.sandbox.probe import probe
 from handaxe.worlds.charts import DRAWER, charts, drawn_code, same_attributes, same_picture
 from handaxe.worlds.demonstrate import demonstrate
 
 charts_module = importlib.import_module("handaxe.worlds.charts")
-
-
-@pytest.fixture(scope="module", autouse=True)
-def sandbox():
-    try:
-        probe()
-    except InputError as error:
-        if "does not refuse" in str(error):
-            raise
-        pytest.skip(str(error))
+pytestmark = pytest.mark.usefixtures("sandbox")
 
 
 def draws(*codes):

@@ -3,8 +3,7 @@ import pytest
 
 pytest.importorskip("matplotlib")
 
-from handaxe.errors import InfrastructureError, InputError
-from handaxe.tools.sandbox.probe import probe
+from handaxe.errors import InfrastructureError
 from handaxe.worlds import charts_drawing
 from handaxe.worlds.charts_drawing import HEIGHT, WIDTH, Chart, Drawer
 
@@ -12,13 +11,7 @@ BARS = "ax.bar([*'ab'],[3,5],color='red');ax.set_title('tea')"
 
 
 @pytest.fixture(scope="module")
-def drawer():
-    try:
-        probe()
-    except InputError as error:
-        if "does not refuse" in str(error):
-            raise
-        pytest.skip(str(error))
+def drawer(sandbox):
     return Drawer()
 
 
