@@ -80,6 +80,7 @@ def difficulty(task: Task) -> float:
         a target of 8 by 8 weighs 1.5, one of 40 by 24 0.5, and one of 16 by 8 0.9643
 
     Paper: arXiv:2505.15810 (GUI-G1), appendix C.3.
+    Unconfirmed: that the size of a target is its area.
     """
     left, low, right, high = gold_box(task)
     small, large = 1 / SMALLEST, 1 / LARGEST

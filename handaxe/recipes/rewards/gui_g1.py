@@ -28,7 +28,9 @@ RECIPE = Recipe(
 
 
 def gui_g1(base: Method, *, centre: float = 1.0, iou: float = 0.25, edges: float = 0.125) -> Method:
-    """Train on three measures of a box, advantages centred and times difficulty. Differs: no image; temperature 1.
+    """Train on three measures of a box, advantages centred and times difficulty.
+
+    Differs: no image; temperature 1. Unconfirmed: that the difficulty is by area.
 
     Args:
         centre: weight of a middle that lies in the target; 1 in the paper.
