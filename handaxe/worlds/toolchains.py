@@ -24,7 +24,7 @@ __all__ = ["SCENARIOS", "after", "toolchains"]
 
 SCENARIOS = {"single": (1, 1), "parallel": (2, 1), "chain": (1, 2), "parallel chain": (2, 2)}
 """By name: (parts that do not need each other, steps of each)."""
-START = Start(Habit(needed=0.85, clumsy=0.1), skill=300, steps=60)
+START = Start(Habit(needed=0.85, clumsy=0.1), skill=400, steps=60)
 
 
 def toolchains(

@@ -113,7 +113,7 @@ def test_the_process_behind_a_tool_is_killed():
         @tool
         def ask(self, text: str) -> str:
             """Ask the process."""
-            if self.process.poll() is None and self.process.wait(20):
+            if self.process.wait(20):
                 raise InfrastructureError("the process is dead")
             return text
 
