@@ -11,8 +11,8 @@ from handaxe.errors import InputError
 from handaxe.methods.build import build, make_method, make_world
 from handaxe.methods.chosen import Chosen
 from handaxe.methods.held_out import HeldOut
-from handaxe.slots import Engine, Site, Stage
 from handaxe.ops.seeds import derive_seed
+from handaxe.slots import Engine, Site, Stage
 from handaxe.training.loop import train
 from handaxe.training.pace import Keep
 from handaxe.training.record.run_record import RunRecord
