@@ -34,6 +34,7 @@ FEWER = {
     "molact": ("--first-steps", "2"),
     "ophiuchus": ("--reflection", "2"),
     "small_lm": ("--taught", "8"),
+    "small_lm_tiny": ("--taught", "8"),
     "taught": ("--train-tasks", "8", "--passes", "1"),
 }
 """Options of a recipe that make its stages short, too."""

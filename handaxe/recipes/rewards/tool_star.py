@@ -33,7 +33,7 @@ RECIPE = Recipe(
             vice=0.6,
             note=NOTE,
         ),
-        Claim(EVERYWHERE, "used_both", "up", same="pass@1", baseline=ALONE, note=NOTE),
+        Claim(EVERYWHERE, "used_both", "up", same="pass@1", baseline=ALONE, vice=0.8, note=NOTE),
     ),
     setting=Setting(model="start", steps=16, max_turns=4),
 )
