@@ -53,8 +53,8 @@ def demonstrated(
         A source for the stage `teach`: each conversation a group of its own.
 
     Raises:
-        InputError: count below 1, or too few for so many tokens; the world has no expert; a conversation, or with `fitting` each of them, does not fit
-            into the engine's context.
+        InputError: count below 1, or too few for so many tokens; the world has no expert; a conversation, or with
+            `fitting` each of them, does not fit into the engine's context.
 
     Example:
         teach(source=demonstrated(world=sums(), count=320)) takes ten steps of 32 conversations
