@@ -51,4 +51,6 @@ def tool_star(base: Method, *, bonus: float = 0.1, beta: float = 0.1) -> Method:
     method = replace(base, reward=ladder(rungs), annotate=tuple(dict.fromkeys((*base.annotate, "ref_logp"))))
     good = keep_successes(channel="answer", most_calls=5)
     taught = teach(source=hinted_play(plays=base.world.plays), select=good, learning_rate=3e-4, optional=True)
-    return replace(method, stages=(*base.stages, taught), closing=(*base.closing, self_critic(beta=beta)))
+    return replace(
+        method, stages=(*base.stages, taught), closing=(*base.closing, self_critic(beta=beta, optional=True))
+    )
