@@ -50,7 +50,8 @@ def prefer(
         A stage: metrics of each optimiser step.
 
     Raises:
-        InputError: when there is no pair, unless it is `optional`, or a trajectory of one holds no token that a policy wrote.
+        InputError: when there is no pair, unless it is `optional`, or a trajectory of one holds no token that a policy
+            wrote.
     """
     about = describe(locals())
 
