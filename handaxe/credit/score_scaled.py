@@ -7,6 +7,7 @@ import numpy as np
 
 from handaxe.errors import InputError
 from handaxe.ops.composite import Composite
+from handaxe.ops.ragged import times
 from handaxe.records import Advantages, Group, Scores, Task
 from handaxe.slots import Credit
 
@@ -84,8 +85,7 @@ class _Scaled(Composite):
         room = tuple(
             tuple(value * sequence.mask for sequence in one.sequences) for value, one in zip(room_G, group, strict=True)
         )
-        tokens = tuple(tuple(scale * adv_T for adv_T in own) for own in said.tokens)
-        return replace(said, tokens=tokens, channels={**said.channels, "room": room})
+        return replace(said, tokens=times(said.tokens, scale), channels={**said.channels, "room": room})
 
     def parts(self) -> Mapping[str, object]:
         return {"credit": self._credit}

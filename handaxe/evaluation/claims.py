@@ -16,7 +16,7 @@ from handaxe.ops.stats import Interval, mean_interval
 
 __all__ = ["Claim", "Control", "Decision", "Paired", "Verdict", "control_of", "decide", "figure", "paired_of"]
 
-Over = Literal["end", "best", "worst", "area", "spread", "first"]
+Over = Literal["end", "best", "worst", "area", "spread", "first", "gain"]
 Verdict = Literal["holds", "does not hold", "undecided", "not testable here"]
 START, ZERO = "start", "zero"
 BUDGET = 0.02
@@ -37,7 +37,8 @@ class Claim:
         same: a figure that stays where it is, "" for none.
         within: how far that figure may fall, in its own unit: its paired difference's interval lies above -within.
         over: what is made of the figure along the run: its end, best, worst, mean over the axis (area), standard
-            deviation (spread), or where on the axis it first reaches `level`.
+            deviation (spread), what its end has beyond its beginning (gain), or where on the axis it first reaches
+            `level`.
         level: see `over`.
         axis: what "area" and "first" run along.
         where: (metadata key, value) of the held-out tasks it is about; () for all.
@@ -77,6 +78,8 @@ class Claim:
             raise InputError(f"a claim that {self.same!r} stays needs another metric than that")
         if (self.over == "first") != (self.level is not None):
             raise InputError("a claim about when a level is first reached has over='first' and level=, both or neither")
+        if self.over == "gain" and self.baseline == START:
+            raise InputError("a gain is told from the start already: give the claim another baseline")
         if self.within <= 0:
             raise InputError(f"within is {self.within}; a margin is more than 0")
 
@@ -201,6 +204,8 @@ def _over(claim: Claim, found: Series, favour: bool) -> float:
     up = claim.direction == "up"
     if claim.over == "end":
         return float(values[-1])
+    if claim.over == "gain":
+        return float(values[-1] - values[0])
     if claim.over in ("best", "worst"):
         return float(values.max() if up == (claim.over == "best") else values.min())
     if claim.over == "spread":

@@ -80,12 +80,15 @@ class Method:
 
     tasks      (tasks to train on, seed) -> the curriculum; None goes through them in order
     sampling   None: temperature 1, `Setting.max_tokens`; else a value or a function of the training step
+    setting    what the run is told, there to be read as `world` is: a stage that trains takes its sizes from it
     shared, stages    what is done before the loop; `shared` depends on no seed and is done once for all runs, see
                training.run_stages. A stage with a loss against a reference needs "ref_logp" in `annotate`
+    closing    stages after the loop's last step, before the last evaluation; the run's weights are what they leave
     evaluate_rollout  the strategy of evaluations; None is that of the world, mostly the linear one
     """
 
     world: World
+    setting: Setting = Setting()
     reward: Reward
     rollout: Rollout
     credit: Credit
@@ -103,6 +106,7 @@ class Method:
     learners: tuple[Learner, ...] = ()
     shared: tuple[Stage, ...] = ()
     stages: tuple[Stage, ...] = ()
+    closing: tuple[Stage, ...] = ()
     pace: Pace = field(default_factory=Pace)
     epochs: int = 1
     minibatches: int = 1

@@ -1,13 +1,18 @@
 """Trains what was chosen."""
 
-from collections.abc import Mapping
-from dataclasses import replace
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from handaxe.errors import InputError
 from handaxe.methods.build import build, make_method, make_world
 from handaxe.methods.chosen import Chosen
+from handaxe.methods.held_out import HeldOut
+from handaxe.ops.seeds import derive_seed
+from handaxe.slots import Engine, Site, Stage
 from handaxe.training.loop import train
 from handaxe.training.pace import Keep
 from handaxe.training.record.run_record import RunRecord
@@ -17,11 +22,12 @@ from handaxe.training.site import make_site
 
 __all__ = ["run"]
 
+LAST = "closing"
 ROLES = ("engine", "format", "env", "tasks", "rollout", "reward", "seed")
 
 
 def run(chosen: Chosen, keep: Keep) -> TrainResult:
-    """Train what was chosen, its method's stages first, in OUT/stages.
+    """Train what was chosen, its method's stages first, in OUT/stages, and those that close it last, in OUT/closing.
 
     Args:
         chosen: recipe, base, world, engine, setting and their options.
@@ -32,10 +38,6 @@ def run(chosen: Chosen, keep: Keep) -> TrainResult:
     """
     method = make_method(chosen, make_world(chosen))
     made = build(chosen, method=method, progress=keep.progress)  # a judge may be in a stage and beside the policy
-    if not (method.stages or method.shared):
-        return train(**made, keep=keep)
-    if keep.out is not None:
-        _begin(keep.out, keep.resume, keep.recipe)
     site = make_site(
         **{name: made[name] for name in ROLES},
         sampling=made["evaluate"].sampling,
@@ -43,6 +45,13 @@ def run(chosen: Chosen, keep: Keep) -> TrainResult:
         resume=keep.resume,
         progress=keep.progress,
     )
+    if method.closing:
+        last = site._replace(seed=derive_seed(site.seed, "closing"), out=None if keep.out is None else keep.out / LAST)
+        made["evaluate"] = _Closing(made["evaluate"], made["steps"], method.closing, last)
+    if not (method.stages or method.shared):
+        return train(**made, keep=keep)
+    if keep.out is not None:
+        _begin(keep.out, keep.resume, keep.recipe)
     if stopped := run_stages(method.stages, site, shared=method.shared).stopped:
         return TrainResult([], keep.out, stopped)
     return train(**made, keep=replace(keep, resume=keep.out is not None))
@@ -55,3 +64,26 @@ def _begin(out: Path, resume: bool, recipe: Mapping[str, Any] | None) -> None:
     about = {"recipe": recipe, "arguments": {}}
     with RunRecord(out, about=about) as record:
         record.write_about(about)
+
+
+@dataclass(frozen=True)
+class _Closing:
+    """Does the stages that close a run before its last evaluation, which, like the last checkpoint, is of what they
+    left. A run that is killed meanwhile does the steps since its checkpoint again, and goes on in these stages."""
+
+    evaluate: HeldOut
+    steps: int
+    stages: tuple[Stage, ...]
+    site: Site
+
+    def __call__(self, engine: Engine, steps_done: int) -> dict[str, Any]:
+        if steps_done == self.steps:
+            out = self.site.out
+            begun = out is not None and out.exists()
+            if run_stages(self.stages, self.site._replace(resume=begun)).stopped:
+                raise KeyboardInterrupt
+        return self.evaluate(engine, steps_done)
+
+    def watched(self, progress: Callable[[int, int], None]) -> _Closing:
+        """The same, whose evaluation tells how far it is."""
+        return replace(self, evaluate=self.evaluate.watched(progress))

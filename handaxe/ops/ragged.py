@@ -27,6 +27,7 @@ __all__ = [
     "rewards_of",
     "scatter",
     "scatter_group",
+    "times",
     "token_rewards",
     "turn_channel",
     "turn_of_token",
@@ -57,6 +58,11 @@ def scatter_group(
 ) -> tuple[tuple[np.ndarray, ...], ...]:
     """`scatter` for each sibling: one number a sibling [G], or [P_i] a sibling, to the shape of `Advantages.tokens`."""
     return tuple(scatter(trajectory, own) for trajectory, own in zip(group, values, strict=True))
+
+
+def times(values: tuple[tuple[np.ndarray, ...], ...], factor: float) -> tuple[tuple[np.ndarray, ...], ...]:
+    """Values of a group's tokens, such as `Advantages.tokens`, each times a number."""
+    return tuple(tuple(factor * value_T for value_T in own) for own in values)
 
 
 def turn_of_token(trajectory: Trajectory) -> np.ndarray:

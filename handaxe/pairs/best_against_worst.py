@@ -22,7 +22,8 @@ def best_against_worst(*, gap: float = 0.0, channel: str | None = None) -> Pairs
 
     Args:
         gap: in units of reward, >= 0.
-        channel: compare this channel of the scores instead.
+        channel: compare this channel of the scores instead; where there is none of that name, the only one that a
+            reward around it calls ".../NAME".
 
     Returns:
         Pairs: [Rated] -> [Pair], at most one a group, in their order.

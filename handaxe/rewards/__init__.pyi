@@ -2,6 +2,7 @@
 from handaxe.rewards import parts as parts
 from handaxe.rewards.action_match import action_match as action_match
 from handaxe.rewards.action_score import action_score as action_score
+from handaxe.rewards.alignment import alignment as alignment
 from handaxe.rewards.annealed_calls import annealed_calls as annealed_calls
 from handaxe.rewards.answer_score import answer_score as answer_score
 from handaxe.rewards.assigned_calls import assigned_calls as assigned_calls

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -10,11 +9,10 @@ from handaxe.errors import InputError
 from handaxe.records import Task, Trajectory
 from handaxe.rewards.outcome import outcome
 from handaxe.rewards.parts.reference import gold_answers
+from handaxe.rewards.parts.whole_words import holds, words_of
 from handaxe.slots import Reward
 
 __all__ = ["query_leak"]
-
-ARTICLES = frozenset({"a", "an", "the"})
 
 
 def query_leak(
@@ -56,21 +54,16 @@ def query_leak(
     """
     if penalty < 0 or floor > 0 or isinstance(tools, str):
         raise InputError(f"penalty is 0 or more, floor 0 or less, tools a list: {penalty}, {floor}, {tools!r}")
-    phrases = [_words(template) for template in templates]
+    phrases = [words_of(template) for template in templates]
 
     def score(trajectory: Trajectory) -> float:
-        held = [phrase for phrase in (*map(_words, answers(trajectory.task)), *phrases) if phrase]
+        held = [phrase for phrase in (*map(words_of, answers(trajectory.task)), *phrases) if phrase]
         calls = [call for call in trajectory.calls if call.name in tools]
-        queries = {_words(text) for call in calls for text in _texts(call.arguments)}
-        leaks = sum(any(f" {phrase} " in f" {query} " for phrase in held) for query in queries)
+        queries = {words_of(text) for call in calls for text in _texts(call.arguments)}
+        leaks = sum(any(holds(query, phrase) for phrase in held) for query in queries)
         return max(floor, -penalty * leaks)
 
     return outcome(score)
-
-
-def _words(text: str) -> str:
-    """The words of a text with one blank between: punctuation parts words, as it would not if it were left out."""
-    return " ".join(word for word in re.findall(r"[^\W_]+", text.lower()) if word not in ARTICLES)
 
 
 def _texts(value: Any) -> Iterator[str]:

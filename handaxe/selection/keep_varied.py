@@ -24,7 +24,8 @@ def keep_varied(*, share: float = 0.75, channel: str | None = None, std: Std = "
 
     Args:
         share: in (0, 1]; 0.75 in SPEAR's base algorithm.
-        channel: look at this channel of the scores instead.
+        channel: look at this channel of the scores instead; where there is none of that name, at the only one that a
+            reward around it calls ".../NAME".
         std: "sample" (n - 1) or "population" (n); with groups of unequal size it changes the ranks.
 
     Returns:

@@ -6,10 +6,10 @@ from dataclasses import replace
 import numpy as np
 
 from handaxe.errors import InputError
-from handaxe.ops.ragged import rewards_of
+from handaxe.ops.ragged import rewards_of, times
 from handaxe.ops.returns import deviation
 from handaxe.ops.seeds import generator
-from handaxe.records import Advantages, Rated
+from handaxe.records import Rated
 from handaxe.slots import Selector
 
 __all__ = ["refill_by_value"]
@@ -96,9 +96,6 @@ def _trains(one: Rated) -> bool:
 
 
 def _scaled(one: Rated, factor: float) -> Rated:
-    def scaled(arrays: tuple[tuple[np.ndarray, ...], ...]) -> tuple[tuple[np.ndarray, ...], ...]:
-        return tuple(tuple(factor * array for array in own) for own in arrays)
-
     old = one.advantages
-    channels = {name: scaled(arrays) for name, arrays in old.channels.items()}
-    return replace(one, advantages=Advantages(scaled(old.tokens), old.returns, old.trains, channels))
+    channels = {name: times(values, factor) for name, values in old.channels.items()}
+    return replace(one, advantages=replace(old, tokens=times(old.tokens, factor), channels=channels))

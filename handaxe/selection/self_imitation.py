@@ -66,7 +66,8 @@ def self_imitation(
         normalise: divide as a credit that divides by the std does.
         recalibrate: False replays the advantages as they were when stored, whatever became of the policy since; the
             paper's ablation.
-        channel: judge this channel of the scores instead of the whole reward.
+        channel: judge this channel of the scores instead of the whole reward; where there is none of that name, the
+            only one that a reward around it calls ".../NAME".
         worth: which attempts are stored; the paper asks for a tool call.
         select: what of the groups played trains besides. It is here and not in a pipe, since H and what is stored are
             of all groups, those that it drops included, and what is replayed is not its to drop. An attempt that it

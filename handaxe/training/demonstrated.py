@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from handaxe.errors import InputError
-from handaxe.records import Rated, Task
+from handaxe.records import Rated, Task, Trajectory
 from handaxe.slots import ChatFormat, EnvFactory, Site, Source
 from handaxe.training.cold_start import TASKS, TURNS, demonstrations
 from handaxe.training.supervised import as_rated
@@ -22,6 +22,7 @@ def demonstrated(
     *,
     world: World,
     count: int,
+    tokens: int | None = None,
     habit: Habit = EXPERT,
     tasks: Callable[[Sequence[Task]], Sequence[Task]] = lambda tasks: tasks,
     tools: Sequence[Any] | None = None,
@@ -39,6 +40,7 @@ def demonstrated(
     Args:
         world: whose expert.
         count: conversations, >= 1.
+        tokens: that the expert says in all: of the conversations, the first that have as many; None for all of them.
         habit: what the expert is changed by; nothing unless told otherwise.
         tasks: training tasks -> those that are asked.
         tools: offered in these conversations; None: the world's own.
@@ -51,8 +53,8 @@ def demonstrated(
         A source for the stage `teach`: each conversation a group of its own.
 
     Raises:
-        InputError: count below 1; the world has no expert; a conversation, or with `fitting` each of them, does not fit
-            into the engine's context.
+        InputError: count below 1, or too few for so many tokens; the world has no expert; a conversation, or with
+            `fitting` each of them, does not fit into the engine's context.
 
     Example:
         teach(source=demonstrated(world=sums(), count=320)) takes ten steps of 32 conversations
@@ -72,9 +74,19 @@ def demonstrated(
         spoken = demonstrations(
             world, env, asked, habit=habit, count=count, seed=drawn, format=site.format, context=most
         )
-        return [as_rated([one]) for one in spoken]
+        return [as_rated([one]) for one in (spoken if tokens is None else _first(spoken, tokens))]
 
     return source
+
+
+def _first(spoken: Sequence[Trajectory], tokens: int) -> Sequence[Trajectory]:
+    """The first conversations, up to the one with which so many tokens are said."""
+    said = 0
+    for number, one in enumerate(spoken, start=1):
+        said += one.num_tokens
+        if said >= tokens:
+            return spoken[:number]
+    raise InputError(f"{len(spoken)} conversations have {said} tokens and not {tokens}: give a larger count")
 
 
 def _fitting(tasks: Sequence[Task], world: World, env: EnvFactory, format: ChatFormat, most: int) -> list[Task]:

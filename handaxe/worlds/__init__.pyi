@@ -25,6 +25,7 @@ from handaxe.worlds.screen import screen as screen
 from handaxe.worlds.shelves import shelves as shelves
 from handaxe.worlds.slips import slips as slips
 from handaxe.worlds.sums import sums as sums
+from handaxe.worlds.sums_and_hops import sums_and_hops as sums_and_hops
 from handaxe.worlds.tables import tables as tables
 from handaxe.worlds.tau2 import tau2 as tau2
 from handaxe.worlds.textworld import textworld as textworld

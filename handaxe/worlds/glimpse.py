@@ -14,12 +14,12 @@ from handaxe.ops.seeds import derive_seed
 from handaxe.records import Group, Message, Task, ToolCall, Trajectory
 from handaxe.rewards.answer_score import answer_score
 from handaxe.rewards.box_overlap import box_overlap
-from handaxe.rewards.parts import extract
+from handaxe.rewards.parts.extract import final_text
 from handaxe.rewards.used_tools import used_tools
 from handaxe.slots import Env, EnvFactory, Reward
 from handaxe.tools.calculator import calculator
-from handaxe.tools.decorator import tool
 from handaxe.worlds import glimpse_tasks
+from handaxe.worlds.answering import answer, handed_in
 from handaxe.worlds.experts import arithmetic_call
 from handaxe.worlds.glimpse_tasks import Kind
 from handaxe.worlds.glimpse_views import (
@@ -36,7 +36,7 @@ from handaxe.worlds.glimpse_views import (
 from handaxe.worlds.sums import states_number
 from handaxe.worlds.world import Expert, Facts, Habit, Split, Start, World
 
-__all__ = ["elsewhere", "glimpse", "region_iou", "terminate"]
+__all__ = ["elsewhere", "glimpse", "region_iou"]
 
 START = Start(Habit(needed=0.5, needless=0.3, clumsy=0.1), skill=500, steps=60)
 TABLE = Start(Habit(needed=0.8, clumsy=0.1), skill=400, steps=60)
@@ -48,17 +48,6 @@ TRIES = 100
 region_iou: Reward = box_overlap(found=last_region, gold=gold_region)
 """Intersection over union of the region that an attempt looked at last, and of the one asked for."""
 LOOKED = used_tools(tools=tuple(VIEWS))
-
-
-@tool(timeout=None)
-def terminate(ans: str) -> str:
-    """Give the answer, which ends the attempt.
-
-    Args:
-        ans: the answer
-    """
-    del ans
-    return "done"
 
 
 def glimpse(*, kind: Kind = "row", needed: float = 0.75, loose: int = 0, terminated: bool = False) -> World:
@@ -73,7 +62,7 @@ def glimpse(*, kind: Kind = "row", needed: float = 0.75, loose: int = 0, termina
         needed: share of questions that need the tool, 0 to 1.
         loose: of a row or grid, by how many symbols the expert's views are wider at most than the region asked for, at
             each side. They are drawn by what the question says alone, never by where the number is.
-        terminated: the answer is given by a call of `terminate`, which ends the attempt, and not in words.
+        terminated: the answer is given by a call of the tool `answer`, which ends the attempt, and not in words.
 
     Returns:
         A world broken down by "needs_tool", with the gauges iou (of the last view with the region asked for, where a
@@ -93,13 +82,15 @@ def glimpse(*, kind: Kind = "row", needed: float = 0.75, loose: int = 0, termina
     def tasks(split: Split, count: int, seed: int) -> list[Task]:
         return glimpse_tasks.tasks(kind=kind, count=count, seed=seed, split=split, needed=needed)
 
-    ending = (terminate,) if terminated else ()
-    answer = extract.argument(terminate.schema.name, "ans") if terminated else extract.final_text
+    ending = (answer,) if terminated else ()
     return World(
         name="glimpse",
         tasks=tasks,
         env=_env(TOOLS[kind], ending),
-        correct=answer_score(scorer=lambda task, text: float(text.strip() == task.answer), extract=answer),
+        correct=answer_score(
+            scorer=lambda task, text: float(text.strip() == task.answer),
+            extract=handed_in if terminated else final_text,
+        ),
         tools=(calculator,) if kind == "table" else (),
         by=("needs_tool",),
         hidden=("hidden",),
@@ -135,7 +126,7 @@ def _expert(shows: str, loose: int, terminated: bool) -> Expert:
         if facts["turn"] < len(calls):
             return Message("assistant", "", (calls[facts["turn"]],))
         if terminated:
-            return Message("assistant", "", (ToolCall(terminate.schema.name, {"ans": str(task.answer)}),))
+            return Message("assistant", "", (ToolCall(answer.schema.name, {"text": str(task.answer)}),))
         return Message("assistant", str(task.answer))
 
     return expert

@@ -3,41 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Annotated
 
 from handaxe.envs.tool_chat import tool_chat
 from handaxe.errors import TaskError
 from handaxe.gauges import Gauge
-from handaxe.records import Message, Task, ToolCall, Trajectory
+from handaxe.records import Message, Task, ToolCall
 from handaxe.rewards.answer_score import answer_score
-from handaxe.rewards.parts.extract import argument, final_text
 from handaxe.tools.calculator import calculator
-from handaxe.tools.decorator import tool
 from handaxe.worlds import reasoning_gym
+from handaxe.worlds.answering import answer, given_answer, handed_in
 from handaxe.worlds.gym import SMALL, gym
 from handaxe.worlds.sums import states_number
 from handaxe.worlds.world import Facts, Habit, Split, Start, World
 
-__all__ = ["answer", "given_answer", "unseen_gym"]
+__all__ = ["unseen_gym"]
 
 SEEN = ("products", "chain_sum")
 UNSEEN = ("basic_arithmetic", "lcm", "calendar_arithmetic")
 CONFIG = {**SMALL, "basic_arithmetic": {"max_terms": 3, "max_digits": 2}}
 START = Start(Habit(needed=0.5, clumsy=0.3))
-
-
-@tool(timeout=None)
-def answer(text: Annotated[str, "the answer alone"]) -> str:
-    """Give your answer; the conversation is over then."""
-    return text
-
-
-IN_TOOL = argument(answer.schema.name, "text")
-
-
-def given_answer(trajectory: Trajectory) -> str:
-    """What the tool `answer` was given, or what the last turn says where it was given nothing; "" for neither."""
-    return IN_TOOL(trajectory) or final_text(trajectory)
 
 
 def unseen_gym(*, seen: tuple[str, ...] = SEEN, unseen: tuple[str, ...] = UNSEEN) -> World:
@@ -87,7 +71,7 @@ def unseen_gym(*, seen: tuple[str, ...] = SEEN, unseen: tuple[str, ...] = UNSEEN
         answered=states_number,
         expert=hand_in,
         start=START,
-        gauges={"handed_in": Gauge(lambda one, outcome: float(bool(IN_TOOL(one))))},
+        gauges={"handed_in": Gauge(lambda one, outcome: float(bool(handed_in(one))))},
     )
 
 

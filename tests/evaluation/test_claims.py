@@ -104,6 +104,7 @@ def test_against_the_start_and_against_zero():
         ("worst", None, "down", 4.0),
         ("area", None, "up", (2 + 2 + 3) / 3),
         ("spread", None, "up", sqrt((4 + 4 + 0 + 0) / 4)),
+        ("gain", None, "up", 2.0 - 0.0),
         ("first", 3.0, "down", 3.0),
         ("first", 9.0, "down", 8.0),
     ],
@@ -118,6 +119,11 @@ def test_what_is_made_of_a_run(over, level, direction, want):
 
 def test_what_is_not_finite_decides_nothing():
     assert decide(claim(), ends(float("nan"), -2, -2), ends(0, 0, 0)).verdict == "undecided"
+
+
+def test_a_gain_is_not_told_against_the_start():
+    with pytest.raises(InputError, match="from the start already"):
+        claim("up", over="gain", baseline="start")
 
 
 def test_too_few_runs():

@@ -14,9 +14,9 @@ def test_a_part_of_its_own_training_comes_before(tmp_path, monkeypatch):
     method = make_method(chosen, make_world(chosen))
     check_train_arguments(learning(method))
     assert learning(method)["annotate"] == ("ref_logp",) and learning(method)["credit"] is method.credit
-    before = replace(method, stages=(earlier(method, steps=2, groups=1, group_size=2),))
+    before = replace(method, stages=(earlier(method, steps=2),))
     monkeypatch.setattr("handaxe.methods.run.make_method", lambda *given: before)
     result = run(chosen, Keep(out=tmp_path / "run", progress=False))
     assert len(result.metrics) == 1
     with RunRecord.open(tmp_path / "run" / "stages" / "00-reinforce") as record:
-        assert len(record.metrics()) == 2
+        assert [row["trajectories"] for row in record.metrics()] == [2, 2]  # as large as the setting says

@@ -108,3 +108,42 @@ def test_a_stage_is_given_the_runs_roles(tmp_path):
     made = replace(made, recipe=made.recipe._replace(name="staged", make=staged))
     result = run(made.read({**SMALL, "steps": 1}), Keep(out=tmp_path / "run", progress=False))
     assert seen == [(0, tmp_path / "run" / "stages", 2, 12)] and len(result.metrics) == 1
+
+
+def test_stages_that_close_a_run_come_before_its_last_evaluation_and_checkpoint(chosen, tmp_path, monkeypatch):
+    def closed(base):
+        return replace(base, closing=first_taught(base).stages, annotate=("ref_logp",), pace=first_taught(base).pace)
+
+    made = chosen()
+    first_taught = made.choice.recipe.make
+    made = replace(made, choice=replace(made.choice, recipe=made.choice.recipe._replace(make=closed)))
+    whole, broken, open_end = tmp_path / "whole", tmp_path / "broken", tmp_path / "open"
+    result = run(made, Keep(out=whole, progress=False))
+    assert len(result.metrics) == 2 and not (whole / "stages").exists()
+    assert [one.name for one in sorted((whole / "closing").iterdir()) if one.is_dir()] == ["00-teach"]
+    left = load_file(sorted((whole / "closing/00-teach/checkpoints").iterdir())[-1] / "engine/engine.safetensors")
+    after = final(whole)
+    assert all(torch.equal(after[name], left[name]) for name in after)
+
+    def stays_open(base):
+        return replace(closed(base), closing=())
+
+    run(
+        replace(made, choice=replace(made.choice, recipe=made.choice.recipe._replace(make=stays_open))),
+        Keep(out=open_end, progress=False),
+    )
+    assert any(not torch.equal(after[name], value) for name, value in final(open_end).items())
+
+    def dies(*arguments, **options):
+        raise RuntimeError("the power went")
+
+    with monkeypatch.context() as patch, pytest.raises(RuntimeError, match="the power went"):
+        patch.setattr(supervised, "optimiser_step", dies)
+        run(made, Keep(out=broken, progress=False))
+    with RunRecord.open(broken) as record:
+        assert record.steps() == [0] and sorted(record.evaluations()) == [0]
+    run(made, Keep(out=broken, resume=True, progress=False))
+    again = final(broken)
+    assert all(torch.equal(after[name], again[name]) for name in after)
+    with RunRecord.open(broken) as record:
+        assert sorted(record.evaluations()) == [0, 2]

@@ -103,7 +103,7 @@ def test_v_toolrl_adds_the_share_of_turns_that_can_be_read():
     task = task_of(method, where=lambda one: len(one.metadata["cells"]) == 1)
     cell = task.metadata["cells"][0]
     spoken = [ToolCall("read_cell", {"cell": cell}), ToolCall("read_cell", {"cell": cell})]
-    spoken.append(ToolCall("terminate", {"ans": task.answer}))
+    spoken.append(ToolCall("answer", {"text": task.answer}))
     env, form = method.world.env(method.world.tools), _BrokenOnce()
 
     def speaker(task, facts):
@@ -131,8 +131,9 @@ def test_ophiuchus_pays_for_overlap_format_answer_and_looks():
     method = method_of("ophiuchus")
     task = task_of(method)
     one, blind = attempt(method, task, region(task)), attempt(method, task)
-    assert outcomes(method, one, blind) == pytest.approx([1 + 1 + 1 + 1.2, 2.0])
-    assert outcomes(method, attempt(method, task, region(task), says="no")) == pytest.approx([2.0])
+    assert outcomes(method, one, blind) == pytest.approx([1 + 1 + 0.5 + 1.2, 2.0])
+    wrong, broken = attempt(method, task, region(task), says="no"), attempt(method, task, region(task), broken=True)
+    assert outcomes(method, wrong, broken) == pytest.approx([1.5, 0.0])
 
 
 @pytest.mark.parametrize("name", ["deepeyes", "deepeyes_v2", "longvt", "deepsport", "ophiuchus"])

@@ -16,7 +16,7 @@ SMALL = ["--steps", "1", "--groups", "2", "--group-size", "2", "--held-out", "2"
 
 
 def chosen(*words):
-    small = [*SMALL, "--first-groups", "2", "--model", "tiny", "--max-tokens", "8"]
+    small = [*SMALL, "--model", "tiny", "--max-tokens", "8"]
     return parse_train("molact", [*small, *words], prog="handaxe train", also={"run": RunOptions})[0]
 
 
@@ -43,7 +43,7 @@ def test_the_first_stage_learns_as_the_base_does(base, tmp_path):
     run(made, Keep(out=tmp_path / "run", progress=False, recipe={"name": "molact", "arguments": {}}))
     with RunRecord.open(tmp_path / "run" / "stages" / "00-reinforce") as record:
         (metrics,) = record.metrics()
-    assert metrics["trajectories"] == 8  # 2 tasks, first_group_size 4
+    assert metrics["trajectories"] == 4  # 2 tasks of 2 attempts, as the setting says
 
 
 def test_no_stage_sees_what_is_held_out():

@@ -108,10 +108,16 @@ def test_marag():
     assert type(made.credit) is type(leave_one_out()) and advantages[0][0].max() == pytest.approx(0.5 * 4 / 7 + 0.25)
 
 
-@pytest.mark.parametrize("name", ["tool_star", "ikea", "prs_vspo", "bleuberi", "marag"])
+STAGED = ["tool_star", "ikea", "bleuberi", "marag", "smart", "grpo_tcr", "small_lm_tiny", "chartmaster"]
+STAGED += ["deepeyes", "deepeyes_v2", "longvt", "ophiuchus"]
+
+
+@pytest.mark.parametrize("name", STAGED)
 def test_nothing_of_a_stage_is_asked_in_tests(name):
     """What stages play are the tasks of training; no question of them is held out."""
     chosen, _ = parse_train(name, [], prog="handaxe train", also={})
     world = make_world(chosen)
+    made = make_method(chosen, world)
+    assert made.stages or made.closing
     asked = [{task.messages[-1].content.lower() for task in world.tasks(split, 150, 0)} for split in ("train", "test")]
     assert not asked[0] & asked[1]

@@ -46,6 +46,15 @@ def test_a_habit_and_other_tasks(site):
     assert [one.group.task for one in chosen] == sums().tasks("train", 2, 0) * 4
 
 
+def test_so_many_tokens_and_no_conversation_more(site):
+    whole = [one.group[0].num_tokens for one in demonstrated(world=sums(), count=6)(site)]
+    for number in (1, 3, 6):
+        for tokens in (sum(whole[: number - 1]) + 1, sum(whole[:number])):
+            assert len(demonstrated(world=sums(), count=6, tokens=tokens)(site)) == number
+    with pytest.raises(InputError, match=f"6 conversations have {sum(whole)} tokens and not {sum(whole) + 1}"):
+        demonstrated(world=sums(), count=6, tokens=sum(whole) + 1)(site)
+
+
 def test_what_does_not_fit_is_left_out_where_asked_for(site):
     world = gym(names=("calendar_arithmetic", "products"))
     lengths = [len(one.group[0].sequences[0]) for one in demonstrated(world=world, count=12)(site)]

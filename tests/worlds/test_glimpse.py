@@ -206,11 +206,11 @@ def area(region):
     return np.prod([region[k + half] - region[k] for k in range(half)])
 
 
-def test_a_call_of_terminate_is_the_answer_and_ends_it():
+def test_a_call_of_answer_is_the_answer_and_ends_it():
     world, task = WORLDS["terminated table"], first_task("table")
-    one = played(world, task, calling("terminate", {"ans": str(task.answer)}, {"ans": "0"}))
+    one = played(world, task, calling("answer", {"text": str(task.answer)}, {"text": "0"}))
     assert len(one.turns) == 1 and one.ending == Ending("completed") and right(world, one) == 1
-    assert right(world, played(world, task, calling("terminate"))) == 0, "words are no answer here"
+    assert right(world, played(world, task, calling("answer"))) == 0, "words are no answer here"
 
 
 def test_a_view_elsewhere_is_carried_out_and_does_not_show_the_number():

@@ -6,8 +6,9 @@ from handaxe.errors import TaskError
 from handaxe.models.compact import Compact
 from handaxe.records import Group, Message
 from handaxe.testing.worlds import check_world
+from handaxe.worlds.answering import given_answer
 from handaxe.worlds.demonstrate import demonstrate
-from handaxe.worlds.unseen_gym import SEEN, UNSEEN, given_answer, unseen_gym
+from handaxe.worlds.unseen_gym import SEEN, UNSEEN, unseen_gym
 
 
 def played(world, task, speaker=None, tools=None):

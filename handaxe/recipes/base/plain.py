@@ -21,6 +21,7 @@ def plain(world: World, setting: Setting, *, eps_high: float = 0.2, minibatches:
     """
     return Method(
         world=world,
+        setting=setting,
         reward=world.correct,
         rollout=world.plays(setting.max_turns),
         credit=group_norm(std="sample"),

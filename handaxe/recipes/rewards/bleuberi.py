@@ -14,6 +14,7 @@ __all__ = ["bleuberi"]
 
 TITLE = "BLEUBERI: BLEU is a surprisingly effective reward for instruction following"
 NOTE = "That every order of BLEU is smoothed is unconfirmed."
+RANDOM = "bleuberi --order given"
 RECIPE = Recipe(
     paper=Paper(TITLE, "BLEUBERI", "2505.11080", 101),
     base=grpo,
@@ -22,7 +23,7 @@ RECIPE = Recipe(
         Claim(
             "Answers share more with references of new tasks.", "rouge_l", "up", baseline="start", vice=0.8, note=NOTE
         ),
-        Claim("And than after random tasks.", "rouge_l", "up", baseline="bleuberi --order given", note=NOTE),
+        Claim("And than after random tasks.", "rouge_l", "up", baseline=RANDOM, vice=0.8, note=NOTE),
     ),
     setting=Setting(model="start", steps=16),
 )

@@ -14,7 +14,10 @@ TITLE = (
     "ChartMaster: Advancing Chart-to-Code Generation with Real-World Charts and Chart Similarity Reinforcement Learning"
 )
 TAUGHT = "chartmaster --steps 0 --taught 1"
-NOTE = "Charts are told in words; weights and features are unconfirmed. As many conversations as attempts."
+NOTE = (
+    "Charts are told in words; weights and features are unconfirmed. The baseline learns from as many tokens as "
+    "attempts of one turn may have at most."
+)
 RECIPE = Recipe(
     paper=Paper(TITLE, "ChartMaster", "2508.17608", 84),
     claims=(Claim("More in common than after more SFT.", "attributes", "up", baseline=TAUGHT, vice=0.9, note=NOTE),),
@@ -28,12 +31,12 @@ def chartmaster(base: Method, *, look: float = 1.0, taught: int = 0) -> Method:
 
     Args:
         look: weight of the likeness beside the overlap; 1 is unconfirmed.
-        taught: how often 160 of the expert's conversations are learnt before.
+        taught: how often 15,360 tokens of the expert's are learnt before, which are 160 times 96.
 
     Differs: charts are told in words and not shown; likeness by random features and not by a trained network.
     """
     drew, common = used_tools(tools=("draw",)), same_attributes()
     rungs = [Rung("drew", drew, 0.0), Rung("common", common, above=-1.0), Rung("look", same_picture(), look)]
-    told = demonstrated(world=base.world, count=160, of_run=True)
+    told = demonstrated(world=base.world, count=320, tokens=15_360, of_run=True)
     before = repeat(stages=[teach(source=told, batch_size=16, learning_rate=3e-4)], times=taught)
     return replace(base, reward=ladder(rungs), stages=(*base.stages, before))

@@ -17,11 +17,12 @@ TITLE = (
 )
 NEED = ("needs_tool", "yes")
 NEVER = "deepsport --share 0 --curiosity 0"
+OPEN = "deepsport --curiosity 0.5"
 RECIPE = Recipe(
     paper=Paper(TITLE, "DeepSport", "2511.12908", 139),
     claims=(
         Claim("More is right than without pay for tools.", "pass@1", "up", baseline=NEVER, where=NEED, vice=0.9),
-        Claim("Fewer calls than without a gate.", "calls", "down", baseline="deepsport --curiosity 0.5", same="pass@1"),
+        Claim("Fewer calls than without a gate.", "calls", "down", baseline=OPEN, same="pass@1", vice=0.9),
     ),
     base=grpo,
     world=partial(glimpse, loose=6),

@@ -20,17 +20,14 @@ RECIPE = Recipe(
 )
 
 
-def molact(
-    base: Method, *, first: Kind = "edit", first_steps: int = 12, first_groups: int = 8, first_group_size: int = 4
-) -> Method:
+def molact(base: Method, *, first: Kind = "edit", first_steps: int = 12) -> Method:
     """Train on edits in a stage of its own, then on improvements.
 
     Args:
         first: what the stage before trains on; optimise makes both stages the same.
-        first_steps, first_groups, first_group_size: training steps of the stage before, its tasks a step, and the
-            attempts at each. It learns as the base does, at a rate of 3e-4.
+        first_steps: training steps of the stage before, as large as those of the run, learnt as the base does.
     """
     tasks = in_order(of_kind(base.world.tasks("train", 640, 0), first))
-    stage = earlier(base, steps=first_steps, groups=first_groups, group_size=first_group_size, tasks=tasks)
+    stage = earlier(base, steps=first_steps, tasks=tasks)
     base = replace(base, tasks=lambda tasks, seed: in_order(of_kind(tasks, "optimise"), seed=seed))
     return replace(base, reward=shaped(), stages=(*base.stages, stage))

@@ -3,6 +3,7 @@
 from handaxe.methods.method import Claim, Method, Paper, Recipe, Setting, partial, replace
 from handaxe.recipes.base.grpo import grpo
 from handaxe.rewards.gate import gate
+from handaxe.rewards.ladder import Rung, ladder
 from handaxe.rewards.used_tools import used_tools
 from handaxe.rewards.weighted import weighted
 from handaxe.rewards.well_formed import well_formed
@@ -29,17 +30,22 @@ RECIPE = Recipe(
 )
 
 
-def ophiuchus(base: Method, *, mistakes: float = 0.5, reflection: int = 30, tool: float = 1.2) -> Method:
-    """Fine-tune on looks that are put right, then train on answer, format, overlap, and looks (a grid, not images).
+def ophiuchus(
+    base: Method, *, mistakes: float = 0.5, reflection: int = 30, region: float = 0.5, tool: float = 1.2
+) -> Method:
+    """Fine-tune on looks that are put right, then train on format, and beyond it on answer, overlap, and looks.
+
+    Differs: a grid, not images. No wrong answer earns as much as a right one.
 
     Args:
         mistakes: share of the fine-tuning's conversations that begin with a wrong look; unconfirmed.
         reflection: steps of it, 16 conversations each; unconfirmed.
+        region: weight of the overlap of the last look, below 1 so that a wrong answer stays behind; unconfirmed.
         tool: weight of looks where the answer is right; unconfirmed, DeepEyes's.
     """
     world = replace(base.world, expert=with_mistakes(base.world.need("expert"), wrong=elsewhere, share=mistakes))
-    gained = {"region": (1.0, region_iou), "tool": (tool, gate(on=base.reward, then=used_tools()))}
-    reward = weighted({"answer": (1.0, base.reward), "format": (1.0, well_formed()), **gained})
-    return replace(
-        base, reward=reward, stages=(*base.stages, teach_expert(world=world, steps=reflection, batch_size=16))
-    )
+    gained = {"region": (region, region_iou), "tool": (tool, gate(on=base.reward, then=used_tools()))}
+    answer = weighted({"answer": (1.0, base.reward), **gained})
+    reward = ladder([Rung("format", well_formed(), 1.0), Rung("task", answer)])
+    taught = teach_expert(world=world, steps=reflection, batch_size=16)
+    return replace(base, reward=reward, stages=(*base.stages, taught))

@@ -9,7 +9,7 @@ from handaxe.worlds.bfcl import bfcl
 __all__ = ["small_lm"]
 
 TITLE = "Small Language Models for Efficient Agentic Tool Calling: Outperforming Large Models with Targeted Fine-tuning"
-NOTE = "To be run long: it trains a model of 135M parameters. A larger model, as in the paper, is not compared with."
+NOTE = "To be run long: it trains a model of 135M parameters. A larger model is compared with in small_lm_tiny."
 RECIPE = Recipe(
     paper=Paper(TITLE, "small LMs", "2512.15943", 132),
     claims=(

@@ -11,32 +11,23 @@ from handaxe.worlds.sums import sums
 
 __all__ = ["smart"]
 
+RIGHT = "pass@1"
+NEEDLESS = "Tools are used less where none is needed, as accurately."
+BEFORE = "And less than before it was taught."
+ALWAYS = "smart --show always"
+WHOLE = "Over all questions tools are used less, and they are answered as accurately."
+BETTER = "More is right over all questions than before it was taught."
 EASY = ("difficulty", "easy")
 NOTE = "Unconfirmed: the threshold. Nothing is rewarded, so there is no control with scores dealt out anew."
 RECIPE = Recipe(
     paper=Paper("SMART: Self-Aware Agent for Tool Overuse Mitigation", "SMART", "2502.11435", 151),
     claims=(
         Claim(
-            "Tools are used less where none is needed, as accurately.",
-            "used_tools",
-            "down",
-            same="pass@1",
-            baseline="smart --show always",
-            where=EASY,
-            vice=0.5,
-            learned=False,
-            note=NOTE,
+            NEEDLESS, "used_tools", "down", baseline=ALWAYS, where=EASY, same=RIGHT, vice=0.5, learned=False, note=NOTE
         ),
-        Claim(
-            "And less than before it was taught.",
-            "used_tools",
-            "down",
-            same="pass@1",
-            where=EASY,
-            vice=0.5,
-            learned=False,
-            note=NOTE,
-        ),
+        Claim(BEFORE, "used_tools", "down", where=EASY, same=RIGHT, vice=0.5, learned=False, note=NOTE),
+        Claim(WHOLE, "used_tools", "down", baseline=ALWAYS, same=RIGHT, vice=0.5, learned=False, note=NOTE),
+        Claim(BETTER, RIGHT, "up", vice=0.9, learned=False, note=NOTE),
     ),
     base=frozen,
     world=sums,

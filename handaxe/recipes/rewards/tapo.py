@@ -5,14 +5,16 @@ from handaxe.methods.method import Claim, Method, Paper, Recipe, Setting, partia
 from handaxe.recipes.base.dapo import dapo
 from handaxe.rewards.annealed_calls import annealed_calls
 from handaxe.rewards.by_task import by_task
-from handaxe.rewards.edit_similarity import in_digits
+from handaxe.rewards.edit_similarity import edit_similarity, in_digits
 from handaxe.rewards.exact_match import exact_match
 from handaxe.rewards.ladder import Rung, ladder
 from handaxe.rewards.numeric_match import numeric_match
 from handaxe.rewards.overlong import overlong
+from handaxe.rewards.parts.extract import in_blocks
+from handaxe.rewards.tag_grammar import tag_grammar
 from handaxe.rewards.weighted import weighted
 from handaxe.rewards.well_formed import well_formed
-from handaxe.worlds.sums import sums
+from handaxe.worlds.sums_and_hops import sums_and_hops
 
 __all__ = ["tapo"]
 
@@ -22,7 +24,7 @@ RECIPE = Recipe(
     paper=Paper(TITLE, "TAPO", "2510.07038", 211),
     claims=(Claim(FEWER, "calls", "down", baseline="tapo --each 0.2", same="pass@1", vice=0.8),),
     base=partial(dapo, rounds=10),
-    world=sums,
+    world=sums_and_hops,
     setting=Setting(model="start"),
 )
 
@@ -33,12 +35,13 @@ def tapo(base: Method, *, each: float = 0.0) -> Method:
     Args:
         each: paid for a turn that calls, by which runs are compared; 0 in the paper.
 
-    Differs: calls are no tags. Questions of facts, a twentieth of the paper's, with edit_similarity for their check,
-    are not in this world.
+    Differs: calls and answers are native and no tags, so the format is that every turn before the last is calls alone
+    and the last is an answer, which ends the attempt by itself.
     """
-    checks = {"easy": exact_match(normalise=in_digits), "hard": numeric_match(abs_tol=1e-3)}
-    kinds = by_task(key="difficulty", rewards=checks)
-    checked = ladder([Rung("format", well_formed(), weight=0.0, failed=-1.0), Rung("answer", kinds)])
+    checks = {"easy": exact_match(normalise=in_digits), "hard": numeric_match(abs_tol=1e-3), "fact": edit_similarity()}
+    kinds, blocks = by_task(key="kind", rewards=checks), tag_grammar(grammar="tool_call* answer", text=in_blocks)
+    formed = [Rung("ended", well_formed(), 0.0, failed=-1.0), Rung("format", blocks, 0.0, failed=-1.0)]
     calls, long = annealed_calls(scale=1.0, each=1.0, most=3.0), overlong(limit=64, cache=32)
+    checked = ladder([*formed, Rung("answer", kinds)])
     reward = weighted({"correct": (1.0, checked), "calls": (each, calls), "overlong": (1.0, long)})
     return replace(base, reward=reward, surrogate=dual_clip(eps_high=0.28, cap=10.0))

@@ -5,13 +5,18 @@ from handaxe.recipes.base.grpo import grpo
 from handaxe.rewards.signed_answer import signed_answer
 from handaxe.rewards.signed_format import signed_format
 from handaxe.rewards.weighted import weighted
-from handaxe.worlds.unseen_gym import given_answer, unseen_gym
+from handaxe.worlds.answering import given_answer
+from handaxe.worlds.unseen_gym import unseen_gym
 
 __all__ = ["tgrl"]
 
 TITLE = "Can Tool-Integrated Reinforcement Learning Generalize Across Diverse Domains?"
 NEW = ("seen", "no")
 NOTE = "Unconfirmed: how the reward is split. The tiny policy saw basic_arithmetic before, lcm and calendars never."
+GAIN = (
+    "Unconfirmed: how the reward is split. The baseline has no calculator in tests either, so what each side gains "
+    "over its own start is compared."
+)
 RECIPE = Recipe(
     paper=Paper(TITLE, "TGRL", "2510.11184", 5),
     claims=(
@@ -22,8 +27,9 @@ RECIPE = Recipe(
             "up",
             baseline="tgrl --tools",
             where=NEW,
+            over="gain",
             vice=0.3,
-            note="Unconfirmed: how the reward is split. Its baseline has no calculator, in training and in tests.",
+            note=GAIN,
         ),
     ),
     base=grpo,

@@ -27,6 +27,8 @@ def tiger(
     base: Method, *, format: float = 0.1, part: float = 0.2, answer: float = 0.3, rel_tol: float = 0.01
 ) -> Method:
     """Train on five parts, of which the last four count only where the format is kept. Unconfirmed: all numbers.
+
+    As they stand, a wrong answer after right calls earns 0.7, more than a right one without any, 0.4.
     Differs: a camera is looked up with a tool instead of read off a picture; code is one expression.
 
     Args:

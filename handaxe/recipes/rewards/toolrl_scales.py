@@ -1,8 +1,7 @@
 """ToolRL's dynamic scales: the format counts most at first, and the calls in the end."""
 
 from handaxe.methods.method import Claim, Method, Paper, Recipe, Setting, replace
-from handaxe.recipes.rewards.toolrl import toolrl
-from handaxe.rewards.graded_call import graded_call
+from handaxe.rewards.graded_call import Grade, graded_call
 from handaxe.rewards.parts.schedules import Change, shift
 from handaxe.rewards.weighted import weighted
 from handaxe.rewards.well_formed import well_formed
@@ -16,27 +15,32 @@ RECIPE = Recipe(
     paper=Paper("ToolRL: Reward is All Tool Learning Needs", "ToolRL, scales", "2504.13958", 12),
     claims=(
         Claim("Better calls than with weights that change at once.", "pass@1", "up", baseline=STAGES, note=NOTE),
-        Claim("Better calls than with weights that stay.", "pass@1", "up", note=NOTE),
+        Claim("Better calls than with weights that stay.", "pass@1", "up", baseline="toolrl", note=NOTE),
     ),
-    base=toolrl,
     world=calls,
     setting=Setting(max_turns=1),
 )
 
 
 def toolrl_scales(
-    base: Method, *, formats: Change = (2.0, 1.0), matches: Change = (0.67, 1.0), at: int = 0, over: int = 20
+    base: Method,
+    *,
+    formats: Change = (2.0, 1.0),
+    matches: Change = (0.67, 1.0),
+    at: int = 0,
+    over: int = 20,
+    grade: Grade = "fine",
+    scale: float = 3.0,
 ) -> Method:
-    """Train on fine grades and format with weights that change.
-
-    The base's reward is replaced, and its options with it: --base.grade or --base.scale change nothing.
+    """Train as `toolrl` does, on calls and format, with weights that change.
 
     Args:
         formats: weight of the format at first and in the end; 1 and 0.5 in the paper's two stages.
         matches: weight of the calls at first and in the end; a third and 1 in the paper's two stages.
         at: step of the change; of 20 steps 6 are as 30 in the paper's two stages.
         over: steps of the change; 150 in the paper, longer than it trains; 0 is at once.
+        grade, scale: of the calls, as in `toolrl`.
     """
-    graded = graded_call(gold=base.world.need("reference"))
+    graded = graded_call(grade=grade, scale=scale, gold=base.world.need("reference"))
     match, form = shift(*matches, at=at, over=over), shift(*formats, at=at, over=over)
     return replace(base, reward=weighted({"calls": (match, graded), "format": (form, well_formed())}))

@@ -20,7 +20,7 @@ RECIPE = Recipe(
 
 
 def v_toolrl(base: Method, *, format_weight: float = 1.0) -> Method:
-    """Train on the answer that `terminate` gives, and on the mean over turns of whether each can be read.
+    """Train on the answer that a tool takes, and on the mean over turns of whether each can be read.
 
     Differs: a table of text, whose cells are hidden until they are read, in the place of charts. A turn that cannot be
     read costs 1 where the paper pays 1 for any other, which is the same to advantages. That it calls less than after

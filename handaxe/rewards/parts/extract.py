@@ -14,7 +14,17 @@ from collections.abc import Callable
 
 from handaxe.records import Trajectory, Turn
 
-__all__ = ["answer_line", "argument", "boxed", "final_text", "forged_call", "last_number", "tagged", "written_text"]
+__all__ = [
+    "answer_line",
+    "argument",
+    "boxed",
+    "final_text",
+    "forged_call",
+    "in_blocks",
+    "last_number",
+    "tagged",
+    "written_text",
+]
 
 NUMBER = re.compile(r"(?<![\w.])[+-]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:[eE][+-]?\d+)?|(?<![\w.])[+-]?\.\d+")
 
@@ -87,7 +97,18 @@ def written_text(trajectory: Trajectory) -> str:
     The calls of a turn stand after its text as one <tool_call> block with a JSON object a line. A malformed call
     leaves its block unclosed, as a check of tags should see it.
     """
-    return "\n".join(_written(turn) for turn in trajectory.turns)
+    return "\n".join(_written(turn, turn.parsed.text.strip()) for turn in trajectory.turns)
+
+
+def in_blocks(trajectory: Trajectory) -> str:
+    """As `written_text`, with the text of each turn in an <answer> block: for formats whose answers have no tags.
+
+    Example:
+        a call, then "408" -> '<tool_call>\\n{...}\\n</tool_call>\\n<answer>408</answer>'
+    """
+    texts = [turn.parsed.text.strip() for turn in trajectory.turns]
+    said = [f"<answer>{text}</answer>" if text else "" for text in texts]
+    return "\n".join(_written(turn, text) for turn, text in zip(trajectory.turns, said, strict=True))
 
 
 def forged_call(trajectory: Trajectory) -> bool:
@@ -97,8 +118,8 @@ def forged_call(trajectory: Trajectory) -> bool:
     return any(turn.parsed.errors or CALL_TAG.search(turn.parsed.text) for turn in trajectory.turns)
 
 
-def _written(turn: Turn) -> str:
-    parts = [turn.parsed.text.strip()]
+def _written(turn: Turn, text: str) -> str:
+    parts = [text]
     if turn.parsed.calls or turn.parsed.errors:
         lines = [json.dumps({"name": c.name, "arguments": dict(c.arguments)}) for c in turn.parsed.calls]
         parts += ["<tool_call>", *lines] + ([] if turn.parsed.errors else ["</tool_call>"])

@@ -27,6 +27,7 @@ def prefer(
     batch_size: int = 16,
     micro_batch_rows: int = 64,
     learning_rate: float | Callable[[int], float] = 1e-4,
+    optional: bool = False,
 ) -> Stage:
     """Make a stage that makes the first trajectory of each pair more likely than the second.
 
@@ -43,17 +44,21 @@ def prefer(
         batch_size: pairs an optimiser step.
         micro_batch_rows: rows in one forward and backward; more only where a single pair has more.
         learning_rate: a number, or a function of the optimiser step.
+        optional: where there is no pair, such as among attempts that all earned the same, learn nothing.
 
     Returns:
         A stage: metrics of each optimiser step.
 
     Raises:
-        InputError: when there is no pair, or a trajectory of one holds no token that a policy wrote.
+        InputError: when there is no pair, unless it is `optional`, or a trajectory of one holds no token that a policy
+            wrote.
     """
     about = describe(locals())
 
     def stage(site: Site) -> list[dict[str, float]]:
         chosen = [pair for pair in pairs(source(site)) if pair.strength > 0]
+        if not chosen and optional:
+            return []
         if not chosen:
             raise InputError("there is no pair to learn from")
         for one in (trajectory for pair in chosen for trajectory in (pair.chosen, pair.rejected)):

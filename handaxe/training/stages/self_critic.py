@@ -20,6 +20,7 @@ def self_critic(
     epochs: int = 3,
     batch_size: int = 16,
     learning_rate: float | Callable[[int], float] = 1e-4,
+    optional: bool = False,
 ) -> Stage:
     """Make a stage in which the policy plays, the run's reward scores, and DPO takes the best and worst of each group.
 
@@ -32,12 +33,13 @@ def self_critic(
         epochs: passes over the pairs; 3 in the paper.
         batch_size: pairs an optimiser step.
         learning_rate: a number, or a function of the optimiser step.
+        optional: where no group's attempts differ, learn nothing.
 
     Returns:
         A stage: metrics of each optimiser step. The engine needs a reference: "ref_logp" in `Method.annotate`.
 
     Raises:
-        InputError: no group's attempts differ.
+        InputError: no group's attempts differ, unless it is `optional`.
 
     Example:
         rewards (0.77, 0.67, 0, -1) of one group  ->  one pair, the first against the last
@@ -53,4 +55,5 @@ def self_critic(
         epochs=epochs,
         batch_size=batch_size,
         learning_rate=learning_rate,
+        optional=optional,
     )

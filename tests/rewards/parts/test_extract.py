@@ -1,7 +1,16 @@
 import pytest
 
 from handaxe.records import ToolCall, ToolReply
-from handaxe.rewards.parts.extract import answer_line, argument, boxed, final_text, last_number, tagged, written_text
+from handaxe.rewards.parts.extract import (
+    answer_line,
+    argument,
+    boxed,
+    final_text,
+    in_blocks,
+    last_number,
+    tagged,
+    written_text,
+)
 from handaxe.testing.records import make_trajectory
 
 
@@ -85,6 +94,14 @@ def test_written_text_shows_calls_in_one_notation():
         '{"name": "g", "arguments": {}}\n</tool_call>\ndone'
     )
     assert written_text(said("a", errors=[["not JSON"]])) == "a\n<tool_call>"
+
+
+def test_in_blocks_puts_what_is_said_into_an_answer():
+    called = said("", " 408 ", calls=[[ToolCall("f", {"x": 1})], []], replies=[["1"], []])
+    assert in_blocks(called) == (
+        '<tool_call>\n{"name": "f", "arguments": {"x": 1}}\n</tool_call>\n<answer>408</answer>'
+    )
+    assert in_blocks(said("a", "")) == "<answer>a</answer>\n" and in_blocks(SILENT) == ""
 
 
 def test_argument_is_of_the_last_call_that_was_carried_out():

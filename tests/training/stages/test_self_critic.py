@@ -22,3 +22,6 @@ def test_where_all_are_alike_there_is_nothing_to_learn(world):
     site = world.site(reward=lambda group: Scores(np.ones(len(group))))
     with pytest.raises(InputError, match="no pair"):
         self_critic(groups=1, group_size=2)(site)
+    before = world.weights(site.engine)
+    assert self_critic(groups=1, group_size=2, optional=True)(site) == []
+    assert world.same(before, world.weights(site.engine))

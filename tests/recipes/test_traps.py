@@ -1,0 +1,201 @@
+"""What makes a recipe's reward or its claim an easy toy, looked for in each recipe of a paper about rewards."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+pytest.importorskip("reasoning_gym")
+
+from handaxe.commands.configure import parse_train
+from handaxe.methods.build import make_method, make_world
+from handaxe.methods.catalogue import find_recipes
+from handaxe.models.compact import CALL_END, Compact
+from handaxe.ops.composite import Composite
+from handaxe.ops.ragged import rewards_of
+from handaxe.ops.returns import standardise
+from handaxe.records import Group, Message, Scores
+from handaxe.rewards.parts.scoring import score_group
+from handaxe.rewards.well_formed import well_formed
+from handaxe.worlds.demonstrate import demonstrate
+from handaxe.worlds.habits import with_habit
+from handaxe.worlds.world import Habit
+
+EARLIER = {"artist", "artist_bfcl", "ftrl", "otc", "retool", "toolrl", "toolrl_scales"}
+TEACHING = {"small_lm", "small_lm_tiny", "smart"}
+"""They train on no reward."""
+ALSO = {"codedance_turns", "grpo_tcr", "prs_vspo", "recompose"}
+LISTED = {one.name: one for one in find_recipes() if one.file.parent.name == "rewards" and one.name not in EARLIER} | {
+    one.name: one for one in find_recipes() if one.name in ALSO
+}
+PAYING = sorted(set(LISTED) - TEACHING)
+
+EXCUSED = {
+    "calibrated": {"brier"},
+    "codedance": {"steps", "whole/correct", "whole/bonus/worth/then", "whole/bonus/worth/otherwise"},
+    "codedance_turns": {"steps"},
+    "deepeyes": {"yes/always"},
+    "geovista": {"leaks", "alignment"},
+    "mixed_r1": {"task/words/bleu"},
+    "tapo": {"calls"},
+    "tool_orchestra": {"format"},
+}
+"""Parts that weigh nothing unless an option says otherwise, that the credit or the selection reads, of which the mean
+alone counts, or that are numbers between which a gate chooses."""
+MAY_TIE = {
+    "bleuberi": "what is right is a likeness, as the reward is",
+    "chartmaster": "likewise",
+    "deepsport": "a call that is made again breaks the form, by the paper's rule",
+    "gated": "beyond the gate steps count as much as they are, by the paper's rule",
+    "longvt": "a wrong answer after a perfect look earns as much as a right one without a look, by the paper's weights",
+    "molact": "what is right is a gain, as the reward is",
+    "prs": "a right answer without a call that worked does not count, by the paper's rule",
+    "prs_vspo": "likewise",
+    "tiger": "right calls are worth more than a bare answer, by the weights as they stand",
+    "tool_orchestra": "a right answer that is the worst of its siblings in what the user likes earns 0, as the paper's",
+}
+"""Where a wrong attempt in due form may earn as much as a right one, and why."""
+UNBOUNDED = {
+    ("router_r1", "cost"): "two recipes that both weigh the cost",
+    ("recompose", "pass@1"): "a collapse, which has no level",
+    ("prs", "pass@1"): "by the area, as the same figure at its end is bounded",
+    ("prs_vspo", "training/loss/kl"): "a distance, which has no level",
+    ("confidence_dichotomy", "mcip"): "a finding about two tools, which removes nothing",
+    ("grpo_tcr", "training/loss/entropy"): "an amount, which has no level",
+    ("grpo_tcr", "pass@1"): "both sides train",
+}
+"""Claims without a bound on the vice, and why."""
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("HANDAXE_CACHE", str(tmp_path))
+
+
+class Open(Compact):
+    """Leaves its calls open."""
+
+    def encode_turn(self, message, tools):
+        return [one for one in super().encode_turn(message, tools) if one != CALL_END]
+
+
+def attempts(world, task, max_turns):
+    """What a policy that is neither lost nor done might do: with habits, twice, too long, not at all, in bad form."""
+    expert = world.need("expert")
+
+    def twice(task, facts):
+        return expert(task, {**facts, "turn": facts["turn"] // 2})
+
+    def wrong(task, facts):
+        said = expert(task, facts)
+        return said if said.calls else Message("assistant", "no")
+
+    def says(text):
+        return lambda task, facts: Message("assistant", text)
+
+    habits = Habit(needed=0.6, needless=0.4, clumsy=0.4)
+    speakers = [with_habit(expert, habits, guesses=["10 20 30 40", "17"], seed=seed) for seed in range(4)]
+    speakers += [expert, twice, wrong, says(str(task.answer)), says("17"), says("no " * 20), says("")]
+    formats = [Compact()] * len(speakers) + [Open()]
+    for number, (speaker, form) in enumerate(zip([*speakers, expert], formats, strict=True)):
+        yield demonstrate(
+            world.env(world.tools),
+            task,
+            speaker,
+            format=form,
+            id=f"{task.id}/{number}",
+            rollout=world.plays(max_turns),
+        )
+
+
+class Played:
+    def __init__(self, name):
+        chosen = parse_train(name, [], prog="handaxe train", also={})[0]
+        world = make_world(chosen)
+        self.method = make_method(chosen, world)
+        tasks = world.tasks("train", 24, 0)
+        kinds = {tuple(str(task.metadata.get(key)) for key in world.by): task for task in tasks}
+        chosen_tasks = list({task.id: task for task in (*kinds.values(), *tasks[:2])}.values())[:4]
+        turns = chosen.setting.max_turns
+        self.groups = [
+            score_group(self.method.reward, Group(task, tuple(attempts(world, task, turns))))[0]
+            for task in chosen_tasks
+        ]
+
+    def advantages(self):
+        """What siblings would be credited with; a reward of turns counts by its sum."""
+        found = []
+        for group in self.groups:
+            _, scores = score_group(self.method.reward, group)
+            value_G = rewards_of(group, scores)
+            found.append(standardise(value_G[~np.isnan(value_G)]))
+        return found
+
+
+def made_of_others(reward):
+    return isinstance(reward, Composite) and reward.parts() is reward.parts()
+
+
+def leaves(reward, path=""):
+    """(path, mapping, key) of every part of a reward that is not made of others."""
+    for name, part in reward.parts().items():
+        here = f"{path}{name}"
+        if made_of_others(part) and set(part.parts()) != {"picked"}:
+            yield from leaves(part, f"{here}/")
+        else:
+            yield here, reward.parts(), name
+
+
+def levelled(part):
+    """The part, giving to all siblings what it gives on average."""
+
+    def same(group):
+        scores = part(group)
+        return replace(scores, outcome=np.full(len(group), np.mean(scores.outcome)), turns=None)
+
+    return same
+
+
+@pytest.mark.parametrize("name", PAYING)
+def test_no_part_is_dead_and_no_wrong_attempt_goes_before_a_right_one(name):
+    played = Played(name)
+    reward, world = played.method.reward, played.method.world
+    whole = played.advantages()
+    assert any(np.ptp(own) > 1e-6 for own in whole), "attempts are all worth the same"
+    if made_of_others(reward):
+        excused, dead = EXCUSED.get(name, set()), set()
+        for path, parts, key in list(leaves(reward)):
+            kept, parts[key] = parts[key], levelled(parts[key])
+            if all(np.allclose(a, b, atol=1e-6) for a, b in zip(whole, played.advantages(), strict=True)):
+                dead.add(path)
+            parts[key] = kept
+        of = {path: [one for one in excused if f"{path}/".startswith(f"{one}/")] for path in dead}
+        assert {path for path, found in of.items() if not found} == set(), "these parts are dead"
+        assert {one for found in of.values() for one in found} == excused, "what is excused is alive"
+    ties = 0
+    for group in played.groups:
+        _, scores = score_group(reward, group)
+        value_G, right_G = rewards_of(group, scores), score_group(world.correct, group)[1].outcome > 0.5
+        formed_G = well_formed(arguments=True)(group).outcome > 0.5
+        right, wrong = value_G[right_G & formed_G], value_G[~right_G & formed_G & ~np.isnan(value_G)]
+        ties += len(right) > 0 and len(wrong) > 0 and bool(right.min() <= wrong.max())
+    assert bool(ties) == (name in MAY_TIE)
+
+
+@pytest.mark.parametrize("name", sorted(LISTED))
+def test_a_claim_says_how_much_of_the_vice_its_baseline_must_show(name):
+    for claim in LISTED[name].claims:
+        bounded = claim.vice is not None or claim.over == "gain"
+        assert bounded != ((name, claim.metric) in UNBOUNDED) or (bounded and claim.over == "end"), claim.statement
+
+
+def test_what_is_listed_is_there():
+    assert set(EXCUSED) | set(MAY_TIE) <= set(PAYING) and {name for name, _ in UNBOUNDED} <= set(LISTED)
+    assert len(LISTED) >= 34
+
+
+def test_a_recipe_has_no_part_that_weighs_nothing_by_mistake():
+    """The check itself: a part that is 1 for all is found."""
+    played = Played("deepsport")
+    played.method = replace(played.method, reward=lambda group: Scores(np.ones(len(group))))
+    assert all(np.ptp(own) == 0 for own in played.advantages())
