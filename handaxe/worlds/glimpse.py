@@ -38,8 +38,12 @@ from handaxe.worlds.world import Expert, Facts, Habit, Split, Start, World
 
 __all__ = ["elsewhere", "glimpse", "region_iou"]
 
-START = Start(Habit(needed=0.5, needless=0.3, clumsy=0.1), skill=500, steps=60)
-TABLE = Start(Habit(needed=0.8, clumsy=0.1), skill=400, steps=60)
+HABIT = Habit(needed=0.5, needless=0.3, clumsy=0.1)
+STARTS: dict[Kind, Start] = {
+    "row": Start(HABIT, skill=150, steps=40),
+    "grid": Start(HABIT, skill=150, steps=30, batch_size=16),
+    "table": Start(Habit(needed=0.8, clumsy=0.1), skill=120, steps=40),
+}
 TOOLS: dict[Kind, str] = {"row": "view", "grid": "zoom", "table": "read_cell"}
 POOR = 0.5
 """A view that shares less than this with the region asked for is a bad one."""
@@ -96,7 +100,7 @@ def glimpse(*, kind: Kind = "row", needed: float = 0.75, loose: int = 0, termina
         hidden=("hidden",),
         answered=states_number,
         expert=_expert(TOOLS[kind], loose, terminated),
-        start=TABLE if kind == "table" else START,
+        start=STARTS[kind],
         gauges=GAUGES,
     )
 

@@ -1,7 +1,7 @@
 """Makes questions about what is hidden, and says where to look for it.
 
 row     "a0 k9 c22 d38 e51 64: k?"          number in the stretch from 9 to 22 of 64 symbols
-grid    "k 0 0 5 3 b 5 0 8 3 ...: b?"       number in the box 5 0 8 3 of a grid of 8 by 8
+grid    "k0 0 5 3 b5 0 8 3: b?"             number in the box 5 0 8 3 of a grid of 8 by 8
 table   "a1=37 c2=12: d3?" or "...: d3+b1?" number in cell d3, or the sum of two cells, of a table of 4 by 4
 
 Questions that need no tool ask for what the text says: "k at?" for 9, "b at?" for 5 0 8 3, "c2?" for 12.
@@ -27,6 +27,8 @@ LETTERS = "abcdefghijklmnopqrstuvwxyz"
 STRETCHES = 5
 NARROWEST = 7
 """Symbols of a stretch at least: a number, a symbol on either side of it, and some more."""
+TOLD = 2
+"""Boxes of a grid, of the four there are, that the question says."""
 SHOWN = 2
 """Cells of a table that the question says."""
 
@@ -123,15 +125,15 @@ def _grid(rng: random.Random, looks: bool) -> _Drawn:
         cut = rng.randrange(2, SIDE - 1)
         boxes += [(left, 0, right, cut), (left, cut, right, SIDE)]
     rng.shuffle(boxes)
-    names = rng.sample(LETTERS, len(boxes))
-    said = " ".join(f"{name} {_words(box)}" for name, box in zip(names, boxes, strict=True))
+    names = rng.sample(LETTERS, TOLD)
+    said = " ".join(f"{name}{_words(box)}" for name, box in zip(names, boxes))
     lines, numbers = [["."] * SIDE for _ in range(SIDE)], _numbers(rng, said, len(boxes))
     places = []
     for (left, top, right, bottom), number in zip(boxes, numbers, strict=True):
         x, y = rng.randrange(left, right - 2), rng.randrange(top, bottom)  # a symbol is left on the right
         lines[y][x : x + 2] = number
         places.append((x, y))
-    k = rng.randrange(len(boxes))
+    k = rng.randrange(TOLD)
     x, y = places[k]
     asked, answer = (names[k], numbers[k]) if looks else (f"{names[k]} at", _words(boxes[k]))
     return _Drawn(said, "/".join(map("".join, lines)), asked, answer, boxes[k], (x, y, x + 2, y + 1))

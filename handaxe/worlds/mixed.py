@@ -23,11 +23,11 @@ from handaxe.worlds.world import Facts, Habit, Split, Start, World
 __all__ = ["PARTS", "judged", "mixed"]
 
 PARTS = ("sums", "box", "number", "words")
-START = Start(Habit(needed=0.7, clumsy=0.2), skill=800, steps=80)
+START = Start(Habit(needed=0.7, clumsy=0.2), skill=250, steps=40, batch_size=16, learning_rate=2e-3)
 IOU = box_overlap(found=said_box, gold=gold_box)
 
 
-def mixed(*, boxes: int = 3, loose: float = 0.2) -> World:
+def mixed(*, boxes: int = 2, loose: float = 0.2) -> World:
     """Sums with a calculator, and boxes, widths and descriptions of boxes on a screen that is told; in turn.
 
     Args:

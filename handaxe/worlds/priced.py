@@ -28,7 +28,7 @@ ABLE = {"easy": EXPERTS, "hard": (CALCULATOR, PYTHON), "text": (PYTHON,)}
 """By difficulty, who is asked for it by those who know; what they really can is measured by `worlds.priced_skill`."""
 CHEAP = "cheap"
 LIKES = (CHEAP, CALCULATOR, PYTHON)
-START = Start(Habit(needed=0.6, clumsy=0.05), skill=60, steps=20)
+START = Start(Habit(needed=0.5, clumsy=0.05), skill=60, steps=20)
 CAREFUL = 0.2
 """Share of the expert's tasks in which it asks whom the task's user would; in the others anybody who is able."""
 

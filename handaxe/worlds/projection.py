@@ -22,7 +22,7 @@ from handaxe.worlds.world import Habit, Split, Start, World
 
 __all__ = ["KINDS", "camera", "plane", "projection"]
 
-START = Start(Habit(needed=0.75, clumsy=0.2), skill=400, steps=80)
+START = Start(Habit(needed=0.85, clumsy=0.1), skill=160, steps=20, batch_size=16, learning_rate=2e-3)
 FOCAL = (60, 120, 180, 240, 300)
 DEPTHS = (2, 3, 4, 5, 6)
 """Each divides every focal length, so that every answer is a whole number."""

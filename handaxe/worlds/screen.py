@@ -32,8 +32,8 @@ INSIDE = 2
 """How far inside of a box's corner the expert clicks."""
 SMALL = 300
 """A box of less area is called small."""
-ACTING = Start(Habit(needed=0.6, clumsy=0.3), skill=400, steps=80)
-SAYING = Start(Habit(), skill=500, steps=0)
+ACTING = Start(Habit(needed=0.6, clumsy=0.3), skill=200, steps=30, batch_size=16, learning_rate=2e-3)
+SAYING = Start(Habit(), skill=200, steps=0, batch_size=16, learning_rate=2e-3)
 
 
 @tool(timeout=None)

@@ -22,7 +22,7 @@ RECIPE = Recipe(
         Claim("More hits than by overlap alone.", "pass@1", "up", baseline=OVERLAP, vice=0.97, note=NOTE),
     ),
     base=partial(dr_grpo, max_length=64),
-    world=partial(screen, answer="box", boxes=3, loose=0.2),
+    world=partial(screen, answer="box", boxes=2, loose=0.2),
     setting=Setting(model="start", max_turns=1),
 )
 

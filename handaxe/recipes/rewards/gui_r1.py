@@ -20,7 +20,7 @@ RECIPE = Recipe(
         Claim("And than at the start.", "pass@1", "up", baseline="start", vice=0.6),
     ),
     base=partial(grpo, kl_coefficient=0.01),
-    world=screen,
+    world=partial(screen, boxes=2),
     setting=Setting(model="start", max_turns=1),
 )
 

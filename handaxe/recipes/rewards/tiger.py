@@ -13,7 +13,7 @@ from handaxe.worlds.projection import projection
 __all__ = ["tiger"]
 
 TITLE = "TIGeR: Tool-Integrated Geometric Reasoning in Vision-Language Models for Robotics"
-NOTE = "Unconfirmed weights. The start is the paper's SFT, of a policy that calls in 3 of 4 places."
+NOTE = "Unconfirmed weights. The start is the paper's SFT, of a policy that leaves calls out."
 RECIPE = Recipe(
     paper=Paper(TITLE, "TIGeR", "2510.07181", 3),
     claims=(Claim("More is right than by the answer alone.", "pass@1", "up", vice=0.95, note=NOTE),),
