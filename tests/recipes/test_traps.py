@@ -30,29 +30,29 @@ LISTED = {one.name: one for one in find_recipes() if one.file.parent.name == "re
 }
 PAYING = sorted(set(LISTED) - TEACHING)
 
+SLOW = {"hybrid", "router_r1", "tool_orchestra"}
+"""Of these one task is enough: their tools or rewards are models."""
 EXCUSED = {
     "calibrated": {"brier"},
     "codedance": {"steps", "whole/correct", "whole/bonus/worth/then", "whole/bonus/worth/otherwise"},
     "codedance_turns": {"steps"},
     "deepeyes": {"yes/always"},
     "geovista": {"leaks", "alignment"},
+    "grpo_tcr": {"answer/then"},
     "mixed_r1": {"task/words/bleu"},
-    "tapo": {"calls"},
+    "tapo": {"calls", "correct/ended"},
     "tool_orchestra": {"format"},
 }
 """Parts that weigh nothing unless an option says otherwise, that the credit or the selection reads, of which the mean
-alone counts, or that are numbers between which a gate chooses."""
+alone counts, that are numbers between which a gate chooses, or that only attempts which are cut off fail."""
 MAY_TIE = {
-    "bleuberi": "what is right is a likeness, as the reward is",
-    "chartmaster": "likewise",
+    "calibrated": "an answer that does not say how sure it is earns the least, by the paper's rule",
     "deepsport": "a call that is made again breaks the form, by the paper's rule",
     "gated": "beyond the gate steps count as much as they are, by the paper's rule",
     "longvt": "a wrong answer after a perfect look earns as much as a right one without a look, by the paper's weights",
-    "molact": "what is right is a gain, as the reward is",
     "prs": "a right answer without a call that worked does not count, by the paper's rule",
     "prs_vspo": "likewise",
     "tiger": "right calls are worth more than a bare answer, by the weights as they stand",
-    "tool_orchestra": "a right answer that is the worst of its siblings in what the user likes earns 0, as the paper's",
 }
 """Where a wrong attempt in due form may earn as much as a right one, and why."""
 UNBOUNDED = {
@@ -79,8 +79,9 @@ class Open(Compact):
         return [one for one in super().encode_turn(message, tools) if one != CALL_END]
 
 
-def attempts(world, task, max_turns):
-    """What a policy that is neither lost nor done might do: with habits, twice, too long, not at all, in bad form."""
+def attempts(world, task, others, max_turns):
+    """What a policy that is neither lost nor done might do: by habit, twice, what is right for another task, too long,
+    not at all, in bad form."""
     expert = world.need("expert")
 
     def twice(task, facts):
@@ -90,14 +91,21 @@ def attempts(world, task, max_turns):
         said = expert(task, facts)
         return said if said.calls else Message("assistant", "no")
 
+    def unsure(task, facts):
+        return expert(task, {**facts, "sure": False})
+
+    def instead(other):
+        return lambda task, facts: expert(other, facts)
+
     def says(text):
         return lambda task, facts: Message("assistant", text)
 
     habits = Habit(needed=0.6, needless=0.4, clumsy=0.4)
-    speakers = [with_habit(expert, habits, guesses=["10 20 30 40", "17"], seed=seed) for seed in range(4)]
+    speakers = [with_habit(expert, habits, guesses=["10 20 30 40", "17"], seed=seed) for seed in range(3)]
+    speakers += [instead(other) for other in others]
     speakers += [expert, twice, wrong, says(str(task.answer)), says("17"), says("no " * 20), says("")]
     formats = [Compact()] * len(speakers) + [Open()]
-    for number, (speaker, form) in enumerate(zip([*speakers, expert], formats, strict=True)):
+    for number, (speaker, form) in enumerate(zip([*speakers, unsure], formats, strict=True)):
         yield demonstrate(
             world.env(world.tools),
             task,
@@ -115,21 +123,16 @@ class Played:
         self.method = make_method(chosen, world)
         tasks = world.tasks("train", 24, 0)
         kinds = {tuple(str(task.metadata.get(key)) for key in world.by): task for task in tasks}
-        chosen_tasks = list({task.id: task for task in (*kinds.values(), *tasks[:2])}.values())[:4]
-        turns = chosen.setting.max_turns
-        self.groups = [
-            score_group(self.method.reward, Group(task, tuple(attempts(world, task, turns))))[0]
-            for task in chosen_tasks
-        ]
+        several = list({task.id: task for task in (*kinds.values(), *tasks[:2])}.values())[: 1 if name in SLOW else 4]
+        groups = [Group(task, tuple(attempts(world, task, tasks[2:4], chosen.setting.max_turns))) for task in several]
+        self.groups = [scored(self.method.reward, group) for group in groups]
+        if made_of_others(self.method.reward):
+            for _, parts, key in list(leaves(self.method.reward)):
+                parts[key] = remembered(parts[key])
 
     def advantages(self):
         """What siblings would be credited with; a reward of turns counts by its sum."""
-        found = []
-        for group in self.groups:
-            _, scores = score_group(self.method.reward, group)
-            value_G = rewards_of(group, scores)
-            found.append(standardise(value_G[~np.isnan(value_G)]))
-        return found
+        return [standardise(rewards_of(group, self.method.reward(group))) for group in self.groups]
 
 
 def made_of_others(reward):
@@ -144,6 +147,19 @@ def leaves(reward, path=""):
             yield from leaves(part, f"{here}/")
         else:
             yield here, reward.parts(), name
+
+
+def scored(reward, group):
+    """The attempts of a group that can be scored."""
+    settled, scores = score_group(reward, group)
+    able = tuple(one for one, value in zip(settled, scores.outcome, strict=True) if not np.isnan(value))
+    return replace(settled, trajectories=able)
+
+
+def remembered(part):
+    """The part, asked once of each group."""
+    known = {}
+    return lambda group: known[id(group)] if id(group) in known else known.setdefault(id(group), part(group))
 
 
 def levelled(part):
@@ -174,10 +190,9 @@ def test_no_part_is_dead_and_no_wrong_attempt_goes_before_a_right_one(name):
         assert {one for found in of.values() for one in found} == excused, "what is excused is alive"
     ties = 0
     for group in played.groups:
-        _, scores = score_group(reward, group)
-        value_G, right_G = rewards_of(group, scores), score_group(world.correct, group)[1].outcome > 0.5
+        value_G, right_G = rewards_of(group, reward(group)), world.correct(group).outcome > 0.5
         formed_G = well_formed(arguments=True)(group).outcome > 0.5
-        right, wrong = value_G[right_G & formed_G], value_G[~right_G & formed_G & ~np.isnan(value_G)]
+        right, wrong = value_G[right_G & formed_G], value_G[~right_G & formed_G]
         ties += len(right) > 0 and len(wrong) > 0 and bool(right.min() <= wrong.max())
     assert bool(ties) == (name in MAY_TIE)
 
