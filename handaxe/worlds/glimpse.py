@@ -38,10 +38,10 @@ from handaxe.worlds.world import Expert, Facts, Habit, Split, Start, World
 
 __all__ = ["elsewhere", "glimpse", "region_iou"]
 
-HABIT = Habit(needed=0.5, needless=0.3, clumsy=0.1)
+LOOKING = Start(Habit(needed=0.8, needless=0.3, clumsy=0.1), skill=220, steps=20, batch_size=16, learning_rate=2e-3)
 STARTS: dict[Kind, Start] = {
-    "row": Start(HABIT, skill=150, steps=40),
-    "grid": Start(HABIT, skill=150, steps=30, batch_size=16),
+    "row": LOOKING,
+    "grid": LOOKING,
     "table": Start(Habit(needed=0.8, clumsy=0.1), skill=120, steps=40),
 }
 TOOLS: dict[Kind, str] = {"row": "view", "grid": "zoom", "table": "read_cell"}
@@ -77,8 +77,8 @@ def glimpse(*, kind: Kind = "row", needed: float = 0.75, loose: int = 0, termina
         InputError: an argument out of range, when tasks are made or at once.
 
     Example:
-        "a0 k9 c22 d38 e51 64: k?": view {"span": "9 22"} shows "....37......." and the answer is "37";
-        "a0 k9 c22 d38 e51 64: k at?" is "9"
+        "a0 k18 c41 64: k?": view {"span": "18 41"} shows "......37..............." and the answer is "37";
+        "a0 k18 c41 64: k at?" is "18"
     """
     if not 0 <= loose <= LENGTH:
         raise InputError(f"loose is {loose}; give 0 to {LENGTH} symbols")

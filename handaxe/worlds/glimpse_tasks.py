@@ -1,10 +1,10 @@
 """Makes questions about what is hidden, and says where to look for it.
 
-row     "a0 k9 c22 d38 e51 64: k?"          number in the stretch from 9 to 22 of 64 symbols
+row     "a0 k18 c41 64: k?"                  number in the stretch from 18 to 41 of 64 symbols
 grid    "k0 0 5 3 b5 0 8 3: b?"             number in the box 5 0 8 3 of a grid of 8 by 8
 table   "a1=37 c2=12: d3?" or "...: d3+b1?" number in cell d3, or the sum of two cells, of a table of 4 by 4
 
-Questions that need no tool ask for what the text says: "k at?" for 9, "b at?" for 5 0 8 3, "c2?" for 12.
+Questions that need no tool ask for what the text says: "k at?" for 18, "b at?" for 5 0 8 3, "c2?" for 12.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ __all__ = ["Kind", "tasks"]
 
 Kind = Literal["row", "grid", "table"]
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
-STRETCHES = 5
-NARROWEST = 7
+STRETCHES = 3
+NARROWEST = 12
 """Symbols of a stretch at least: a number, a symbol on either side of it, and some more."""
 TOLD = 2
 """Boxes of a grid, of the four there are, that the question says."""

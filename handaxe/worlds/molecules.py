@@ -40,7 +40,7 @@ __all__ = [
 
 Kind = Literal["edit", "optimise"]
 KINDS: tuple[Kind, ...] = ("edit", "optimise")
-START = Start(Habit(needed=0.5, clumsy=0.2), skill=250, steps=50)
+START = Start(Habit(needed=0.5, clumsy=0.2), skill=150, steps=30, batch_size=16, learning_rate=2e-3)
 KEPT = 0.4
 """Likeness to the molecule given above which a gain counts as right; nothing is like all of them, so that no one
 molecule answers every question."""

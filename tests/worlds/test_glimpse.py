@@ -72,11 +72,10 @@ def test_the_contract(name):
 
 def test_the_example():
     task = first_task("row")
-    assert task.messages[0].content == "p0 m11 t24 u32 o48 64: p?" and gold_region(task) == (0, 11)
+    assert task.messages[0].content == "l0 u16 p34 64: u?" and gold_region(task) == (16, 34)
     one = played(WORLDS["row"], task)
-    assert (
-        one.calls[0].arguments == {"span": "0 11"} and one.replies[0].content == "..54......." and task.answer == "54"
-    )
+    assert one.calls[0].arguments == {"span": "16 34"} and one.replies[0].content == ".............90..."
+    assert task.answer == "90"
 
 
 @pytest.mark.parametrize("name", WORLDS)
@@ -180,10 +179,10 @@ def test_the_last_view_that_was_carried_out_counts():
     world, task = WORLDS["row"], first_task("row")
     gold = " ".join(map(str, gold_region(task)))
     assert overlap(played(world, task, looking(task, "0 64", gold, "9 1"))) == 1
-    assert overlap(played(world, task, looking(task, gold, "0 64"))) == pytest.approx(11 / 64)
+    assert overlap(played(world, task, looking(task, gold, "0 64"))) == pytest.approx(18 / 64)
     one = played(world, task, looking(task, "0 64", gold))
     assert [seen.turn for seen in seen_regions(one)] == [0, 1]
-    assert gauge(world, "width", one) == (11, 1) and gauge(world, "iou", one) == (1, 1)
+    assert gauge(world, "width", one) == (18, 1) and gauge(world, "iou", one) == (1, 1)
 
 
 @pytest.mark.parametrize("kind", ["row", "grid"])
