@@ -31,10 +31,12 @@ SMALL = ["--steps", "2", "--groups", "3", "--group-size", "4", "--held-out", "4"
 
 FEWER = {
     "bleuberi": ("--pool", "16", "--hardest", "8"),
+    "longvt": ("--played-last", "2"),
     "molact": ("--first-steps", "2"),
     "ophiuchus": ("--reflection", "2"),
     "small_lm": ("--taught", "8"),
     "small_lm_tiny": ("--taught", "8"),
+    "tool_star": ("--judged", "2"),
     "taught": ("--train-tasks", "8", "--passes", "1"),
 }
 """Options of a recipe that make its stages short, too."""

@@ -39,12 +39,13 @@ RECIPE = Recipe(
 )
 
 
-def tool_star(base: Method, *, bonus: float = 0.1, beta: float = 0.1) -> Method:
+def tool_star(base: Method, *, bonus: float = 0.1, beta: float = 0.1, judged: int = 16) -> Method:
     """Teach what hints led to, then train with a bonus for both tools, then prefer by that reward with DPO.
 
     Args:
         bonus: r_M; 0.1 in the paper.
         beta: of DPO.
+        judged: tasks of which DPO takes the best and the worst of 8 attempts.
     """
     both = Rung("both", used_tools(tools=BOTH, every=True), bonus)
     rungs = [Rung("format", well_formed(), 0.0, failed=-1.0), Rung("answer", token_f1()), both]
@@ -52,5 +53,7 @@ def tool_star(base: Method, *, bonus: float = 0.1, beta: float = 0.1) -> Method:
     good = keep_successes(channel="answer", most_calls=5)
     taught = teach(source=hinted_play(plays=base.world.plays), select=good, learning_rate=3e-4, optional=True)
     return replace(
-        method, stages=(*base.stages, taught), closing=(*base.closing, self_critic(beta=beta, optional=True))
+        method,
+        stages=(*base.stages, taught),
+        closing=(*base.closing, self_critic(beta=beta, groups=judged, optional=True)),
     )
