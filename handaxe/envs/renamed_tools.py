@@ -70,11 +70,12 @@ def rename(
     share: float = 1.0,
     split: Split = "train",
     seed: int = 0,
+    digits: int = 3,
     descriptions: Mapping[str, Sequence[str]] = NO_DESCRIPTIONS,
 ) -> list[Task]:
     """Draw for each task what its tools and their parameters are called, and translate its reference calls along.
 
-    A name is a letter and three digits. It belongs to train or to test for ever, so that tools of tests are unseen.
+    A name is a letter and some digits. It belongs to train or to test for ever, so that tools of tests are unseen.
 
     Args:
         tasks: what is asked.
@@ -82,6 +83,7 @@ def rename(
         share: of the tasks that get new names, 0 to 1; the others get metadata {"renamed": "no"} and no names.
         split: which names may be drawn.
         seed: of the names; a task's depend on it and on the task's id alone.
+        digits: of a name, 1 to 9; with fewer there are fewer names, and they are learnt sooner.
         descriptions: by tool, ways to say what it does, of which one is drawn; {}: as before, in the new names.
 
     Returns:
@@ -89,13 +91,15 @@ def rename(
         calls in `answer`.
 
     Raises:
-        InputError: share outside 0 to 1.
+        InputError: share or digits out of range, or more tools and parameters than there are names.
 
     Paper: arXiv:2601.18631 (AdaReasoner).
     Differs: descriptions are drawn among those that are given, and not written by a language model.
     """
     if not 0 <= share <= 1:
         raise InputError(f"a share of {share} of the tasks; give 0 to 1")
+    if not 1 <= digits <= 9:
+        raise InputError(f"names of a letter and {digits} digits; give 1 to 9")
     words = dict.fromkeys(name for tool in tools for name in (tool.name, *tool.parameters.get("properties", {})))
 
     def draw(task: Task) -> Task:
@@ -104,7 +108,7 @@ def rename(
             return replace(task, metadata={**task.metadata, "renamed": "no", NAMES: {}})
         names: dict[str, str] = {}
         for word in words:
-            names[word] = _drawn(rng, split, taken={*words, *names.values()})
+            names[word] = _drawn(rng, split, digits, taken={*words, *names.values()})
         said = {tool: rng.choice(list(ways)) for tool, ways in descriptions.items()}
         metadata = {**task.metadata, "renamed": "yes", NAMES: names, DESCRIPTIONS: said}
         if "gold_calls" in metadata:
@@ -184,9 +188,9 @@ def _table(task: Task) -> dict[str, str]:
     return {**names, **{drawn: name for name, drawn in names.items()}}
 
 
-def _drawn(rng: random.Random, split: Split, taken: set[str]) -> str:
+def _drawn(rng: random.Random, split: Split, digits: int, taken: set[str]) -> str:
     for _ in range(TRIES):
-        name = rng.choice(LETTERS) + str(rng.randrange(100, 1000))
+        name = rng.choice(LETTERS) + str(rng.randrange(10 ** (digits - 1), 10**digits))
         if name not in taken and (derive_seed("tool name", name) % 4 == 0) == (split == "test"):
             return name
     raise InputError(f"there are no names left for {len(taken)} tools and parameters")

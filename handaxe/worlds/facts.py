@@ -21,14 +21,14 @@ __all__ = ["facts"]
 KNOWN, UNKNOWN = "age", "desk"
 WORDS = ("Say {0}.", "{0} is", "How much is {0}?", "The {0}:")
 """In none of these does a task ask."""
-HABIT = Habit(needed=0.4, needless=0.9, clumsy=0.2)
+HABIT = Habit(needed=0.6, needless=0.9, clumsy=0.1)
 
 
 def facts(*, size: int = 80, world_seed: int = 0) -> World:
     """Questions for an age or a desk of somebody, with a search tool that finds it.
 
     The policy that training starts from was taught every age by heart, those that the test asks for as well, and no
-    desk. What it was shown searches for nine ages in ten all the same, and for four desks in ten.
+    desk. What it was shown searches for nine ages in ten all the same, and for six desks in ten.
 
     Args:
         size: people, 8 to 900; a quarter of them is asked of in tests alone.
@@ -74,7 +74,7 @@ def facts(*, size: int = 80, world_seed: int = 0) -> World:
         answered=answers_in_words,
         reference=kept_calls,
         expert=calls_then_answer(_searches),
-        start=Start(HABIT, skill=200, steps=40, lessons=lessons, drill=200),
+        start=Start(HABIT, skill=40, steps=100, lessons=lessons, drill=200),
         gauges={"wasted_calls": wasted_calls(_needed)},
     )
 

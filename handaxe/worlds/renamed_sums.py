@@ -21,7 +21,7 @@ from handaxe.worlds.world import Expert, Facts, Habit, Split, Start, World
 
 __all__ = ["clock", "renamed_sums"]
 
-START = Start(Habit(needed=0.6, clumsy=0.2), skill=400, steps=60)
+START = Start(Habit(needed=0.9, clumsy=0.1), skill=360, steps=15, batch_size=16, learning_rate=2e-3)
 
 
 @tool(timeout=None)
@@ -53,12 +53,12 @@ def renamed_sums(*, train: float = 1.0, test: float = 0.5, distracted: float = 0
         InputError: a share out of range, when tasks are made or the expert speaks.
 
     Example:
-        tools f417(p83) and k205(), "12*34=?": the call f417("12*34") is answered "408"
+        tools f4(p8) and k2(), "12*34=?": the call f4("12*34") is answered "408"
     """
 
     def tasks(split: Split, count: int, seed: int) -> list[Task]:
-        made = arithmetic.tasks(count=count, seed=seed, split=split, easy=0.0)
-        return rename(made, tools=SCHEMAS, share=train if split == "train" else test, split=split)
+        made = arithmetic.tasks(count=count, seed=seed, split=split, easy=0.0, phrasings=("{0}=?",))
+        return rename(made, tools=SCHEMAS, share=train if split == "train" else test, split=split, digits=1)
 
     return World(
         name="renamed_sums",

@@ -35,7 +35,7 @@ RANGES = {"age": range(1, 60), "crew": range(10, 99), "year": range(1100, 1900),
 SHIPS, TOWNS = 10, 6
 """Rows of the first filling; the second has two ships and a town more."""
 TAG = "sql"
-START = Start(skill=150, steps=0)
+START = Start(skill=120, steps=0, batch_size=16, learning_rate=2e-3)
 said_query = tagged(TAG)
 """The query of an attempt: the inside of its last <sql>...</sql>."""
 

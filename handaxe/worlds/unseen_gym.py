@@ -21,7 +21,7 @@ __all__ = ["unseen_gym"]
 SEEN = ("products", "chain_sum")
 UNSEEN = ("basic_arithmetic", "lcm", "calendar_arithmetic")
 CONFIG = {**SMALL, "basic_arithmetic": {"max_terms": 3, "max_digits": 2}}
-START = Start(Habit(needed=0.5, clumsy=0.3))
+START = Start(Habit(needed=0.8, clumsy=0.1), skill=160, steps=15, batch_size=16, learning_rate=2e-3)
 
 
 def unseen_gym(*, seen: tuple[str, ...] = SEEN, unseen: tuple[str, ...] = UNSEEN) -> World:

@@ -164,6 +164,12 @@ def test_names_are_drawn_for_each_task_and_never_shared_by_train_and_test():
     assert len(set(again.metadata["names"].values())) == len(ORIGINAL)
 
 
+def test_names_can_be_shorter():
+    made = rename(sums().tasks("train", 200, 0), tools=SCHEMAS, digits=1)
+    drawn = {name for one in made for name in one.metadata["names"].values()}
+    assert all(len(name) == 2 and name[1] in "123456789" for name in drawn) and len(drawn) > 80
+
+
 def test_a_share_of_the_tasks():
     made = rename(sums().tasks("train", 400, 0), tools=SCHEMAS, share=0.3)
     assert 0.22 < sum(one.metadata["renamed"] == "yes" for one in made) / 400 < 0.38
@@ -183,6 +189,8 @@ def test_a_description_is_drawn_among_those_that_are_given():
 def test_what_cannot_be():
     with pytest.raises(InputError, match="share of 2"):
         rename([], tools=SCHEMAS, share=2)
+    with pytest.raises(InputError, match="a letter and 0 digits"):
+        rename([], tools=SCHEMAS, digits=0)
     for names in ({"calculator": "f417", "expression": "f417"}, {"calculator": "no name"}, ["f417"], {"calculator": 1}):
         with pytest.raises(TaskError, match="names"):
             ENV(asks(names=names))

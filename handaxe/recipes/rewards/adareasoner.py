@@ -1,6 +1,6 @@
 """AdaReasoner: good calls count only where the answer is wrong, and tools are called otherwise in every task."""
 
-from handaxe.methods.method import Claim, Method, Paper, Recipe, Setting, replace
+from handaxe.methods.method import Claim, Method, Paper, Recipe, Setting, partial, replace
 from handaxe.recipes.base.grpo import grpo
 from handaxe.rewards.call_schema import call_schema
 from handaxe.rewards.gate import gate
@@ -24,7 +24,7 @@ RECIPE = Recipe(
         Claim("A useless tool is used less.", "decoy", "down", baseline="start", same="pass@1", vice=0.3, note=NOTE),
     ),
     base=grpo,
-    world=renamed_sums,
+    world=partial(renamed_sums, test=1.0, distracted=0.7),
     setting=Setting(model="start"),
 )
 
