@@ -123,7 +123,7 @@ def search(
 def keys(
     record: RunRecord, where: Where, *, order: str = "step", descending: bool = False, first: int = 0, most: int = -1
 ) -> list[int]:
-    """The rows of what `search` finds, to be read page by page; -1 for all of them.
+    """The rows of the trajectories that fit, as `search` sorts them; `most` -1 is all of them.
 
     Raises:
         InputError: an order that does not exist.
@@ -139,12 +139,13 @@ def keys(
     return [int(key) for (key,) in record.query(query, *asked.keys, most, first)]
 
 
-def read(record: RunRecord, rows: Sequence[int], *, right: float = 0.5) -> list[Found]:
-    """What a table shows of these rows, in this order; rows that are not there are passed over."""
-    asked, found = _Query(record, Where(right=right)), dict[int, Found]()
-    for start in range(0, len(rows), BATCH):
-        found |= asked.read(rows[start : start + BATCH])
-    return [found[row] for row in rows if row in found]
+def read(record: RunRecord, keys: Sequence[int], *, right: float = 0.5) -> list[Found]:
+    """The trajectories of these rows, in this order. Rows that are gone are left out."""
+    asked = _Query(record, Where(right=right))
+    found: dict[int, Found] = {}
+    for start in range(0, len(keys), BATCH):
+        found |= asked.read(keys[start : start + BATCH])
+    return [found[key] for key in keys if key in found]
 
 
 def count(record: RunRecord, where: Where) -> int:
