@@ -31,6 +31,7 @@ COMMANDS = {
     "chat": "RUN: ask its policy in the terminal, and see its calls as they happen",
     "show": "RUN: its metrics, and one attempt token by token",
     "export": "RUN --out FOLDER: a folder for transformers and chat servers, with the ids of training",
+    "trajectories": "RUN --where ...: find attempts, and write them as JSON lines, a data set or a log of Inspect",
     "replay": "RUN: play its recorded attempts again without a model, and say what comes out otherwise",
     "index": "DOCUMENTS --out INDEX: make an index of documents, for the tool `search`",
     "serve": "MODULE:ATTRIBUTE ...: serve tools over MCP; --model RUN: serve a policy as chat completions",
