@@ -3,7 +3,7 @@ import math
 import pytest
 from rich.console import Console
 
-from handaxe.commands.report import evaluations, print_claims, print_outcome, read_outcome, result_body
+from handaxe.commands.outcome import evaluations, print_claims, print_outcome, read_outcome, result_body
 from handaxe.methods.chosen import choice
 from handaxe.training.record.run_record import RunRecord
 
