@@ -33,6 +33,7 @@ COMMANDS = {
     "view": "[FOLDER]: its runs in a browser, token by token, live while they train",
     "report": "RUN: the same pages as one HTML file, which opens from a disk",
     "export": "RUN --out FOLDER: a folder for transformers and chat servers, with the ids of training",
+    "trajectories": "RUN --where ...: find attempts, and write them as JSON lines, a data set or a log of Inspect",
     "replay": "RUN: play its recorded attempts again without a model, and say what comes out otherwise",
     "index": "DOCUMENTS --out INDEX: make an index of documents, for the tool `search`",
     "serve": "MODULE:ATTRIBUTE ...: serve tools over MCP; --model RUN: serve a policy as chat completions",

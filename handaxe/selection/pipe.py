@@ -1,12 +1,22 @@
 """Selectors one after the other."""
 
 from collections.abc import Mapping, Sequence
+from typing import Protocol, runtime_checkable
 
 from handaxe.ops.composite import Composite
 from handaxe.records import Rated
 from handaxe.slots import Selector
 
-__all__ = ["pipe"]
+__all__ = ["Staged", "pipe"]
+
+
+@runtime_checkable
+class Staged(Protocol):
+    """A selector that is made of others, called in order, and says so."""
+
+    def stages(self) -> Sequence[Selector]:
+        """What it passes groups through."""
+        ...
 
 
 def pipe(*selectors: Selector) -> Selector:
@@ -38,6 +48,9 @@ class _Pipe(Composite):
         for select in self._selectors:
             kept = select(kept)
         return list(kept)
+
+    def stages(self) -> Sequence[Selector]:
+        return self._selectors
 
     def parts(self) -> Mapping[str, object]:
         return {str(place): part for place, part in enumerate(self._selectors)}

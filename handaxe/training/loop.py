@@ -39,6 +39,7 @@ from handaxe.training.run import Evaluate, Run, TrainResult
 from handaxe.training.schedule import rate_at
 from handaxe.training.siblings import check_siblings
 from handaxe.training.streaming import Streaming
+from handaxe.training.traced import Pushed, Trace, Traced
 from handaxe.training.update import check_passes, update
 from handaxe.training.watch import check_scored
 
@@ -156,7 +157,8 @@ def train(
     run = Run(engine, parts, steps, about, keep, evaluate, eval_every, format=format)
     with run, play:
         for step in run.todo():
-            clock, choose = Clock(), restarting(select) if pace.rounds > 1 else select
+            clock, pushed, choosing = Clock(), Pushed(), Traced(select)
+            choose = restarting(choosing, of=select) if pace.rounds > 1 else choosing
             tried = list[Tried]()
             rated = list[Rated]()
             for finishing in play.rounds(tasks, step, run.playing):
@@ -191,8 +193,10 @@ def train(
                     rows=micro_batch_rows,
                     learning_rate=rate_at(learning_rate, step),
                     rng=generator(seed, "minibatches", step),
+                    pushed=pushed,
                 )
-            record, ages = settle(tried, selected, trained), token_ages(trained, play.begun)
+            trace, ages = Trace(choosing.left_out_by, pushed.found, play.begun), token_ages(trained, play.begun)
+            record = settle(tried, selected, trained, trace=trace)
             learned |= added_metrics(trained, rated) | {"groups/held": float(play.held)}
             run.finish(record, group_metrics(record, clock.seconds) | ages | learned)
     return run.result()

@@ -4,6 +4,7 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from itertools import islice
 from typing import TypeVar, get_args
 
@@ -15,10 +16,12 @@ from handaxe.rollouts.driver.others import asked_in
 from handaxe.training.endings import DEFAULT
 from handaxe.training.group_play import Tried
 from handaxe.training.record.groups import Fate, GroupRecord
+from handaxe.training.traced import Trace, ages
 
 __all__ = ["Clock", "added_metrics", "group_metrics", "settle"]
 
 Item = TypeVar("Item")
+NO_TRACE = Trace()
 _Place = tuple[Rated, int]
 """A group on its way to the batch, and the number of a sibling in it."""
 
@@ -48,19 +51,32 @@ class Clock:
             yield found[0]
 
 
-def settle(tried: list[Tried], selected: list[Rated], trained: list[Rated]) -> list[GroupRecord]:
+def settle(
+    tried: list[Tried], selected: list[Rated], trained: list[Rated], *, trace: Trace = NO_TRACE
+) -> list[GroupRecord]:
     """What became of every group. Of an attempt that trains more than once, the advantages are added.
 
     Args:
         tried: the groups of the step.
         selected: what the selector let through; `trained` is that without the surplus.
+        trace: what is known besides of how attempts got there.
     """
     through = {trajectory.id for one in selected for trajectory in one.group}
     final: dict[str, list[_Place]] = {}
     for one in trained:
         for i, trajectory in enumerate(one.group):
             final.setdefault(trajectory.id, []).append((one, i))
-    return [_settle(one, through, final) for one in tried]
+    return [_traced(_settle(one, through, final), trace) for one in tried]
+
+
+def _traced(one: GroupRecord, trace: Trace) -> GroupRecord:
+    pushed = trace.pushed
+    return replace(
+        one,
+        left_out_by=tuple(trace.left_out_by.get(trajectory.id, "") for trajectory in one.group),
+        ages=ages(one.group, trace.begun),
+        pushed=None if pushed is None else tuple(pushed.get(trajectory.id) for trajectory in one.group),
+    )
 
 
 def _settle(one: Tried, through: set[str], final: dict[str, list[_Place]]) -> GroupRecord:

@@ -216,10 +216,10 @@ def _choice_differs(a: Rated, b: Rated) -> bool:
     )
 
 
-def restarting(select: Selector) -> Selector:
+def restarting(select: Selector, *, of: object = None) -> Selector:
     """The selector, put back to the state of now before each call: asked again with more groups, it answers as if it
-    were asked for the first time."""
-    rewind = rewinder(select)
+    were asked for the first time. `of` is what remembers for it, where that is another part."""
+    rewind = rewinder(select if of is None else of)
 
     def again(rated: Sequence[Rated]) -> list[Rated]:
         rewind()

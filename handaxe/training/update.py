@@ -7,6 +7,7 @@ from handaxe.records import Rated
 from handaxe.slots import Engine, Loss
 from handaxe.tensors import Batch, combine_metrics
 from handaxe.training.batch import make_batch, microbatches, minibatches
+from handaxe.training.traced import Pushed
 
 __all__ = ["check_passes", "mean_metrics", "optimiser_step", "update"]
 
@@ -21,6 +22,7 @@ def update(
     rows: int,
     learning_rate: float,
     rng: np.random.Generator,
+    pushed: Pushed | None = None,
 ) -> dict[str, float]:
     """Take `epochs` times `parts` optimiser steps on what was selected.
 
@@ -31,6 +33,7 @@ def update(
         parts: minibatches an epoch; each is a random subset of the rollouts with denominators of its own.
         rows: most rows that forward and backward see at once; the result does not depend on it.
         rng: shuffles rollouts into minibatches.
+        pushed: is told which tokens the loss moves.
 
     Returns:
         Metrics averaged over the optimiser steps, with optimiser_steps; where nothing trains, nothing_to_train is 1
@@ -40,10 +43,14 @@ def update(
     if not groups:
         return {"nothing_to_train": 1.0, "optimiser_steps": 0.0}
     in_turn = sorted({one.part for one in groups}) if epochs else []
-    batches = [make_batch([one for one in groups if one.part == part], pad_id=engine.pad_id) for part in in_turn]
+    parted = [[one for one in groups if one.part == part] for part in in_turn]
+    batches = [
+        (make_batch(own, pad_id=engine.pad_id), loss if pushed is None else pushed.watching(loss, own))
+        for own in parted
+    ]
     taken = [
-        optimiser_step(engine, loss, microbatches(piece, rows), learning_rate)
-        for batch in batches
+        optimiser_step(engine, watched, microbatches(piece, rows), learning_rate)
+        for batch, watched in batches
         for _ in range(epochs)
         for piece in minibatches(batch, parts, rng)
     ]

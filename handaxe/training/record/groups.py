@@ -25,6 +25,12 @@ class GroupRecord:
     fate        trained; unselected (by the selector); surplus (cut after a refill); dropped (an ending said
                 drop_group); unscored (nothing in it could be scored)
     part        see `Rated.part`
+    left_out_by [G] names: of each sibling the selector that first took tokens of it out of the loss, or all of it; ""
+                where none did. None in records of before it was kept
+    ages        [G] float64: how many steps older than this one the weights are that wrote a sibling's oldest token, as
+                `training.gate` counts them; NaN where no policy drew one, or where it was not counted
+    pushed      [G], of each sibling per sequence [T] bool: the tokens whose log-prob the loss moved in some optimiser
+                step; None for a sibling that was in none
     """
 
     group: Group
@@ -34,3 +40,6 @@ class GroupRecord:
     advantages: Advantages | None = None
     fate: Fate = "trained"
     part: int = 0
+    left_out_by: tuple[str, ...] | None = None
+    ages: np.ndarray | None = None
+    pushed: tuple[tuple[np.ndarray, ...] | None, ...] | None = None

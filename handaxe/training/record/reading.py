@@ -26,7 +26,7 @@ from handaxe.records import (
 from handaxe.training.record.groups import GroupRecord
 from handaxe.training.record.writing import TURN_REWARD
 
-__all__ = ["read_groups", "silent_channels"]
+__all__ = ["read_group_of", "read_groups", "silent_channels"]
 
 Row = dict[str, Any]
 ARRAYS = ("ids", "author", "turn", "logp", "behaviour_logp", "version")
@@ -47,8 +47,20 @@ def silent_channels(db: sqlite3.Connection) -> list[str]:
 
 def read_groups(db: sqlite3.Connection, *, step: int | None = None, task: str | None = None) -> list[GroupRecord]:
     """The groups that `write_group` was given, in order: of one step or of all, of one task id or of all."""
-    query = "SELECT * FROM groups WHERE step = ifnull(?, step) AND task_id = ifnull(?, task_id) ORDER BY id"
-    return [_group(db, row) for row in _rows(db, query, step, None if task is None else codec.dump_text(task))]
+    wanted = {"step": step, "task_id": None if task is None else codec.dump_text(task)}
+    asked = {name: value for name, value in wanted.items() if value is not None}
+    where = " AND ".join(f"{name} = ?" for name in asked) or "1"  # one condition a column, so that its index is used
+    return [_group(db, row) for row in _rows(db, f"SELECT * FROM groups WHERE {where} ORDER BY id", *asked.values())]
+
+
+def read_group_of(db: sqlite3.Connection, trajectory: int) -> tuple[GroupRecord, int] | None:
+    """The group that holds the trajectory of this row, and its place there; None when there is no such row."""
+    found = db.execute("SELECT group_id FROM trajectories WHERE id = ?", (trajectory,)).fetchone()
+    if found is None:
+        return None
+    (row,) = _rows(db, "SELECT * FROM groups WHERE id = ?", found[0])
+    before = "SELECT count(*) FROM trajectories WHERE group_id = ? AND id < ?"
+    return _group(db, row), int(db.execute(before, (found[0], trajectory)).fetchone()[0])
 
 
 def _group(db: sqlite3.Connection, row: Row) -> GroupRecord:
@@ -64,7 +76,28 @@ def _group(db: sqlite3.Connection, row: Row) -> GroupRecord:
         advantages=_advantages([sequences[one["id"]] for one in seen]),
         fate=row["fate"],
         part=row.get("part") or 0,
+        left_out_by=_left_out_by(rows),
+        ages=_ages(rows),
+        pushed=_pushed([sequences[one["id"]] for one in rows]),
     )
+
+
+def _left_out_by(rows: list[Row]) -> tuple[str, ...] | None:
+    names = [one.get("left_out_by") for one in rows]
+    return None if not names or None in names else tuple(map(str, names))
+
+
+def _ages(rows: list[Row]) -> np.ndarray | None:
+    """Of each its age; None in a record that keeps none, or of a group in which none was counted."""
+    ages = np.array([_number(one.get("age")) for one in rows])
+    return None if np.isnan(ages).all() else ages
+
+
+def _pushed(found: list[list[Row]]) -> tuple[tuple[np.ndarray, ...] | None, ...] | None:
+    blobs = [[row.get("pushed") for row in rows] for rows in found]
+    if all(blob is None for own in blobs for blob in own):
+        return None
+    return tuple(None if not own or None in own else tuple(map(codec.unpack, own)) for own in blobs)
 
 
 def _trajectory(db: sqlite3.Connection, row: Row, task: Task, sequences: list[Row]) -> Trajectory:

@@ -13,7 +13,7 @@ import platform
 import sqlite3
 import time
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager, suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -26,7 +26,7 @@ from handaxe.ops.codec import dump_text, load_record, load_text
 from handaxe.records import Task, Trajectory
 from handaxe.training.folder import FolderLock, write_whole
 from handaxe.training.record.groups import GroupRecord
-from handaxe.training.record.reading import read_groups, silent_channels
+from handaxe.training.record.reading import read_group_of, read_groups, silent_channels
 from handaxe.training.record.schema import create, format_of, upgrade
 from handaxe.training.record.writing import write_group
 
@@ -191,6 +191,37 @@ class RunRecord:
         """Groups as they were written, of one step or of all, of one task id or of all."""
         with self._reading():
             return read_groups(self._db, step=step, task=task)
+
+    def group_of(self, trajectory: int) -> tuple[GroupRecord, int]:
+        """The group that holds the trajectory of this row, and its place there.
+
+        Raises:
+            InputError: there is no such row.
+        """
+        with self._reading():
+            found = read_group_of(self._db, trajectory)
+        if found is None:
+            raise InputError(
+                f"the record in {self.folder} has no trajectory in row {trajectory}; search tells their rows"
+            )
+        return found
+
+    def query(self, sql: str, *keys: int | float | str | bytes | None) -> list[tuple[Any, ...]]:
+        """What a SELECT gives; the tables are those of training.record.schema, in whatever format the record has.
+
+        Raises:
+            InputError: the record is damaged, or does not have such a table.
+        """
+        with self._reading():
+            return self._db.execute(sql, keys).fetchall()
+
+    def function(self, name: str, of: Callable[..., int | float | str | None], *, arguments: int) -> None:
+        """Let queries call a function of so many columns, which gives the same for the same."""
+        self._db.create_function(name, arguments, of, deterministic=True)
+
+    def columns(self, table: str) -> frozenset[str]:
+        """The columns that a table has in this record, which may be of an older format."""
+        return frozenset(name for (name,) in self.query("SELECT name FROM pragma_table_info(?)", table))
 
     def trajectories(self, *, step: int | None = None, task: str | None = None) -> list[Trajectory]:
         """The trajectories of those groups, failures included."""

@@ -13,7 +13,7 @@ from handaxe.errors import InputError
 
 __all__ = ["FORMAT", "SCHEMA", "create", "format_of", "upgrade"]
 
-FORMAT = 4
+FORMAT = 5
 
 SCHEMA = """
 CREATE TABLE steps (step INTEGER PRIMARY KEY, time REAL);
@@ -28,7 +28,7 @@ CREATE TABLE trajectories (
     name TEXT, sample INTEGER, ending TEXT, reason TEXT, scored INTEGER, trained INTEGER, outcome REAL,
     eligible INTEGER, num_turns INTEGER, num_calls INTEGER, num_tokens INTEGER, final_text TEXT, cost REAL,
     seconds REAL, seed INTEGER, branch TEXT, env TEXT, messages TEXT, toolset INTEGER REFERENCES toolsets (id),
-    notes TEXT, asked TEXT, spent TEXT);
+    notes TEXT, asked TEXT, spent TEXT, total REAL, called TEXT, left_out_by TEXT, age REAL);
 CREATE TABLE turns (
     trajectory INTEGER REFERENCES trajectories (id) ON DELETE CASCADE,
     place INTEGER, sequence INTEGER, start INTEGER, stop INTEGER, finish TEXT, parsed TEXT, sampling TEXT,
@@ -36,7 +36,8 @@ CREATE TABLE turns (
 CREATE TABLE sequences (
     trajectory INTEGER REFERENCES trajectories (id) ON DELETE CASCADE,
     place INTEGER, ids BLOB, author BLOB, turn BLOB, logp BLOB, behaviour_logp BLOB, version BLOB,
-    advantages BLOB, returns BLOB, trains BLOB, PRIMARY KEY (trajectory, place)) WITHOUT ROWID;
+    advantages BLOB, returns BLOB, trains BLOB, pushed BLOB,
+    PRIMARY KEY (trajectory, place)) WITHOUT ROWID;
 CREATE TABLE features (
     trajectory INTEGER REFERENCES trajectories (id) ON DELETE CASCADE,
     place INTEGER, name TEXT, data BLOB, PRIMARY KEY (trajectory, place, name)) WITHOUT ROWID;
@@ -48,7 +49,12 @@ CREATE TABLE turn_scores (
     name TEXT, data BLOB, PRIMARY KEY (trajectory, name)) WITHOUT ROWID;
 CREATE INDEX groups_by_step ON groups (step);
 CREATE INDEX trajectories_by_group ON trajectories (group_id);
+CREATE INDEX trajectories_in_short ON trajectories (
+    group_id, sample, ending, reason, scored, trained, outcome, total, num_turns, num_calls, num_tokens, cost, seconds,
+    called, left_out_by);
 """
+"""The last index holds what a table of trajectories shows and is searched by, so that a hundred thousand are gone
+through without reading what was said."""
 
 ADDED = {
     2: """
@@ -61,6 +67,16 @@ ALTER TABLE sequences ADD COLUMN trains BLOB;
 ALTER TABLE trajectories ADD COLUMN asked TEXT;
 """,
     4: "ALTER TABLE trajectories ADD COLUMN spent TEXT;",
+    5: """
+ALTER TABLE trajectories ADD COLUMN total REAL;
+ALTER TABLE trajectories ADD COLUMN called TEXT;
+ALTER TABLE trajectories ADD COLUMN left_out_by TEXT;
+ALTER TABLE trajectories ADD COLUMN age REAL;
+ALTER TABLE sequences ADD COLUMN pushed BLOB;
+CREATE INDEX trajectories_in_short ON trajectories (
+    group_id, sample, ending, reason, scored, trained, outcome, total, num_turns, num_calls, num_tokens, cost, seconds,
+    called, left_out_by);
+""",
 }
 """A format -> what makes the tables of the format before it into its own. A column stands last in its table there and
 in SCHEMA, since rows are written by place."""

@@ -1,5 +1,6 @@
 """A group as rows of the record's tables."""
 
+import json
 import sqlite3
 from collections.abc import Mapping
 from typing import Any
@@ -29,7 +30,7 @@ def write_group(db: sqlite3.Connection, record: GroupRecord) -> None:
         row_id = _write_trajectory(db, group_id, trajectory, record, i, k)
         _write_turns(db, row_id, trajectory)
         for s, sequence in enumerate(trajectory.sequences):
-            _write_sequence(db, row_id, s, sequence, _advantages(advantages, k, s))
+            _write_sequence(db, row_id, s, sequence, [*_advantages(advantages, k, s), _pushed(record, i, s)])
         if scores is not None and k is not None:
             _write_scores(db, row_id, scores, k)
 
@@ -40,6 +41,18 @@ def _advantages(advantages: Advantages | None, k: int | None, s: int) -> list[np
         return [None, None, None]
     parts = (advantages.tokens, advantages.returns, advantages.trains)
     return [None if part is None else part[k][s] for part in parts]
+
+
+def _pushed(record: GroupRecord, i: int, s: int) -> np.ndarray | None:
+    own = None if record.pushed is None else record.pushed[i]
+    return None if own is None else own[s]
+
+
+def _total(scores: Scores | None, k: int | None) -> float | None:
+    """What a sibling earned in all, its turns included."""
+    if scores is None or k is None:
+        return None
+    return float(scores.outcome[k]) + (0.0 if scores.turns is None else float(np.sum(scores.turns[k])))
 
 
 def _write_trajectory(
@@ -74,6 +87,10 @@ def _write_trajectory(
         "notes": _free(one.notes),
         "asked": codec.dump_record(one.asked) if one.asked else None,
         "spent": None if one.spent is None else codec.dump_record(one.spent),
+        "total": _total(scores, k),
+        "called": json.dumps(sorted({call.name for call in one.calls})),
+        "left_out_by": None if record.left_out_by is None else record.left_out_by[i],
+        "age": None if record.ages is None else float(record.ages[i]),
     }
     return _insert(db, f"trajectories ({', '.join(row)})", tuple(row.values()))
 

@@ -1,0 +1,107 @@
+"""A trajectory together with all that its step made of it, for whatever writes it."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from handaxe.records import Trajectory
+from handaxe.training.record.groups import Fate, GroupRecord
+from handaxe.training.record.run_record import RunRecord
+from handaxe.view.why import Facts, OutcomeClass, Reason, facts_of, outcome_classes, totals, why
+
+__all__ = ["Chosen", "choose", "chosen"]
+
+Arrays = tuple[np.ndarray, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Chosen:
+    """A trajectory and what became of it in its step.
+
+    step, fate, part, left_out_by, age    see `GroupRecord`
+    scored, trained     whether the reward scored it, and whether its tokens entered the loss
+    outcome_class       see `view.why`;  no_gradient  why it got none, None where it got one
+    outcome, total      what the reward gave it, without and with its turns; NaN where it was not scored
+    turns               [N] reward attached to each turn, or None;  turn_channels  their named twins
+    channels            the named parts of the outcome;  eligible  see `Scores`
+    advantages, returns, trains, pushed    per sequence [T], or None; see `Advantages` and `GroupRecord`
+    """
+
+    trajectory: Trajectory
+    step: int
+    fate: Fate
+    scored: bool
+    trained: bool
+    outcome_class: OutcomeClass
+    outcome: float = float("nan")
+    total: float = float("nan")
+    part: int = 0
+    no_gradient: Reason | None = None
+    left_out_by: str = ""
+    age: float = float("nan")
+    turns: np.ndarray | None = None
+    channels: Mapping[str, float] = field(default_factory=dict)
+    turn_channels: Mapping[str, np.ndarray] = field(default_factory=dict)
+    eligible: bool | None = None
+    advantages: Arrays | None = None
+    returns: Arrays | None = None
+    trains: Arrays | None = None
+    pushed: Arrays | None = None
+
+
+def choose(record: GroupRecord, index: int, facts: Facts) -> Chosen:
+    """A sibling of a group, with all that its step made of it."""
+    scored = bool(record.scored[index])
+    k = int(np.count_nonzero(record.scored[:index]))
+    scores, advantages = (record.scores, record.advantages) if scored else (None, None)
+
+    def own(ragged: tuple[Arrays, ...] | None) -> Arrays | None:
+        return None if ragged is None else ragged[k]
+
+    return Chosen(
+        trajectory=record.group[index],
+        step=record.group.step,
+        fate=record.fate,
+        scored=scored,
+        trained=bool(record.trained[index]),
+        outcome_class=outcome_classes(record)[index],
+        outcome=float("nan") if scores is None else float(scores.outcome[k]),
+        total=float(totals(record)[k]) if scored else float("nan"),
+        part=record.part,
+        no_gradient=why(record, index, facts).whole,
+        left_out_by="" if record.left_out_by is None else record.left_out_by[index],
+        age=float("nan") if record.ages is None else float(record.ages[index]),
+        turns=None if scores is None or scores.turns is None else scores.turns[k],
+        channels={} if scores is None else {name: float(values[k]) for name, values in scores.channels.items()},
+        turn_channels={} if scores is None else {name: values[k] for name, values in scores.turn_channels.items()},
+        eligible=None if scores is None or scores.eligible is None else bool(scores.eligible[k]),
+        advantages=None if advantages is None else own(advantages.tokens),
+        returns=None if advantages is None else own(advantages.returns),
+        trains=None if advantages is None else own(advantages.trains),
+        pushed=None if record.pushed is None else record.pushed[index],
+    )
+
+
+def chosen(record: RunRecord, keys: Iterable[int]) -> Iterator[Chosen]:
+    """The trajectories of these rows, in order, one group at a time in memory.
+
+    Args:
+        keys: rows, as `view.search.Found.key` tells them; those of a group one after another, to be fast.
+
+    Raises:
+        InputError: there is no such row.
+    """
+    facts: dict[int, Facts] = {}
+    held: tuple[int, dict[int, int], GroupRecord] | None = None
+    for key in keys:
+        row = record.query("SELECT group_id FROM trajectories WHERE id = ?", key)
+        if held is None or not row or row[0][0] != held[0]:
+            group, _ = record.group_of(key)  # which says so where there is none
+            rows = record.query("SELECT id FROM trajectories WHERE group_id = ? ORDER BY id", row[0][0])
+            held = (row[0][0], {int(one): place for place, (one,) in enumerate(rows)}, group)
+        _, places, group = held
+        step = group.group.step
+        if step not in facts:
+            facts[step] = facts_of(record, step)
+        yield choose(group, places[key], facts[step])

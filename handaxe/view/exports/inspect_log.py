@@ -1,0 +1,224 @@
+"""Trajectories as a log of Inspect, which `inspect view` opens: https://inspect.aisi.org.uk
+
+A trajectory is a sample, a task's trajectories are its epochs. The package's own writer writes it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import handaxe
+from handaxe.errors import InputError
+from handaxe.ops import codec
+from handaxe.records import Message, ToolReply, Trajectory
+from handaxe.view.exports.chosen import Chosen
+
+if TYPE_CHECKING:
+    from inspect_ai.log import EvalLog, EvalResults, EvalSample
+    from inspect_ai.model import ChatMessage
+    from inspect_ai.scorer import Score
+
+__all__ = ["to_log", "write_inspect"]
+
+SUFFIXES = (".eval", ".json")
+LIMITS = {"length": "context", "turns": "turn", "budget": "custom", "stopped": "custom"}
+"""Why a trajectory was cut -> what Inspect calls such a limit."""
+ERRORS = {"timeout": "timeout", "invalid": "parsing"}
+"""Status of a reply -> what Inspect calls such an error; others are unknown to it."""
+
+
+def write_inspect(chosen: Iterable[Chosen], file: Path, *, title: str, model: str = "handaxe") -> int:
+    """Write one log with a sample each; returns how many.
+
+    Args:
+        file: ends in .eval, which Inspect reads sample by sample, or .json.
+        title: of the task, as `inspect view` lists it, such as the run's name.
+        model: what is said to have spoken.
+
+    Raises:
+        InputError: inspect_ai is not installed, or the file cannot be written or has another ending.
+    """
+    if file.suffix not in SUFFIXES:
+        raise InputError(f"{file} would not be known as a log of Inspect; let it end in {' or '.join(SUFFIXES)}")
+    log = to_log(chosen, title=title, model=model)
+    from inspect_ai.log import write_eval_log
+
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        write_eval_log(log, str(file.absolute()))
+    except OSError as error:
+        raise InputError(f"{file} cannot be written: {error}") from error
+    return len(log.samples or ())
+
+
+def to_log(chosen: Iterable[Chosen], *, title: str, model: str = "handaxe") -> EvalLog:
+    """The log that `write_inspect` writes.
+
+    Scores are the reward, named reward, or reward_total where turns are rewarded, its channels, and outcome, the class
+    in a word. What was not scored has only the last. What the machinery failed at has an error, what was cut a limit.
+    """
+    try:
+        from inspect_ai.log import EvalConfig, EvalDataset, EvalLog, EvalSpec
+    except ImportError as error:
+        raise InputError("a log of Inspect needs the package inspect_ai; install handaxe[inspect]") from error
+    epochs, samples = Counter[str](), list["EvalSample"]()
+    for one in chosen:
+        task = _text(one.trajectory.task.id)
+        epochs[task] += 1
+        samples.append(_sample(one, task, epochs[task], model))
+    return EvalLog(
+        status="success",
+        eval=EvalSpec(
+            created=datetime.now(UTC).isoformat(timespec="seconds"),
+            task=title,
+            model=model,
+            dataset=EvalDataset(name=title, samples=len(epochs), sample_ids=list(epochs)),
+            config=EvalConfig(epochs=max(epochs.values(), default=1)),
+            packages={"handaxe": handaxe.__version__},
+        ),
+        results=_results(samples),
+        samples=samples,
+    )
+
+
+def _sample(one: Chosen, task: str, epoch: int, model: str) -> EvalSample:
+    from inspect_ai.log import EvalError, EvalSample, EvalSampleLimit
+    from inspect_ai.model import ModelOutput, ModelUsage
+
+    trajectory = one.trajectory
+    replies = {reply.call_id: reply for reply in trajectory.replies}
+    messages = [_message(message, replies, model) for message in trajectory.messages]
+    opening = len(trajectory.task.messages)
+    given, kind = sum(len(s) for s in trajectory.sequences), trajectory.ending.kind
+    reason = _text(trajectory.ending.reason) or kind
+    usage = ModelUsage(
+        input_tokens=given - trajectory.num_tokens, output_tokens=trajectory.num_tokens, total_tokens=given
+    )
+    failed, cut = kind in ("infra_error", "verifier_error"), kind == "truncated"
+    return EvalSample(
+        id=task,
+        epoch=epoch,
+        input=messages[:opening],
+        target=_target(trajectory.task.answer),
+        messages=messages,
+        output=ModelOutput.from_content(model, _text(trajectory.final_text), stop_reason=_stop(trajectory)),
+        scores=_scores(one),
+        metadata=_metadata(one),
+        model_usage={model: usage},
+        total_time=trajectory.seconds,
+        error=EvalError(message=reason, traceback=reason, traceback_ansi=reason) if failed else None,
+        limit=EvalSampleLimit(type=LIMITS.get(reason, "custom"), limit=0, reason=reason) if cut else None,  # type: ignore
+    )
+
+
+def _stop(trajectory: Trajectory) -> Any:
+    return "max_tokens" if trajectory.turns and trajectory.turns[-1].finish == "length" else "stop"
+
+
+def _message(message: Message, replies: Mapping[str, ToolReply], model: str) -> ChatMessage:
+    from inspect_ai.model import ChatMessageAssistant, ChatMessageSystem, ChatMessageTool, ChatMessageUser
+    from inspect_ai.tool import ToolCall, ToolCallError
+
+    text = _text(message.content)
+    if message.role == "system":
+        return ChatMessageSystem(content=text)
+    if message.role == "user":
+        return ChatMessageUser(content=text)
+    if message.role == "assistant":
+        calls = [ToolCall(_text(one.id), _text(one.name), _plain(one.arguments)) for one in message.calls]
+        return ChatMessageAssistant(content=text, tool_calls=calls or None, model=model, source="generate")
+    reply = replies.get(message.call_id)
+    failed = reply is not None and reply.status != "ok"
+    error = ToolCallError(ERRORS.get(reply.status, "unknown"), text) if reply is not None and failed else None  # type: ignore
+    return ChatMessageTool(
+        content=text, tool_call_id=_text(message.call_id) or None, function=_text(message.name) or None, error=error
+    )
+
+
+def _scores(one: Chosen) -> dict[str, Score]:
+    from inspect_ai.scorer import Score
+
+    answer = _text(one.trajectory.final_text)
+    why = None if one.no_gradient is None else f"no gradient: {one.no_gradient.text}"
+    found = {"outcome": Score(value=one.outcome_class, answer=answer, explanation=why)}
+    values = {"reward": one.outcome, **{f"channel {name}": value for name, value in one.channels.items()}}
+    if one.turns is not None:
+        values["reward_total"] = one.total
+    said = {name: value for name, value in values.items() if np.isfinite(value)}
+    return found | {_text(name): Score(value=value, answer=answer) for name, value in said.items()}
+
+
+def _metadata(one: Chosen) -> dict[str, Any]:
+    """What Inspect has no place for. The tokens themselves are in `jsonl` and `dataset`."""
+    trajectory = one.trajectory
+    drawn = [s.version[s.mask & ~s.forced] for s in trajectory.sequences]
+    versions = sorted({int(version) for own in drawn for version in own})
+    turns = [] if one.advantages is None else trajectory.turns
+    means = [float(np.mean(one.advantages[t.sequence][t.start : t.stop])) for t in turns] if one.advantages else []
+    return {
+        "trajectory": _text(trajectory.id),
+        "step": one.step,
+        "group": one.fate,
+        "trained": one.trained,
+        "no_gradient": "" if one.no_gradient is None else one.no_gradient.kind,
+        "left_out_by": one.left_out_by,
+        "ending": trajectory.ending.kind,
+        "weights": versions,
+        "advantage_by_turn": [value if np.isfinite(value) else None for value in means],
+        "turn_rewards": None if one.turns is None else one.turns.tolist(),
+        "malformed_calls": [_text(error) for turn in trajectory.turns for error in turn.parsed.errors],
+        "environment": _plain(trajectory.env),
+    }
+
+
+def _results(samples: list[EvalSample]) -> EvalResults:
+    """The mean of each score that is a number, over the samples that have it."""
+    from inspect_ai.log import EvalMetric, EvalResults, EvalScore
+
+    found: dict[str, list[float]] = {}
+    for sample in samples:
+        for name, score in (sample.scores or {}).items():
+            if isinstance(score.value, float):
+                found.setdefault(name, []).append(score.value)
+    scores = [
+        EvalScore(
+            name=name,
+            scorer=name,
+            scored_samples=len(values),
+            unscored_samples=len(samples) - len(values),
+            metrics={"mean": EvalMetric(name="mean", value=float(np.mean(values)))},
+        )
+        for name, values in found.items()
+    ]
+    return EvalResults(total_samples=len(samples), completed_samples=len(samples), scores=scores)
+
+
+def _target(answer: Any) -> str:
+    return _text(answer) if isinstance(answer, str) else "" if answer is None else codec.dump_json(answer)
+
+
+def _plain(value: Mapping[str, Any]) -> dict[str, Any]:
+    """As JSON has it; what it lacks is tagged as in `ops.codec`."""
+    found = json.loads(codec.dump_json(dict(value)), parse_constant=str)
+    clean = _clean(found)
+    return clean if isinstance(clean, dict) else {"value": clean}
+
+
+def _clean(value: Any) -> Any:
+    if isinstance(value, str):
+        return _text(value)
+    if isinstance(value, dict):
+        return {_text(key): _clean(item) for key, item in value.items()}
+    return [_clean(item) for item in value] if isinstance(value, list) else value
+
+
+def _text(text: str) -> str:
+    """As it was said, but for halves of a surrogate pair, which UTF-8 cannot hold."""
+    return text.encode("utf-8", "backslashreplace").decode()

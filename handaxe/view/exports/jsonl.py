@@ -1,0 +1,197 @@
+"""Trajectories as lines of JSON, all of each, and back. docs/trajectories.md says what stands in a line.
+
+A line is ASCII and JSON as its standard has it: a number that is not finite is {"__number__": "nan"}, or "inf" or
+"-inf", and what JSON lacks is tagged as in `ops.codec`. Nothing that a model or a tool wrote is more than text in it.
+"""
+
+import json
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from handaxe.errors import InputError
+from handaxe.ops import codec
+from handaxe.records import Branch, Ending, Message, Spent, Task, TokenSequence, ToolSchema, Trajectory, Turn
+from handaxe.view.exports.chosen import Arrays, Chosen
+from handaxe.view.why import Reason
+
+__all__ = ["FORMAT", "read_jsonl", "to_line", "write_jsonl"]
+
+FORMAT = "handaxe trajectory 1"
+ARRAYS = ("ids", "author", "turn", "logp", "behaviour_logp", "version")
+RATED = ("advantages", "returns", "trains", "pushed")
+PLAIN = ("sample", "seed", "seconds")
+NUMBER = "__number__"
+
+
+def write_jsonl(chosen: Iterable[Chosen], file: Path) -> int:
+    """Write one line each; returns how many.
+
+    Raises:
+        InputError: the file cannot be written.
+    """
+    count = 0
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        with file.open("w", encoding="ascii") as out:
+            for one in chosen:
+                out.write(to_line(one) + "\n")
+                count += 1
+    except OSError as error:
+        raise InputError(f"{file} cannot be written: {error}") from error
+    return count
+
+
+def read_jsonl(file: Path) -> Iterator[Chosen]:
+    """What `write_jsonl` was given.
+
+    Raises:
+        InputError: there is no such file, or a line of it is no trajectory of this format.
+    """
+    try:
+        with file.open(encoding="utf-8") as lines:
+            for number, line in enumerate(lines, 1):
+                try:
+                    yield _chosen(_back(json.loads(line)))
+                except (ValueError, LookupError, TypeError, AttributeError) as error:
+                    raise InputError(f"line {number} of {file} is no {FORMAT!r}: {error}") from error
+    except OSError as error:
+        raise InputError(f"{file} cannot be read: {error}") from error
+
+
+def to_line(one: Chosen) -> str:
+    """A trajectory as one line, without its end."""
+    trajectory = one.trajectory
+    body = {
+        "format": FORMAT,
+        "id": trajectory.id,
+        "step": one.step,
+        "task": _record(trajectory.task),
+        **{name: getattr(trajectory, name) for name in PLAIN},
+        "cost": trajectory.cost,
+        "messages": _record(trajectory.messages),
+        "tools": _record(trajectory.tools),
+        "ending": {"kind": trajectory.ending.kind, "reason": trajectory.ending.reason},
+        "outcome_class": one.outcome_class,
+        "scored": one.scored,
+        "trained": one.trained,
+        "no_gradient": None if one.no_gradient is None else one.no_gradient._asdict(),
+        "fate": one.fate,
+        "part": one.part,
+        "left_out_by": one.left_out_by,
+        "age": one.age,
+        "scores": {
+            "outcome": one.outcome,
+            "total": one.total,
+            "channels": dict(one.channels),
+            "turns": None if one.turns is None else one.turns.tolist(),
+            "turn_channels": {name: values.tolist() for name, values in one.turn_channels.items()},
+            "eligible": one.eligible,
+        },
+        "turns": _record(trajectory.turns),
+        "sequences": [_sequence(one, place) for place in range(len(trajectory.sequences))],
+        "branch_of": None if trajectory.branch_of is None else list(trajectory.branch_of),
+        "env": _free(trajectory.env),
+        "notes": _free(trajectory.notes),
+        "asked": _record(trajectory.asked),
+        "spent": None if trajectory.spent is None else list(trajectory.spent),
+    }
+    return json.dumps(_finite(body), allow_nan=False)
+
+
+def _sequence(one: Chosen, place: int) -> dict[str, Any]:
+    """A sequence with what its step made of it. `dtypes` tells what the lists were."""
+    sequence = one.trajectory.sequences[place]
+    arrays = {name: getattr(sequence, name) for name in ARRAYS}
+    rated: dict[str, Arrays | None] = {name: getattr(one, name) for name in RATED}
+    arrays |= {name: own[place] for name, own in rated.items() if own is not None}
+    arrays |= {f"features/{name}": values for name, values in sequence.features.items()}
+    return {
+        "mask": sequence.mask.tolist(),
+        **{name: array.tolist() for name, array in arrays.items()},
+        "dtypes": {name: array.dtype.str for name, array in arrays.items()},
+    }
+
+
+def _chosen(body: Mapping[str, Any]) -> Chosen:
+    if body["format"] != FORMAT:
+        raise ValueError(f"it says {body['format']!r}")
+    scores, found = body["scores"], [_arrays(one) for one in body["sequences"]]
+    per_sequence = {name: _ragged(found, name) for name in RATED}
+    reason = body["no_gradient"]
+    return Chosen(
+        trajectory=_trajectory(body, found),
+        **{name: body[name] for name in ("step", "fate", "scored", "trained", "outcome_class", "part", "left_out_by")},
+        age=body["age"],
+        outcome=scores["outcome"],
+        total=scores["total"],
+        no_gradient=None if reason is None else Reason(**reason),
+        turns=None if scores["turns"] is None else np.array(scores["turns"], np.float64),
+        channels=scores["channels"],
+        turn_channels={name: np.array(values, np.float64) for name, values in scores["turn_channels"].items()},
+        eligible=scores["eligible"],
+        **per_sequence,
+    )
+
+
+def _trajectory(body: Mapping[str, Any], found: list[dict[str, np.ndarray]]) -> Trajectory:
+    return Trajectory(
+        id=body["id"],
+        task=_load(Task, body["task"]),
+        **{name: body[name] for name in PLAIN},
+        turns=_load(tuple[Turn, ...], body["turns"]),
+        sequences=tuple(
+            TokenSequence(
+                **{name: arrays[name] for name in ARRAYS},
+                features={name[9:]: array for name, array in arrays.items() if name.startswith("features/")},
+            )
+            for arrays in found
+        ),
+        ending=Ending(**body["ending"]),
+        messages=_load(tuple[Message, ...], body["messages"]),
+        tools=_load(tuple[ToolSchema, ...], body["tools"]),
+        branch_of=None if body["branch_of"] is None else Branch(*body["branch_of"]),
+        env=codec.load_json(json.dumps(body["env"])),
+        notes=codec.load_json(json.dumps(body["notes"])),
+        asked=_load(tuple[Trajectory, ...], body["asked"]),
+        spent=None if body["spent"] is None else Spent(*body["spent"]),
+    )
+
+
+def _arrays(one: Mapping[str, Any]) -> dict[str, np.ndarray]:
+    return {name: np.array(one[name], np.dtype(dtype)) for name, dtype in one["dtypes"].items()}
+
+
+def _ragged(found: list[dict[str, np.ndarray]], name: str) -> Arrays | None:
+    there = [arrays[name] for arrays in found if name in arrays]
+    return tuple(there) if len(there) == len(found) and found else None
+
+
+def _record(value: Any) -> Any:
+    return json.loads(codec.dump_record(value))
+
+
+def _load(kind: Any, body: Any) -> Any:
+    return codec.load_record(kind, json.dumps(body))
+
+
+def _free(value: Mapping[str, Any]) -> Any:
+    return json.loads(codec.dump_json(dict(value)))
+
+
+def _finite(value: Any) -> Any:
+    """Numbers that JSON lacks, tagged."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return {NUMBER: str(value)}
+    if isinstance(value, Mapping):
+        return {key: _finite(item) for key, item in value.items()}
+    return [_finite(item) for item in value] if isinstance(value, list | tuple) else value
+
+
+def _back(value: Any) -> Any:
+    if isinstance(value, dict):
+        return float(value[NUMBER]) if value.keys() == {NUMBER} else {key: _back(item) for key, item in value.items()}
+    return [_back(item) for item in value] if isinstance(value, list) else value

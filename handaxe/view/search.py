@@ -1,0 +1,333 @@
+"""Finds trajectories in a run's record by what they did, said and earned. No tokens are read for it.
+
+    search(record, Where(tool="search", outcome="wrong", step=(3, 9)), order="score", descending=True, most=50)
+    search(record, parse('tool:search outcome:wrong step:3..9 "no results"'))
+
+A record of this handaxe's format has an index of all that a table shows, so that a hundred thousand trajectories are
+counted and sorted without reading what was said. Older ones are searched as well, and slower.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, NamedTuple, get_args
+
+import numpy as np
+
+from handaxe.errors import InputError
+from handaxe.ops import codec
+from handaxe.records import Message, ToolCall
+from handaxe.training.record.groups import Fate
+from handaxe.training.record.run_record import RunRecord
+from handaxe.training.record.writing import TURN_REWARD
+from handaxe.view.why import OUTCOMES
+
+__all__ = ["Found", "ORDERS", "Where", "count", "parse", "search"]
+
+Bounds = tuple[float | None, float | None]
+"""First and last, both included; None for no bound."""
+Key = int | float | str | bytes | None
+LONGEST = 1000
+"""Characters of a word that is searched for."""
+BATCH = 500
+"""Rows that are read by their numbers in one query."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Where:
+    """What is looked for; what is left out does not matter.
+
+    Args:
+        text: words, each of which was said in the conversation, in calls and replies too; upper and lower case are the
+            same. A phrase stands in double quotes.
+        tool: a call of this name was made.
+        outcome: one of `view.why.OUTCOMES`, or "scored".
+        fate: of the group; see `GroupRecord`.
+        task: its id.
+        step: of the step that it was made for.
+        score: of what it earned in all, its turns included. What was not scored is in no bounds.
+        trained: whether its tokens entered the loss.
+        group: row of the group, as `Found.group` tells it.
+        right: an attempt that earned more is right.
+
+    Raises:
+        InputError: an outcome or a fate that does not exist, or a word that is too long.
+    """
+
+    text: str = ""
+    tool: str = ""
+    outcome: str = ""
+    fate: str = ""
+    task: str = ""
+    step: Bounds = (None, None)
+    score: Bounds = (None, None)
+    trained: bool | None = None
+    group: int | None = None
+    right: float = 0.5
+
+    def __post_init__(self) -> None:
+        for name, value, there in (
+            ("outcome", self.outcome, (*OUTCOMES, "scored")),
+            ("fate", self.fate, get_args(Fate)),
+        ):
+            if value and value not in there:
+                raise InputError(f"there is no {name} {value!r}; give one of {', '.join(there)}")
+        if any(len(word) > LONGEST for word in _words(self.text)):
+            raise InputError(f"a word to search for has more than {LONGEST} characters; give a part of it")
+
+
+class Found(NamedTuple):
+    """A trajectory in a table. `key` is its row in the record, as `RunRecord.group_of` takes it, `group` that of its
+    group. `score` is what it earned in all, NaN where it was not scored."""
+
+    key: int
+    group: int
+    step: int
+    task: str
+    id: str
+    sample: int
+    ending: str
+    reason: str
+    outcome: str
+    score: float
+    scored: bool
+    trained: bool
+    fate: str
+    turns: int
+    calls: int
+    tokens: int
+    cost: float
+    seconds: float
+    final_text: str
+
+
+ORDERS = ("step", "task", "outcome", "score", "trained", "fate", "turns", "calls", "tokens", "cost", "seconds")
+"""What `search` may sort by."""
+
+
+def search(
+    record: RunRecord, where: Where, *, order: str = "step", descending: bool = False, first: int = 0, most: int = 100
+) -> list[Found]:
+    """The trajectories that fit, sorted, from the `first` on, counted from 0, `most` at most.
+
+    Raises:
+        InputError: an order that does not exist.
+    """
+    if order not in ORDERS:
+        raise InputError(f"there is no order {order!r}; give one of {', '.join(ORDERS)}")
+    asked = _Query(record, where)
+    by = {"step": "g.step", "task": "g.task_id", "fate": "g.fate", "score": asked.score, "outcome": asked.outcome}
+    columns = {"turns": "t.num_turns", "calls": "t.num_calls", "tokens": "t.num_tokens"}
+    column, turned = (by | columns).get(order, f"t.{order}"), " DESC" if descending else ""
+    sorted_by = f"{column}{turned}, g.id{turned}, t.id{turned}"
+    query = f"SELECT t.id FROM {TABLES} WHERE {asked.condition} ORDER BY {sorted_by} LIMIT ? OFFSET ?"
+    keys = [int(key) for (key,) in record.query(query, *asked.keys, most, first)]
+    found: dict[int, Found] = {}
+    for start in range(0, len(keys), BATCH):
+        found |= asked.read(keys[start : start + BATCH])
+    return [found[key] for key in keys]
+
+
+def count(record: RunRecord, where: Where) -> int:
+    """How many trajectories fit."""
+    asked = _Query(record, where)
+    return int(record.query(f"SELECT count(*) FROM {TABLES} WHERE {asked.condition}", *asked.keys)[0][0])
+
+
+TABLES = "groups g JOIN trajectories t ON t.group_id = g.id"
+SHOWN = (
+    "t.id, g.id, g.step, g.task_id, t.name, t.sample, t.ending, t.reason, {outcome}, {score}, t.scored, t.trained, "
+    "g.fate, t.num_turns, t.num_calls, t.num_tokens, t.cost, t.seconds, t.final_text"
+)
+
+
+class _Query:
+    """A question as SQL, for a record of whatever format; every value of it is a parameter."""
+
+    def __init__(self, record: RunRecord, where: Where):
+        self._record = record
+        record.function("sum_of", _sum_of, arguments=1)
+        record.function("calls_tool", _calls_tool, arguments=2)
+        record.function("says", _says, arguments=2)
+        there = record.columns("trajectories")
+        self.score = _score("total" in there)
+        self._tool = "calls_tool(t.messages, ?)"
+        if "called" in there:
+            self._tool = f"CASE WHEN t.called IS NULL THEN {self._tool} ELSE instr(t.called, ?) > 0 END"
+        right = float(where.right)
+        self.outcome = _outcome(self.score, right)
+        self.keys: list[Key] = []
+        self.condition = " AND ".join(self._conditions(where, "called" in there)) or "1"
+
+    def _conditions(self, where: Where, kept: bool) -> Iterator[str]:
+        """The conditions, the cheap ones first."""
+        for column, value in (("g.id", where.group), ("t.trained", where.trained), ("g.fate", where.fate or None)):
+            if value is not None:
+                self.keys.append(value)
+                yield f"{column} = ?"
+        if where.task:
+            self.keys.append(codec.dump_text(where.task))
+            yield "g.task_id = ?"
+        for column, (low, high) in (("g.step", where.step), (self.score, where.score)):
+            for sign, bound in ((">=", low), ("<=", high)):
+                if bound is not None:
+                    self.keys.append(bound)
+                    yield f"{column} {sign} ?"
+        if where.outcome == "scored":
+            yield f"{self.score} IS NOT NULL"
+        elif where.outcome:
+            self.keys.append(where.outcome)
+            yield f"{self.outcome} = ?"
+        if where.tool:
+            self.keys += [where.tool, *([json.dumps(where.tool)] if kept else [])]
+            yield self._tool
+        for word in _words(where.text):
+            condition, keys = _said(word)
+            self.keys += keys
+            yield condition
+
+    def read(self, keys: Sequence[int]) -> dict[int, Found]:
+        """The rows of these numbers."""
+        shown = SHOWN.format(outcome=self.outcome, score=self.score)
+        query = f"SELECT {shown} FROM {TABLES} WHERE t.id IN ({', '.join('?' * len(keys))})"
+        return {int(row[0]): _found(row) for row in self._record.query(query, *keys)}
+
+
+def _found(row: Sequence[Any]) -> Found:
+    texts = {place: codec.load_text(row[place] or "") for place in (3, 4, 7, 18)}
+    score = float("nan") if row[9] is None else float(row[9])
+    values: list[Any] = [texts.get(place, value) for place, value in enumerate(row)]
+    values[9], values[10], values[11] = score, bool(row[10]), bool(row[11])
+    return Found(*values)
+
+
+def _score(kept: bool) -> str:
+    """What a trajectory earned in all; NULL where it was not scored. Older records keep only what it is made of."""
+    turns = f"(SELECT sum_of(data) FROM turn_scores WHERE trajectory = t.id AND name = '{TURN_REWARD}')"
+    made = f"CASE WHEN t.outcome IS NULL THEN NULL ELSE t.outcome + ifnull({turns}, 0.0) END"
+    return f"ifnull(t.total, {made})" if kept else made
+
+
+def _outcome(score: str, right: float) -> str:
+    """As `view.why.outcome_class`."""
+    return (
+        "CASE WHEN t.ending = 'truncated' AND t.reason = 'stopped' THEN 'stopped' "
+        "WHEN t.ending IN ('infra_error', 'verifier_error') THEN t.ending "
+        f"WHEN {score} IS NULL THEN 'unscored' WHEN {score} > {right!r} THEN 'right' "
+        "WHEN t.ending IN ('truncated', 'policy_error') THEN t.ending ELSE 'wrong' END"
+    )
+
+
+# --- words -------------------------------------------------------------------------------------------------------
+
+SKELETON = codec.dump_record((Message("assistant", "", (ToolCall("", {}),)), Message("tool", ""))).lower()
+"""What stands in every conversation as it is kept, without having been said."""
+
+
+def _said(word: str) -> tuple[str, list[Key]]:
+    """Whether a word was said. A pattern over the JSON of the conversation finds candidates fast. Where the word may
+    also be a part of the JSON itself, of a name of its fields or of an escape such as \\n, the conversation is read."""
+    kept = list(dict.fromkeys(json.dumps(one)[1:-1] for one in (word, word.lower(), word.upper(), word.title())))
+    kept = kept if not word.isascii() else kept[:1]  # LIKE knows upper and lower case of ASCII
+    candidates = " OR ".join("t.messages LIKE ? ESCAPE '!'" for _ in kept)
+    keys: list[Key] = [f"%{_literal(one)}%" for one in kept]
+    if kept[0].lower() in SKELETON or not word.isascii():
+        return f"CASE WHEN {candidates} THEN says(t.messages, ?) ELSE 0 END", [*keys, word]
+    within = [f"%\\{gap}{_literal(kept[0])}%" for gap in ("", "u", "u_", "u__", "u___")]
+    doubtful = " OR ".join("t.messages LIKE ? ESCAPE '!'" for _ in within)
+    return (
+        f"CASE WHEN {candidates} THEN CASE WHEN {doubtful} THEN says(t.messages, ?) ELSE 1 END ELSE 0 END",
+        [*keys, *within, word],
+    )
+
+
+def _literal(text: str) -> str:
+    return re.sub(r"([!%_])", r"!\1", text)
+
+
+def _words(text: str) -> list[str]:
+    return [phrase or word for phrase, word in re.findall(r'"([^"]+)"|([^\s"]+)', text)]
+
+
+def _says(messages: str, word: str) -> bool:
+    wanted = word.casefold()
+    return any(wanted in text.casefold() for message in json.loads(messages) for text in _texts(message))
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """Everything that was said in a message: its text, and names, arguments and their values of calls."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping) and "role" in value:
+        yield str(value["content"])
+        yield from _texts([[call["name"], call["arguments"]] for call in value.get("calls", ())])
+    elif isinstance(value, Mapping):
+        yield from _texts([part for item in value.items() for part in item])
+    elif isinstance(value, list):
+        for item in value:
+            yield from _texts(item)
+    elif value is not None:
+        yield json.dumps(value)
+
+
+def _calls_tool(messages: str, name: str) -> bool:
+    return any(call["name"] == name for message in json.loads(messages) for call in message.get("calls", ()))
+
+
+def _sum_of(data: bytes) -> float:
+    return float(np.sum(codec.unpack(data)))
+
+
+# --- one line ----------------------------------------------------------------------------------------------------
+
+PART = re.compile(r'(?:(?P<key>[a-z]+):)?(?:"(?P<phrase>[^"]*)"|(?P<word>[^\s"]+))')
+NUMBER = r"-?(?:\d+\.?\d*|\.\d+)(?:e-?\d+)?"
+RANGE = re.compile(rf"(?P<low>{NUMBER})?\.\.(?P<high>{NUMBER})?")
+BOUND = re.compile(rf"(?P<sign>>=|<=)?(?P<bound>{NUMBER})")
+
+
+@lru_cache
+def parse(text: str) -> Where:
+    """A question in one line: words and "phrases" that were said, and fields of `Where` with their values.
+
+        step:4   step:3..9   step:5..   score:>=0.5   score:0..0.2   outcome:wrong   tool:search   task:"a b"
+        fate:unselected   trained:no
+
+    A word before a colon that is no such field belongs to what was said.
+
+    Raises:
+        InputError: a value that a field cannot have.
+
+    Example:
+        'tool:search step:3.. http://x "no results"' ->
+        Where(tool="search", step=(3, None), text='http://x "no results"')
+    """
+    found: dict[str, Any] = {}
+    said: list[str] = []
+    for part in PART.finditer(text):
+        key, phrase = part["key"], part["phrase"]
+        value = part["word"] if phrase is None else phrase
+        if key in ("step", "score"):
+            found[key] = _bounds(key, value)
+        elif key == "group":
+            found[key] = int(_bounds(key, value)[0] or 0)
+        elif key == "trained":
+            if value not in ("yes", "no"):
+                raise InputError(f"trained:{value} means nothing; give trained:yes or trained:no")
+            found[key] = value == "yes"
+        elif key in ("outcome", "fate", "tool", "task"):
+            found[key] = value
+        else:
+            said.append(part[0] if phrase is None else f'"{phrase}"')
+    return Where(text=" ".join(said), **found)
+
+
+def _bounds(key: str, value: str) -> Bounds:
+    if whole := RANGE.fullmatch(value):
+        return tuple(None if end is None else float(end) for end in (whole["low"], whole["high"]))  # type: ignore
+    if one := BOUND.fullmatch(value):
+        bound = float(one["bound"])
+        return {">=": (bound, None), "<=": (None, bound)}.get(one["sign"] or "", (bound, bound))
+    raise InputError(f"{key}:{value} is no range; give {key}:3, {key}:3..9, {key}:>=3 or {key}:<=9")
