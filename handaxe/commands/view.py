@@ -31,7 +31,8 @@ def main(arguments: list[str]) -> int:
     options = tyro.cli(ViewOptions, args=arguments, prog="handaxe view")
 
     def show(address: str) -> None:
-        sys.stderr.write(f"look at {address} (over ssh: ssh -L {options.port}:{address.split('//')[1]} ...); Ctrl-C ends it\n")
+        port = address.rstrip("/").rpartition(":")[2]
+        sys.stderr.write(f"look at {address}, from elsewhere through ssh -L {port}:localhost:{port} ...; Ctrl-C ends it\n")
         sys.stderr.flush()
 
     try:

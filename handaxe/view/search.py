@@ -24,7 +24,7 @@ from handaxe.training.record.run_record import RunRecord
 from handaxe.training.record.writing import TURN_REWARD
 from handaxe.view.why import OUTCOMES
 
-__all__ = ["Found", "ORDERS", "Where", "count", "parse", "search"]
+__all__ = ["Found", "ORDERS", "Where", "count", "keys", "parse", "read", "search"]
 
 Bounds = tuple[float | None, float | None]
 """First and last, both included; None for no bound."""
@@ -115,6 +115,17 @@ def search(
     Raises:
         InputError: an order that does not exist.
     """
+    return read(record, keys(record, where, order=order, descending=descending, first=first, most=most), right=where.right)
+
+
+def keys(
+    record: RunRecord, where: Where, *, order: str = "step", descending: bool = False, first: int = 0, most: int = -1
+) -> list[int]:
+    """The rows of the trajectories that fit, as `search` sorts them; `most` -1 is all of them.
+
+    Raises:
+        InputError: an order that does not exist.
+    """
     if order not in ORDERS:
         raise InputError(f"there is no order {order!r}; give one of {', '.join(ORDERS)}")
     asked = _Query(record, where)
@@ -123,11 +134,16 @@ def search(
     column, turned = (by | columns).get(order, f"t.{order}"), " DESC" if descending else ""
     sorted_by = f"{column}{turned}, g.id{turned}, t.id{turned}"
     query = f"SELECT t.id FROM {TABLES} WHERE {asked.condition} ORDER BY {sorted_by} LIMIT ? OFFSET ?"
-    keys = [int(key) for (key,) in record.query(query, *asked.keys, most, first)]
+    return [int(key) for (key,) in record.query(query, *asked.keys, most, first)]
+
+
+def read(record: RunRecord, keys: Sequence[int], *, right: float = 0.5) -> list[Found]:
+    """The trajectories of these rows, in this order. Rows that are gone are left out."""
+    asked = _Query(record, Where(right=right))
     found: dict[int, Found] = {}
     for start in range(0, len(keys), BATCH):
         found |= asked.read(keys[start : start + BATCH])
-    return [found[key] for key in keys]
+    return [found[key] for key in keys if key in found]
 
 
 def count(record: RunRecord, where: Where) -> int:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import shutil
 import socket
 import sys
+import tempfile
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -15,16 +17,18 @@ from typing import Any
 
 from handaxe.errors import InputError
 from handaxe.tools.bearer import OnlyHere
-from handaxe.view.answers import Answers
+from handaxe.view.answers import Answers, where_of
 from handaxe.view.assets import LIBRARIES, MODULES, library_file, page_file
+from handaxe.view.export_file import export_file
 from handaxe.view.trajectory import Decode
 
 try:
     import uvicorn
     from starlette.applications import Starlette
+    from starlette.background import BackgroundTask
     from starlette.middleware.gzip import GZipMiddleware
     from starlette.requests import Request
-    from starlette.responses import Response
+    from starlette.responses import FileResponse, Response
     from starlette.routing import Route
 except ImportError as error:
     raise InputError("the viewer needs more packages: install them with pip install 'handaxe[view]'") from error
@@ -67,6 +71,7 @@ def view_app(folder: Path, decoder: Callable[[Path], Decode]) -> Any:
             Route("/pages/{name}", desk.page),
             Route("/lib/{name}", desk.library),
             Route("/api/{question}", desk.answer),
+            Route("/export/{kind}", desk.export),
         ],
         lifespan=desk.lifespan,
     )
@@ -138,6 +143,22 @@ class _Desk:
         except Exception as error:
             sys.stderr.write(f"a question failed: {type(error).__name__}: {error!a}\n")
             return _said({"error": f"reading failed: {type(error).__name__}; the terminal says more"}, 500)
+
+    async def export(self, request: Request) -> Response:
+        """What a search found, as a file."""
+        asked, kind = dict(request.query_params), request.path_params["kind"]
+        folder = Path(tempfile.mkdtemp(prefix="handaxe-export-"))
+
+        def write() -> Path:
+            return export_file(self.answers.runs[asked.get("run", "")], where_of(asked), kind, folder)
+
+        try:
+            file = await self._ask(write)
+        except InputError as error:
+            shutil.rmtree(folder, ignore_errors=True)
+            return _said({"error": str(error)}, 404)
+        done = BackgroundTask(shutil.rmtree, folder, ignore_errors=True)
+        return FileResponse(file, filename=file.name, headers=HEADERS, background=done)
 
     async def _ask(self, call: Callable[[], Any]) -> Any:
         return await asyncio.get_running_loop().run_in_executor(self.reader, call)
