@@ -32,7 +32,9 @@ def main(arguments: list[str]) -> int:
 
     def show(address: str) -> None:
         port = address.rstrip("/").rpartition(":")[2]
-        sys.stderr.write(f"look at {address}, from elsewhere through ssh -L {port}:localhost:{port} ...; Ctrl-C ends it\n")
+        sys.stderr.write(
+            f"look at {address}, from elsewhere through ssh -L {port}:localhost:{port} ...; Ctrl-C ends it\n"
+        )
         sys.stderr.flush()
 
     try:

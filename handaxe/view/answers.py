@@ -176,7 +176,7 @@ def _attempts(
 
 
 def finite(value: Any) -> Any:
-    """The value as JSON can write it: numbers that are not finite, which JSON lacks, as None; what is no JSON as text."""
+    """The value as JSON: numbers that are not finite, which JSON lacks, as None; what is no JSON as text."""
     if value is None or isinstance(value, (str, bool, int)):
         return value
     if isinstance(value, float):

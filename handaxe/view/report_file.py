@@ -187,7 +187,8 @@ def _page(name: str, data: dict[str, str]) -> str:
     head = f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n{styles}\n</head>'
     title = f"<title>{html.escape(_printable(name))} - handaxe</title>"
     held = "\n".join(
-        f'<script type="text/plain" id="data:{html.escape(_printable(key))}">{text}</script>' for key, text in data.items()
+        f'<script type="text/plain" id="data:{html.escape(_printable(key))}">{text}</script>'
+        for key, text in data.items()
     )
     tail = "\n".join(f'<script type="{kind}">{text}</script>' for kind, text in scripts)
     # Each is put in as it is: a pattern's replacement would read the backslashes of the scripts.

@@ -13,8 +13,8 @@ from handaxe.view.search import Found, Where, count, keys, read
 __all__ = ["COLUMNS", "MOST", "Rows", "row_of"]
 
 COLUMNS = (
-    "id", "step", "task", "sample", "outcome", "score", "ending", "reason", "turns", "calls", "tokens", "seconds", "cost",
-    "trained", "fate", "final",
+    "id", "step", "task", "sample", "outcome", "score", "ending", "reason", "turns", "calls", "tokens", "seconds",
+    "cost", "trained", "fate", "final",
 )  # fmt: skip
 MOST = 1000
 """Rows of a page."""
@@ -64,7 +64,9 @@ class Rows:
 
     def beside(self, row: int) -> dict[str, int | None]:
         """The rows before and after one."""
-        query = "SELECT (SELECT max(id) FROM trajectories WHERE id < ?), (SELECT min(id) FROM trajectories WHERE id > ?)"
+        query = (
+            "SELECT (SELECT max(id) FROM trajectories WHERE id < ?), (SELECT min(id) FROM trajectories WHERE id > ?)"
+        )
         ((before, after),) = self.record.query(query, row, row)
         return {"previous": before, "next": after}
 
@@ -75,11 +77,15 @@ class Rows:
 
     def in_group(self, group: int) -> list[int]:
         """The rows of a group's attempts, in its order."""
-        return [row for (row,) in self.record.query("SELECT id FROM trajectories WHERE group_id = ? ORDER BY id", group)]
+        return [
+            row for (row,) in self.record.query("SELECT id FROM trajectories WHERE group_id = ? ORDER BY id", group)
+        ]
 
     def tools(self) -> list[str]:
         """The names of the tools that were offered, sorted."""
-        found = {tool["name"] for (text,) in self.record.query("SELECT schemas FROM toolsets") for tool in json.loads(text)}
+        found = {
+            tool["name"] for (text,) in self.record.query("SELECT schemas FROM toolsets") for tool in json.loads(text)
+        }
         return sorted(map(str, found))
 
 

@@ -115,7 +115,9 @@ def search(
     Raises:
         InputError: an order that does not exist.
     """
-    return read(record, keys(record, where, order=order, descending=descending, first=first, most=most), right=where.right)
+    return read(
+        record, keys(record, where, order=order, descending=descending, first=first, most=most), right=where.right
+    )
 
 
 def keys(

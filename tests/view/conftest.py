@@ -20,7 +20,8 @@ from handaxe.training.record.run_record import RunRecord
 
 HOSTILE = (
     "<script>window.hacked=1</script><img src=x onerror='window.hacked=1'></script><!-- <script> "
-    "\x1b[31mred\x1b[0m \x1b]8;;javascript:alert(1)\x07 \u202eabc\u202c \u2066x\u2069 zero\u200bwidth \x9b2J {{constructor}} &lt;"
+    "\x1b[31mred\x1b[0m \x1b]8;;javascript:alert(1)\x07 \u202eabc\u202c \u2066x\u2069 "
+    "zero\u200bwidth \x9b2J {{constructor}} &lt;"
 )
 RESULTS = Path(__file__).parents[2] / "results" / "otc.json"
 SEEDS = (0, 1)
@@ -57,7 +58,7 @@ def play(task, script, step, samples=3):
 
 
 def rated(group, scores, **channels):
-    """All siblings scored and trained; the advantage is the score less the mean, on every second token of the policy."""
+    """All siblings scored and trained. The advantage, score less mean, is on every second token of the policy."""
     values = np.array(scores, float)
     every = [tuple(s.mask & (np.arange(len(s)) % 2 == 0) for s in t.sequences) for t in group]
     tokens = tuple(
@@ -90,12 +91,20 @@ def hostile_group(step):
 
 def write_run(folder, seed):
     about = {"recipe": {"name": "grpo", "arguments": {"seed": seed, "world": "sums", "model": "tiny"}, "command": "x"}}
-    about["arguments"] = {"reward": "handaxe.rewards.exact_match.exact_match.<locals>.score", "format": "handaxe.models.compact.Compact"}
+    about["arguments"] = {
+        "reward": "handaxe.rewards.exact_match.exact_match.<locals>.score",
+        "format": "handaxe.models.compact.Compact",
+    }
     with RunRecord(folder, about=about) as record:
         record.write_event(0, "started")
         for step in range(3):
             groups = [group_of(step, seed)] + ([hostile_group(step)] if step == 2 else [])
-            metrics = {"reward": 0.2 * step + 0.1 * seed, "calls": 1.0, "calls/made": 3.0 + seed, "tokens/sampled": 90.0}
+            metrics = {
+                "reward": 0.2 * step + 0.1 * seed,
+                "calls": 1.0,
+                "calls/made": 3.0 + seed,
+                "tokens/sampled": 90.0,
+            }
             record.write_step(step, groups, metrics | {"seconds/sampling": 1.0 + seed, "tokens": 30.0})
         record.write_event(3, "finished")
 

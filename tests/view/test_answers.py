@@ -1,5 +1,6 @@
 import json
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -20,7 +21,13 @@ def answers(viewed, decoder):
 def test_the_runs_with_their_last_figures(answers):
     found = answers.answer("runs", {})
     first, second = found["runs"]
-    assert (first["name"], first["recipe"], first["seed"], first["steps"], first["attempts"]) == ("seed-0", "grpo", 0, 3, 11)
+    assert (first["name"], first["recipe"], first["seed"], first["steps"], first["attempts"]) == (
+        "seed-0",
+        "grpo",
+        0,
+        3,
+        11,
+    )
     assert first["setting"] == second["setting"] != "" and first["state"] == "finished"
     assert second["figures"]["training/reward"] == pytest.approx(0.5)
 
@@ -85,7 +92,8 @@ def test_rows_take_in_what_a_run_adds(tmp_path, decoder, viewed):
         record.write_step(0, [group], {"reward": 0.0})
         answers = Answers(tmp_path, decoder)
         before, pulse = answers.answer("rows", {"run": "live"}), answers.answer("pulse", {"run": "live"})
-        record.write_step(1, [group], {"reward": 1.0})
+        later = replace(group, group=replace(group.group, step=1))
+        record.write_step(1, [later], {"reward": 1.0})
         after = answers.answer("rows", {"run": "live"})
         assert (before["total"], after["total"]) == (3, 6) and answers.answer("pulse", {"run": "live"}) != pulse
         assert answers.answer("curves", {"run": "live"})["metrics"]["training/reward"] == [[1, 2], [0.0, 1.0]]
@@ -125,7 +133,11 @@ def test_a_wrong_question_says_what_is_wrong(answers, question, asked, said):
 
 def test_answers_are_json_whatever_a_record_holds():
     value = {"a": math.nan, 1: (np.float32(0.5), np.arange(2)), "b": {"c": object}}
-    assert json.loads(json.dumps(finite(value), allow_nan=False)) == {"a": None, "1": [0.5, [0, 1]], "b": {"c": str(object)}}
+    assert json.loads(json.dumps(finite(value), allow_nan=False)) == {
+        "a": None,
+        "1": [0.5, [0, 1]],
+        "b": {"c": str(object)},
+    }
 
 
 def test_only_rewards_of_the_library_are_read():

@@ -5,7 +5,11 @@ from handaxe.view.curves import bands, run_curves
 
 
 def run_of(rewards, tokens):
-    return run_curves(RunFigures([{"step": float(k), "reward": r, "tokens/sampled": t} for k, (r, t) in enumerate(zip(rewards, tokens))], {}))
+    return run_curves(
+        RunFigures(
+            [{"step": float(k), "reward": r, "tokens/sampled": t} for k, (r, t) in enumerate(zip(rewards, tokens))], {}
+        )
+    )
 
 
 def test_a_run_has_its_figures_along_every_axis_that_it_counted():

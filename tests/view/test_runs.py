@@ -1,3 +1,5 @@
+import shutil
+
 import pytest
 
 from handaxe.errors import InputError
@@ -28,8 +30,6 @@ def test_there_must_be_a_folder(tmp_path, decoder):
 
 
 def test_a_run_replaced_by_another_is_read_anew(tmp_path, viewed, decoder):
-    import shutil
-
     shutil.copytree(viewed / "seed-0", tmp_path / "run")
     runs = Runs(tmp_path, decoder)
     before = runs["run"]
