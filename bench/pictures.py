@@ -2,8 +2,8 @@
 
     python bench/pictures.py RUNS [--out docs/view]
 
-RUNS is a folder of runs, as `handaxe view` takes it; the first run in it whose attempts made calls is looked at. Those
-of the docs were taken of two runs of `handaxe train otc --smooth 2 --steps 6`, seeds 0 and 1, in a folder of their own.
+RUNS is a folder of runs, as `handaxe view` takes it; the first run in it with an attempt that was right is looked at.
+Those of the docs were taken of three runs that `handaxe replicate otc` left, seeds 100 to 102.
 """
 
 import argparse
@@ -17,6 +17,7 @@ import uvicorn
 from playwright.sync_api import Page, sync_playwright
 
 from handaxe.commands.show import decoder_of
+from handaxe.training.record.run_record import RunRecord
 from handaxe.view.runs import find_runs
 from handaxe.view.search import Where, search
 from handaxe.view.web import view_app
@@ -60,8 +61,6 @@ def main() -> int:
 
 def wanted(folder: Path) -> tuple[str, int, int]:
     """A run, a step and an attempt of it that made calls and got a gradient, if there is one."""
-    from handaxe.training.record.run_record import RunRecord
-
     for name, place in find_runs(folder).items():
         with RunRecord.open(place) as record:
             found = search(record, Where(trained=True, outcome="right"), order="calls", descending=True, most=1)
@@ -78,7 +77,9 @@ def take(page: Page, charted: bool, file: Path) -> None:
         page.wait_for_function(
             "[...document.querySelectorAll('.legendtext')].some(one => one.textContent.includes('mean of'))"
         )
-    page.locator(".tokens .p5, .tokens .n5").first.click() if page.locator(".tokens .p5, .tokens .n5").count() else None
+    strong = page.locator(".tokens .p5, .tokens .n5")
+    if strong.count():
+        strong.first.click()
     page.wait_for_timeout(500)
     page.evaluate("window.scrollTo(0, 0)")
     page.screenshot(path=file)

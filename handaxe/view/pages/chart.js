@@ -20,13 +20,13 @@ function colour(name) {
   return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 }
 
-function layout(x, y) {
+function layout(x, y, few) {
   const axis = { gridcolor: colour("--line"), zerolinecolor: colour("--line"), linecolor: colour("--line"), automargin: true };
   return {
     paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", font: { color: colour("--fg"), family: "inherit", size: 13 },
     margin: { l: 50, r: 12, t: 12, b: 40 }, showlegend: true, legend: { orientation: "h", y: -0.25 }, hovermode: "x unified",
     hoverlabel: { bgcolor: colour("--raised"), font: { color: colour("--fg") } },
-    xaxis: { ...axis, title: { text: plain(x) } }, yaxis: { ...axis, title: { text: plain(y) } },
+    xaxis: { ...axis, ...(few ? { dtick: 1 } : {}), title: { text: plain(x) } }, yaxis: { ...axis, title: { text: plain(y) } },
   };
 }
 
@@ -47,10 +47,12 @@ export async function draw(holder, { lines = [], bands = [], x, y }) {
     const shade = COLOURS[(bands.length ? k : k) % COLOURS.length];
     traces.push({ x: line.x, y: line.y, name: label(line.name), mode: line.x.length < 3 ? "lines+markers" : "lines", line: { color: shade, width: bands.length ? 1 : 2, dash: DASHES[Math.floor(k / COLOURS.length) % DASHES.length] }, opacity: bands.length ? 0.55 : 1 });
   });
+  const places = traces.flatMap((one) => one.x);
+  const few = x === "steps" && Math.max(...places) - Math.min(...places) < 12; // no half steps between
   const plotly = await library();
-  const place = holder.querySelector(".plot") ?? holder.appendChild(make("div", { class: "plot", role: "img" }));
+  const place = holder.querySelector(".plot") ?? holder.appendChild(make("div", { class: "plot", role: "group" }));
   place.setAttribute("aria-label", `${plain(y)} against ${plain(x)}: ${traces.filter((one) => one.name).length} lines; the table below has the figures`);
-  await plotly.react(place, traces, layout(x, y), { displaylogo: false, responsive: true, modeBarButtonsToRemove: ["select2d", "lasso2d"] });
+  await plotly.react(place, traces, layout(x, y, few), { displaylogo: false, responsive: true, modeBarButtonsToRemove: ["select2d", "lasso2d"] });
   holder.querySelector("details.figures")?.remove();
   holder.append(figuresOf(lines, bands, x, y));
 }

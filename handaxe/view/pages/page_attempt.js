@@ -72,7 +72,7 @@ function tell(panel, one, s, t, length) {
 
 // Stretches of one turn that the policy wrote, or was given, as in the record's own order.
 function turnsOf(one, tokens) {
-  const out = [];
+  const out = one.sequences.length > 1 ? [] : [make("h2", { class: "unseen" }, "Turns")];
   one.sequences.forEach((row, s) => {
     if (one.sequences.length > 1) {
       const fold = one.folds.find((found) => found.sequence === s);
@@ -134,7 +134,7 @@ function score(one, name) {
     const { reward: said } = await ask("run", { run: name });
     reward.append(said ? put(make("p"), said.name) : "", block(said?.text || "It does not.", 3000));
   });
-  return make("div", {}, make("p", { class: "score" }, one.score === null ? "not scored" : figure(one.score)), make("p", {}, badge(one.class.replaceAll("_", " "), classKind(one.class)), one.ending.reason ? badge(one.ending.reason) : null), why, list, reward);
+  return make("div", {}, make("p", { class: "score" }, one.score === null ? "not scored" : figure(one.score)), make("p", {}, badge(one.class.replaceAll("_", " "), classKind(one.class)), badge(one.ending.reason ? `${one.ending.kind}: ${one.ending.reason.slice(0, 120)}` : one.ending.kind)), why, list, reward);
 }
 
 function moved(one, state, go) {

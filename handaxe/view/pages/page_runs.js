@@ -3,7 +3,7 @@ import { ask } from "./source.js";
 import { curves } from "./chart.js";
 import { to } from "./links.js";
 import { table } from "./table.js";
-import { badge, figure, make, plain, put, when } from "./text.js";
+import { badge, figure, make, many, plain, put, when } from "./text.js";
 
 export async function pageOfRuns() {
   const found = await ask("runs");
@@ -35,7 +35,7 @@ export async function pageOfRuns() {
     run.figures["training/calls"], run.figures["training/tokens"], run.figures["pass@1"], run.state, run.changed,
   ]);
   const list = table(columns, { rows: rowsOf(found.runs), order: [[1, "asc"]], caption: `runs in ${plain(found.folder)}` });
-  const head = make("div", { class: "title" }, make("h1", {}, "Runs"), results.length ? make("a", { class: "button", href: "#/results" }, `${results.length} results of replications and comparisons`) : null);
+  const head = make("div", { class: "title" }, make("h1", {}, "Runs"), results.length ? make("a", { class: "button", href: "#/results" }, `${many(results.length, "result")} of replications and comparisons`) : null);
   const empty = found.runs.length ? null : make("p", { class: "note" }, "There is no run here yet; handaxe train makes one.");
   return {
     title: plain(found.folder),

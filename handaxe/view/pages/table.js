@@ -36,7 +36,7 @@ export function table(columns, { rows = null, fetchPage = null, order = [], capt
       for (const body of holder.querySelectorAll(".dt-scroll-body")) {
         body.setAttribute("tabindex", "0");
         body.setAttribute("role", "region");
-        body.setAttribute("aria-label", caption);
+        body.setAttribute("aria-label", `${caption}, a table that scrolls`);
       }
     },
     reload(keepPlace = true) {
