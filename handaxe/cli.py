@@ -30,6 +30,8 @@ COMMANDS = {
     "eval": "RUN: evaluate its last checkpoint on held-out tasks",
     "chat": "RUN: ask its policy in the terminal, and see its calls as they happen",
     "show": "RUN: its metrics, and one attempt token by token",
+    "view": "[FOLDER]: its runs in a browser, token by token, live while they train",
+    "report": "RUN: the same pages as one HTML file, which opens from a disk",
     "export": "RUN --out FOLDER: a folder for transformers and chat servers, with the ids of training",
     "trajectories": "RUN --where ...: find attempts, and write them as JSON lines, a data set or a log of Inspect",
     "replay": "RUN: play its recorded attempts again without a model, and say what comes out otherwise",

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import tyro
 
+from handaxe.commands.outcome import read_outcome, result_body
 from handaxe.commands.output import check_writable, command_line, console, note, write_json
-from handaxe.commands.report import read_outcome, result_body
 from handaxe.commands.train import RunOptions, Service, train_chosen
 from handaxe.methods.started import Started, started
 from handaxe.models.saved import checkpoints_in, verify

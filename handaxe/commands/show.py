@@ -12,9 +12,9 @@ import tyro
 from rich.console import Console
 
 from handaxe.commands.output import check_writable, console, note, write_json
-from handaxe.commands.report import evaluations
 from handaxe.errors import HandaxeError, InputError
 from handaxe.escape import escape
+from handaxe.evaluation.figures import evaluations
 from handaxe.methods.build import START
 from handaxe.methods.started import facts, started
 from handaxe.models.compact import Compact
@@ -29,7 +29,7 @@ from handaxe.view.escape import plain
 from handaxe.view.tables import metrics_table
 from handaxe.view.trajectory import Decode, token_table, trajectory_panel
 
-__all__ = ["ShowOptions", "Wanted", "main", "print_attempt"]
+__all__ = ["ShowOptions", "Wanted", "decoder_of", "main", "print_attempt"]
 
 COLUMNS = ("reward", "reward/all", "calls", "tokens", "loss", "grad_norm", "eval/pass@1", "eval/calls")
 
@@ -119,7 +119,7 @@ def print_attempt(folder: Path, wanted: Wanted, terminal: Console) -> None:
     scored = bool(group.scored[index])
     advantages = group.advantages.tokens[place] if scored and group.advantages is not None else None
     scores = group.scores if scored else None
-    decode = _decoder(folder)
+    decode = decoder_of(folder)
     note(terminal, "attempt", f"step {step}, group {escape(group.fate)}, {len(group.group)} siblings")
     panel = trajectory_panel(
         trajectory,
@@ -157,7 +157,7 @@ def _choose(groups: list[GroupRecord], wanted: Wanted) -> tuple[GroupRecord, int
     return found[0]
 
 
-def _decoder(folder: Path) -> Decode:
+def decoder_of(folder: Path) -> Decode:
     """What turns the run's ids into text: the format that it keeps, or of an older run what comes nearest. No model is
     built."""
     with suppress(HandaxeError):

@@ -13,9 +13,8 @@ from typing import Any
 import handaxe
 from handaxe.commands.configure import parse_train
 from handaxe.commands.jobs import TrainingJob
-from handaxe.commands.report import evaluations
 from handaxe.errors import InputError
-from handaxe.evaluation.figures import RunFigures
+from handaxe.evaluation.figures import RunFigures, evaluations
 from handaxe.methods.chosen import Chosen
 from handaxe.training.record.run_record import RunRecord
 

@@ -10,8 +10,8 @@ from typing import Any, Literal
 import tyro
 
 from handaxe.commands.configure import parse_train
+from handaxe.commands.outcome import print_claims, print_outcome, read_outcome, result_body
 from handaxe.commands.output import check_new_folder, check_writable, command_line, console, note, write_json
-from handaxe.commands.report import print_claims, print_outcome, read_outcome, result_body
 from handaxe.errors import InputError, RecipeError
 from handaxe.methods.catalogue import find_recipes
 from handaxe.methods.chosen import Chosen

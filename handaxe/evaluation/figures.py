@@ -12,8 +12,9 @@ from handaxe.errors import InputError
 from handaxe.evaluation.metrics import columns
 from handaxe.evaluation.result import Evaluation
 from handaxe.ops.stats import ratio
+from handaxe.training.record.run_record import RunRecord
 
-__all__ = ["Axis", "RunFigures", "Series", "TRAINING"]
+__all__ = ["Axis", "RunFigures", "Series", "TRAINING", "evaluations"]
 
 Axis = Literal["steps", "tokens", "calls", "seconds"]
 PHASES = ("sampling", "reward", "credit", "learning", "update")
@@ -106,3 +107,9 @@ class RunFigures:
             raise InputError(f"{metric!r} cannot be told of some tasks only; there are {', '.join(all_columns)}")
         column = all_columns[metric]
         return ratio(column.top_T[column.usable_T], column.bottom_T[column.usable_T])
+
+
+def evaluations(record: RunRecord) -> dict[int, Evaluation]:
+    """Steps done -> evaluation, of those that the record holds whole."""
+    found = {step: result.get("evaluation") for step, result in record.evaluations().items()}
+    return {step: Evaluation.from_json(text) for step, text in found.items() if isinstance(text, str)}

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from handaxe.cli import main
-from handaxe.commands.report import read_outcome
+from handaxe.commands.outcome import read_outcome
 from handaxe.evaluation.result import Evaluation
 
 

@@ -3,7 +3,8 @@ import math
 import pytest
 from rich.console import Console
 
-from handaxe.commands.report import evaluations, print_claims, print_outcome, read_outcome, result_body
+from handaxe.commands.outcome import print_claims, print_outcome, read_outcome, result_body
+from handaxe.evaluation.figures import evaluations
 from handaxe.methods.chosen import choice
 from handaxe.training.record.run_record import RunRecord
 

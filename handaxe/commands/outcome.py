@@ -1,0 +1,141 @@
+"""What is shown and written when a training run is over."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from rich.console import Console
+
+import handaxe
+from handaxe.commands.output import command_line, note
+from handaxe.evaluation.compare import Comparison, compare
+from handaxe.evaluation.figures import evaluations
+from handaxe.evaluation.result import Evaluation
+from handaxe.methods.chosen import Chosen
+from handaxe.ops.stats import mean_interval, ratio, ratio_interval
+from handaxe.training.record.run_record import RunRecord
+from handaxe.view.curve import curve
+from handaxe.view.escape import plain
+from handaxe.view.tables import comparison_table, evaluation_table
+from handaxe.view.verdicts import claimed
+
+__all__ = ["Outcome", "SHOWN", "print_claims", "print_outcome", "read_outcome", "result_body"]
+
+PHASES = ("sampling", "reward", "credit", "update")
+RATES = {"tokens_per_second": "tokens/sampled", "trained_tokens_per_second": "tokens/trained"}
+"""Rates of a run by the metric of its steps that is summed."""
+NARROW = 80
+"""Columns of a terminal below which the table after a run leaves out the intervals of both sides."""
+SHOWN = ("pass@1", "calls", "tokens", "tool_productivity")
+"""The metrics that the table after a run holds; the others are in --json."""
+
+
+class Outcome(NamedTuple):
+    """What a run came to, read from its record. `before` and `after` are None when it was not evaluated."""
+
+    folder: Path
+    metrics: list[dict[str, float]]
+    before: Evaluation | None
+    after: Evaluation | None
+    comparison: Comparison | None
+    evaluated: dict[int, Evaluation]
+    stopped: str
+
+
+def read_outcome(folder: Path, *, stopped: str = "") -> Outcome:
+    """Read what a run came to."""
+    with RunRecord.open(folder) as record:
+        metrics, evaluated = record.metrics(), evaluations(record)
+    steps = sorted(evaluated)
+    before = evaluated[steps[0]] if steps and steps[0] == 0 else None
+    after = evaluated[steps[-1]] if len(steps) > 1 else None
+    both = compare(before, after) if before is not None and after is not None else None
+    return Outcome(folder, metrics, before, after, both, evaluated, stopped)
+
+
+def print_outcome(found: Outcome, console: Console) -> None:
+    """Show the table before and after, the curve, where the run lies, and what one may do next."""
+    curves = {"reward (training)": [(row["step"] + 1, row["reward"]) for row in found.metrics if "reward" in row]}
+    if earned := [(row["step"] + 1, row["reward/all"]) for row in found.metrics if "reward/all" in row]:
+        curves["reward with that of turns (training)"] = earned
+    points = [(float(s), one.metrics["pass@1"].value) for s, one in found.evaluated.items() if "pass@1" in one.metrics]
+    curves["pass@1 (held out)"] = points
+    if max(map(len, curves.values())) > 1:
+        console.print()
+        console.print(curve(curves, width=min(console.width, 90)))
+    if found.before is not None and found.after is not None and found.comparison is not None:
+        tasks = len(found.after.tasks)
+        title = (
+            f"{tasks} held-out tasks, before training and after {max(found.evaluated)} steps, 95 % intervals over tasks"
+        )
+        changes = found.comparison.differences
+        sides, narrow = (found.before.metrics, found.after.metrics), console.width < NARROW
+        console.print(comparison_table(*sides, changes, shown=SHOWN, title=title, narrow=narrow))
+        excluded = sum(found.before.excluded.values()) + sum(found.after.excluded.values())
+        if excluded:
+            console.print(
+                plain(f"{excluded} attempts failed for no fault of the policy and were not scored", style="red")
+            )
+    elif found.before is not None:
+        console.print(evaluation_table(found.before.metrics, shown=SHOWN, title="before training, 95 % intervals"))
+    run = str(found.folder)
+    note(console, "run", run)
+    if found.stopped:
+        done = len(found.metrics)
+        note(console, "stopped", f"after {done} steps; go on with: {command_line(['resume', run])}")
+    else:
+        note(console, "look", command_line(["show", run]))
+        note(console, "ask", command_line(["chat", run]))
+        note(console, "evaluate", command_line(["eval", run, "--samples", "4"]))
+        note(console, "go on", command_line(["resume", run, "--steps", str(2 * max(len(found.metrics), 1))]))
+
+
+def print_claims(chosen: Chosen, console: Console) -> None:
+    """Say what a recipe claims, by which figure against what, and the command that decides it: one run does not."""
+    claims, base = chosen.choice.about.claims, chosen.choice.base
+    for claim in claims:
+        against = claim.baseline or ("" if base is None else base.name)
+        said = plain("claim      ", style="bright_black")
+        console.print(said.append(f"{claim.statement} ({claimed(claim)}, against {against})", style="not bright_black"))
+    if claims:
+        note(console, "decide", command_line(["replicate", chosen.name]))
+
+
+def result_body(
+    found: Outcome, *, recipe: str, arguments: Mapping[str, Any], command: str, seconds: float
+) -> dict[str, Any]:
+    """The JSON of a run, as `--json` writes it."""
+    before, after = (
+        {} if one is None else {name: estimate._asdict() for name, estimate in one.metrics.items()}
+        for one in (found.before, found.after)
+    )
+    changes = {} if found.comparison is None else found.comparison.differences
+    return {
+        "recipe": recipe,
+        "command": command,
+        "arguments": dict(arguments),
+        "handaxe": handaxe.__version__,
+        "steps": len(found.metrics),
+        "stopped": found.stopped,
+        "seconds": round(seconds, 1),
+        "before": before,
+        "after": after,
+        "difference": {name: change._asdict() for name, change in changes.items()},
+        "training": {} if len(found.metrics) < 2 else _over_steps(found.metrics),
+        "reward": [row.get("reward") for row in found.metrics],
+    }
+
+
+def _over_steps(metrics: list[dict[str, float]]) -> dict[str, dict[str, float]]:
+    """The mean wall time of a step, and tokens of the run over seconds of the run, with intervals over the steps.
+
+    The seconds are those of all phases, since groups that a step trains may have been sampled in steps before.
+    """
+    seconds = np.array([sum(row.get(f"seconds/{phase}", 0.0) for phase in PHASES) for row in metrics])
+    found = {"step_seconds": {"value": float(seconds.mean()), **mean_interval(seconds)._asdict()}}
+    for name, counted in RATES.items():
+        if all(counted in row for row in metrics):
+            tokens = np.array([row[counted] for row in metrics])
+            found[name] = {"value": ratio(tokens, seconds), **ratio_interval(tokens, seconds)._asdict()}
+    return found

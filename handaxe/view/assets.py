@@ -1,0 +1,46 @@
+"""The files that the pages are made of: our own, and the scripts that two packages carry. Nothing is fetched."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+
+from handaxe.errors import InputError
+
+__all__ = ["MODULES", "PAGES", "library_file", "page_file"]
+
+PAGES = Path(__file__).parent / "pages"
+MODULES = (
+    "text.js", "source.js", "links.js", "table.js", "chart.js", "tokens.js", "page_runs.js", "page_step.js",
+    "page_run.js", "page_attempt.js", "page_results.js", "main.js",
+)  # fmt: skip
+"""Our modules, each after those that it imports."""
+LIBRARIES = {
+    "plotly.min.js": ("plotly", "package_data/plotly.min.js"),
+    "dt_bundle.js": ("itables", "html/dt_bundle.js"),
+    "dt_bundle.css": ("itables", "html/dt_bundle.css"),
+}
+
+
+def page_file(name: str, *, stored: bool = False) -> str:
+    """The text of one of our own files. `source.js` is where the pages get their answers: from the server, or, of a
+    report, from the file itself."""
+    if name == "source.js":
+        name = "stored.js" if stored else "served.js"
+    return (PAGES / name).read_text(encoding="utf-8")
+
+
+def library_file(name: str) -> str:
+    """The text of a library's file.
+
+    Raises:
+        InputError: its package is not installed, or holds no such file.
+    """
+    package, inside = LIBRARIES[name]
+    spec = importlib.util.find_spec(package)  # does not import it
+    folders = [] if spec is None else list(spec.submodule_search_locations or [])
+    for folder in folders:
+        file = Path(folder) / inside
+        if file.is_file():
+            return file.read_text(encoding="utf-8")
+    raise InputError(f"the pages need {inside} of the package {package}: install it with pip install 'handaxe[view]'")

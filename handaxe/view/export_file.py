@@ -1,0 +1,57 @@
+"""What a page's search found as one file: JSON lines, a zipped folder for the package datasets, or a log of Inspect."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Literal, get_args
+
+from handaxe.errors import InputError
+from handaxe.view.exports.chosen import chosen
+from handaxe.view.exports.dataset import write_dataset
+from handaxe.view.exports.inspect_log import write_inspect
+from handaxe.view.exports.jsonl import write_jsonl
+from handaxe.view.runs import Run
+from handaxe.view.search import Where
+
+__all__ = ["ExportKind", "export_file"]
+
+ExportKind = Literal["jsonl", "datasets", "inspect"]
+MOST = 20_000
+"""Attempts that a page may ask for: all other questions wait meanwhile."""
+
+
+def export_file(run: Run, where: Where, kind: str, folder: Path) -> Path:
+    """Write what was found, in the order of steps.
+
+    Args:
+        run: whose attempts.
+        where: which of them.
+        kind: one of `ExportKind`.
+        folder: an empty one, in which the file is made.
+
+    Returns:
+        The file.
+
+    Raises:
+        InputError: there is no such kind, nothing or too much was found, or a package is missing.
+    """
+    if kind not in get_args(ExportKind):
+        raise InputError(f"there is no export {kind!r}; there are {', '.join(get_args(ExportKind))}")
+    rows = run.rows.chosen(where)
+    if not rows:
+        raise InputError("nothing was found, so there is nothing to export; search for something else")
+    if len(rows) > MOST:
+        raise InputError(f"{len(rows)} attempts are more than {MOST}: narrow the search, or use handaxe trajectories")
+    name = run.folder.resolve().name or "run"
+    found = chosen(run.record, rows)
+    if kind == "jsonl":
+        file = folder / f"{name}.jsonl"
+        write_jsonl(found, file)
+        return file
+    if kind == "inspect":
+        file = folder / f"{name}.eval"
+        write_inspect(found, file, title=run.name)
+        return file
+    write_dataset(found, folder / name)
+    return Path(shutil.make_archive(str(folder / f"{name}-dataset"), "zip", folder, name))

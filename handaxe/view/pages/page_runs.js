@@ -1,0 +1,56 @@
+// The page of all runs: a table to choose from, and the curves of those that are chosen, over each other.
+import { ask } from "./source.js";
+import { curves } from "./chart.js";
+import { to } from "./links.js";
+import { table } from "./table.js";
+import { badge, figure, make, many, plain, put, when } from "./text.js";
+
+export async function pageOfRuns() {
+  const found = await ask("runs");
+  const results = await ask("results").catch(() => []);
+  const chosen = new Set(found.runs.slice(0, 4).map((run) => run.name));
+  const chart = curves(() => found.runs.filter((run) => chosen.has(run.name)), { axes: found.axes });
+  const choose = (name, row) => {
+    const box = make("input", { type: "checkbox", "aria-label": `draw ${plain(name)}` });
+    box.checked = chosen.has(name);
+    box.addEventListener("change", () => { if (box.checked) chosen.add(name); else chosen.delete(name); chart.redraw(); });
+    return box;
+  };
+  const columns = [
+    { title: "draw", show: choose, sortable: false },
+    { title: "run", show: (name) => put(make("a", { href: to(["run", name]) }), name) },
+    { title: "recipe" }, { title: "world" }, { title: "model" },
+    { title: "seed", numeric: true, show: (value) => figure(value) },
+    { title: "steps", numeric: true, show: (value) => figure(value) },
+    { title: "attempts", numeric: true, show: (value) => figure(value) },
+    { title: "reward", numeric: true, show: (value) => figure(value) },
+    { title: "calls", numeric: true, show: (value) => figure(value) },
+    { title: "tokens", numeric: true, show: (value) => figure(value) },
+    { title: "pass@1", numeric: true, show: (value) => figure(value) },
+    { title: "state", show: (value) => badge(value, value === "finished" ? "good" : value === "failed" ? "bad" : "") },
+    { title: "last change (UTC)", show: (value) => when(value) },
+  ];
+  const rowsOf = (runs) => runs.map((run) => [
+    run.name, run.name, run.recipe, run.world, run.model, run.seed, run.steps, run.attempts, run.figures["training/reward"],
+    run.figures["training/calls"], run.figures["training/tokens"], run.figures["pass@1"], run.state, run.changed,
+  ]);
+  const list = table(columns, { rows: rowsOf(found.runs), order: [[1, "asc"]], caption: `runs in ${plain(found.folder)}` });
+  const head = make("div", { class: "title" }, make("h1", {}, "Runs"), results.length ? make("a", { class: "button", href: "#/results" }, `${many(results.length, "result")} of replications and comparisons`) : null);
+  const empty = found.runs.length ? null : make("p", { class: "note" }, "There is no run here yet; handaxe train makes one.");
+  return {
+    title: plain(found.folder),
+    trail: [],
+    element: make("div", {}, head, empty, found.runs.length ? [chart.element, list.holder] : []),
+    start() { if (found.runs.length) { list.start(); chart.redraw(); } },
+    stop() { list.stop(); },
+    async refresh() {
+      const fresh = await ask("runs");
+      const grown = fresh.runs.length !== found.runs.length;
+      found.runs = fresh.runs;
+      if (grown && !list.made) return "again";
+      list.made.clear().rows.add(rowsOf(fresh.runs)).draw(false);
+      await chart.redraw();
+      return "";
+    },
+  };
+}

@@ -1,0 +1,182 @@
+"""Every page in a real browser: what one does there, what hostile text does not, and whether everybody can use it."""
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from handaxe.training.record.run_record import RunRecord
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+PAGES = {
+    "runs": "#/",
+    "run": "#/run/seed-0",
+    "step": "#/run/seed-0/step/2",
+    "attempt": "#/run/seed-0/attempt/3?colour=advantage&token=0.60",
+    "hostile": "#/run/seed-0/attempt/10",
+    "results": "#/results",
+    "result": "#/results/results%2Fotc.json",
+}
+CHARTED = ("runs", "run", "result")
+LOOKS = {
+    "light-laptop": {"color_scheme": "light", "viewport": {"width": 1366, "height": 850}},
+    "dark-laptop": {"color_scheme": "dark", "viewport": {"width": 1366, "height": 850}},
+    "light-phone": {"color_scheme": "light", "viewport": {"width": 390, "height": 800}},
+    "dark-phone": {"color_scheme": "dark", "viewport": {"width": 390, "height": 800}},
+}
+
+
+@pytest.fixture(params=["served", "reported"])
+def address(request):
+    return request.getfixturevalue(request.param)
+
+
+def test_runs_are_drawn_over_each_other_with_a_band_over_seeds(look, address):
+    page = look(address).open("#/")
+    page.wait_for_selector(".legend .traces")
+    assert page.locator(".legendtext").all_inner_texts() == ["seed-0", "seed-1"]
+    page.get_by_label("draw seed-1").uncheck()
+    page.wait_for_function("document.querySelectorAll('.legendtext').length === 1")
+    page.get_by_label("draw seed-1").check()
+    page.get_by_label("mean and 95 % interval over seeds").check()
+    page.wait_for_function(
+        "[...document.querySelectorAll('.legendtext')].some(one => one.textContent.includes('mean of 2'))"
+    )
+    page.get_by_label("against").select_option("tokens")
+    page.wait_for_selector(".xtitle:text-is('tokens')")
+    page.locator("details.figures summary").first.click()
+    assert "grpo, mean of 2" in page.locator("details.figures table").inner_text()
+
+
+def test_a_table_is_sorted_searched_and_linked(look, address):
+    page = look(address).open("#/run/seed-0")
+    page.wait_for_selector(".dt-scroll-body tbody a")
+    page.locator(".dt-scroll-head th", has_text="score").click()
+    page.wait_for_function("document.querySelector('.dt-scroll-body tbody tr td:nth-child(6)').textContent === '0'")
+    page.get_by_label("text", exact=True).fill("constructor")
+    page.get_by_role("button", name="search").click()
+    page.wait_for_function("document.querySelector('form[role=search]').textContent.includes('2 of 11 attempts')")
+    assert "text=constructor" in page.url
+    page.locator(".dt-scroll-body tbody a").first.click()
+    page.wait_for_selector(".tokens .tok")
+    assert re.search(r"/attempt/\d+", page.url)
+
+
+def test_siblings_stand_side_by_side_and_say_why_there_was_no_gradient(look, address):
+    page = look(address).open("#/run/seed-0/step/2")
+    first = page.locator(".group").first
+    assert first.locator(".card").count() == 3 and "fork at token" in first.inner_text()
+    tops = first.locator(".card").evaluate_all("cards => cards.map(card => card.getBoundingClientRect().top)")
+    assert len(set(tops)) == 1
+    assert page.locator(".group").nth(1).get_by_text("equal group").count() == 2
+    page.get_by_label("only groups whose scores differ").check()
+    assert page.locator(".group:visible").count() == 1
+    page.keyboard.press("[")
+    page.wait_for_selector("h1:text-is('Step 1')")
+
+
+def test_tokens_are_coloured_walked_and_linked(look, address):
+    looker = look(address)
+    page = looker.open("#/run/seed-0/attempt/1")
+    page.get_by_label("colour tokens by").select_option("advantage")
+    assert page.locator(".tokens .p5").count() > 3 and "colour=advantage" in page.url
+    page.locator("#tokens").focus()
+    page.keyboard.press("n")
+    chosen = page.locator(".tok.chosen")
+    place, facts = chosen.get_attribute("data-token"), page.locator(".panel").inner_text()
+    assert f"token={place}" in page.url and "logp" in facts and "advantage" in facts
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowLeft")
+    assert chosen.get_attribute("data-token") == place
+    text = chosen.inner_text()
+    page = looker.open(page.url.partition("#")[1] + page.url.partition("#")[2])
+    assert (
+        page.locator(".tok.chosen").inner_text() == text
+        and page.get_by_label("colour tokens by").input_value() == "advantage"
+    )
+    page.keyboard.press("j")
+    page.keyboard.press("c")
+    page.keyboard.press("]")
+    page.wait_for_selector("h1:text-is('task-0, sample 1')")
+    page.locator(".tree a").first.focus()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("h1:text-is('task-0, sample 2')")
+    assert (
+        "left it at token" in page.locator(".tree").inner_text()
+        and "shared up to token" in page.locator(".turns").inner_text()
+    )
+    page.keyboard.press("u")
+    page.wait_for_selector("h1:text-is('Step 0')")
+
+
+def test_what_is_hostile_is_shown_and_not_obeyed(look, address):
+    looker = look(address)
+    for path in ("#/run/seed-0", "#/run/seed-0/step/2", "#/run/seed-0/attempt/10"):
+        page = looker.open(path)
+        page.wait_for_timeout(500)
+        assert page.locator("main img, main script, main iframe").count() == 0
+    marks = set(page.locator(".turns .mark").all_inner_texts())
+    assert {
+        "U+001B ESC",
+        "U+202E RIGHT-TO-LEFT OVERRIDE",
+        "U+2066 LEFT-TO-RIGHT ISOLATE",
+        "U+200B ZERO WIDTH SPACE",
+    } <= marks
+    assert not re.search("[\x00-\x08\x1b\x7f-\x9f\u200b\u202e\u2066]", page.locator("body").inner_text())
+    assert "<script>window.hacked=1</script>" in page.locator(".turns").inner_text()
+    assert (
+        "U+D800 LONE SURROGATE" in page.locator("aside").inner_html() or "\\ud800" in page.locator("aside").inner_html()
+    )
+    reply = page.locator(".call pre").nth(1)
+    assert len(reply.inner_text()) < 5000 and "more of 999," in reply.inner_text()
+    reply.get_by_role("button").click()
+    assert 20_000 < len(reply.inner_text()) < 30_000
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_hostile_addresses_are_words(look, address):
+    page = look(address).open("#/run/%3Cimg%20src%3Dx%20onerror%3D%22window.hacked%3D1%22%3E")
+    assert "cannot be shown" in page.locator("h1").inner_text() and page.locator("main img").count() == 0
+
+
+def test_a_page_grows_while_a_run_goes_on(look, serve, decode, viewed, tmp_path):
+    with RunRecord.open(viewed / "seed-0") as record:
+        (group,) = record.groups(step=0)
+    with RunRecord(tmp_path / "live") as record, serve(tmp_path, decode) as address:
+        record.write_step(0, [group], {"reward": 0.0})
+        page = look(address).open("#/run/live")
+        page.wait_for_function("document.querySelector('form[role=search]').textContent.includes('3 of 3 attempts')")
+        page.wait_for_timeout(3000)  # a first look at the run's pulse
+        record.write_step(1, [replace(group, group=replace(group.group, step=1))], {"reward": 1.0})
+        page.wait_for_function("document.querySelector('form[role=search]').textContent.includes('6 of 6 attempts')")
+
+
+def test_what_was_found_comes_as_a_file(look, served):
+    page = look(served).open("#/run/seed-0?first=1&last=1")
+    with page.expect_download() as download:
+        page.get_by_role("link", name="JSONL").click()
+    assert len(Path(download.value.path()).read_text().splitlines()) == 3
+
+
+@pytest.mark.parametrize("way", list(LOOKS))
+def test_everybody_can_use_the_pages(look, served, way):
+    """axe finds nothing against WCAG 2.1 AA, contrast included, and no page is wider than its window."""
+    package = pytest.importorskip("axe_playwright_python")
+    axe = (Path(package.__file__).parent / "axe.min.js").read_text()
+    looker = look(served, bypass_csp=True, **LOOKS[way])
+    found = {}
+    for name, path in PAGES.items():
+        page = looker.open(path)
+        if name in CHARTED:
+            page.wait_for_selector(".main-svg")
+        page.evaluate(axe)
+        rules = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice"]
+        told = page.evaluate("rules => axe.run(document, {resultTypes: ['violations'], runOnly: rules})", rules)
+        for one in told["violations"]:
+            found[f"{name}: {one['id']}"] = [node["html"][:200] for node in one["nodes"][:3]]
+        if page.evaluate("document.documentElement.scrollWidth > innerWidth"):
+            found[f"{name}: too wide"] = [path]
+    assert not found

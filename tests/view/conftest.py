@@ -1,0 +1,130 @@
+"""Runs to look at, made without a model: real plays of a script through the byte-level format, recorded as a run."""
+
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from handaxe.envs.tool_chat import tool_chat
+from handaxe.exchange import Attempt
+from handaxe.models.compact import Compact
+from handaxe.records import Advantages, Branch, Group, Message, Sampling, Scores, Task, ToolCall
+from handaxe.rollouts.driver import run
+from handaxe.rollouts.linear import linear
+from handaxe.testing.scripted import ScriptedEngine
+from handaxe.tools import tool
+from handaxe.training.record.groups import GroupRecord
+from handaxe.training.record.run_record import RunRecord
+
+HOSTILE = (
+    "<script>window.hacked=1</script><img src=x onerror='window.hacked=1'></script><!-- <script> "
+    "\x1b[31mred\x1b[0m \x1b]8;;javascript:alert(1)\x07 \u202eabc\u202c \u2066x\u2069 "
+    "zero\u200bwidth \x9b2J {{constructor}} &lt;"
+)
+RESULTS = Path(__file__).parents[2] / "results" / "otc.json"
+SEEDS = (0, 1)
+
+
+@tool
+def look(query: str) -> str:
+    """Look something up.
+
+    Args:
+        query: what.
+    """
+    return HOSTILE if query == "hostile" else f"found {query}"
+
+
+def play(task, script, step, samples=3):
+    env = tool_chat([look])
+    _, schemas = env(task).start()
+    engine = ScriptedEngine(Compact(), script, tools=schemas)
+    attempts = [
+        Attempt(
+            task=task,
+            env=env,
+            format=Compact(),
+            sampling=Sampling(),
+            id=f"{step}/{task.id}/{k}",
+            sample=k,
+            seed=k,
+            context=8192,
+        )
+        for k in range(samples)
+    ]
+    return Group(task, tuple(t for found in run(attempts, linear(), engine, workers=1) for t in found), step)
+
+
+def rated(group, scores, **channels):
+    """All siblings scored and trained. The advantage, score less mean, is on every second token of the policy."""
+    values = np.array(scores, float)
+    every = [tuple(s.mask & (np.arange(len(s)) % 2 == 0) for s in t.sequences) for t in group]
+    tokens = tuple(
+        tuple(np.where(chosen, value - values.mean(), 0.0) for chosen in own) for own, value in zip(every, values)
+    )
+    flags = np.ones(len(group), bool)
+    channels = {name: np.array(found, float) for name, found in channels.items()}
+    return GroupRecord(group, flags, flags, Scores(values, channels=channels), Advantages(tokens))
+
+
+def group_of(step, seed):
+    """Three siblings of which the third is a fork of the second, that left it after its first turn."""
+    task = Task(f"task-{step}", (Message("user", f"What is it, {step}?"),), answer="it")
+    group = play(task, [ToolCall("look", {"query": "it"}), "it is caf\u00e9"], step)
+    first, second, third = group
+    fork = replace(third, branch_of=Branch(second.id, 0, second.turns[0].stop))
+    return rated(Group(task, (first, second, fork), step), [1.0, 0.0, seed / 4], right=[1, 0, 0], format=[1, 1, 1])
+
+
+def hostile_group(step):
+    """Equal scores; everything that anybody says is hostile, the id of the task and of a channel too."""
+    task = Task(f"evil {HOSTILE}", (Message("user", HOSTILE),), answer=HOSTILE, metadata={HOSTILE: HOSTILE})
+    group = play(task, [ToolCall("look", {"query": "hostile"}), HOSTILE], step, samples=2)
+    one, two = group
+    turn = one.turns[0]
+    long = replace(turn, replies=(replace(turn.replies[0], content="long" * 250_000 + HOSTILE),))
+    one = replace(one, turns=(long, *one.turns[1:]), notes={HOSTILE: "\ud800"}, env={"state": HOSTILE})
+    return rated(Group(task, (one, two), step), [1.0, 1.0], **{"evil<img src=x onerror='window.hacked=1'>": [1, 1]})
+
+
+def write_run(folder, seed):
+    about = {"recipe": {"name": "grpo", "arguments": {"seed": seed, "world": "sums", "model": "tiny"}, "command": "x"}}
+    about["arguments"] = {
+        "reward": "handaxe.rewards.exact_match.exact_match.<locals>.score",
+        "format": "handaxe.models.compact.Compact",
+    }
+    with RunRecord(folder, about=about) as record:
+        record.write_event(0, "started")
+        for step in range(3):
+            groups = [group_of(step, seed)] + ([hostile_group(step)] if step == 2 else [])
+            metrics = {
+                "reward": 0.2 * step + 0.1 * seed,
+                "calls": 1.0,
+                "calls/made": 3.0 + seed,
+                "tokens/sampled": 90.0,
+            }
+            record.write_step(step, groups, metrics | {"seconds/sampling": 1.0 + seed, "tokens": 30.0})
+        record.write_event(3, "finished")
+
+
+@pytest.fixture(scope="session")
+def viewed(tmp_path_factory) -> Path:
+    """Two runs that differ in their seed alone, and the results of a replication; do not change them."""
+    folder = tmp_path_factory.mktemp("viewed")
+    for seed in SEEDS:
+        write_run(folder / f"seed-{seed}", seed)
+    (folder / "results").mkdir()
+    shutil.copy(RESULTS, folder / "results")
+    return folder
+
+
+@pytest.fixture
+def decoder():
+    return lambda folder: Compact().decode
+
+
+@pytest.fixture(scope="session")
+def hostile_text() -> str:
+    return HOSTILE

@@ -1,0 +1,20 @@
+import json
+
+from handaxe.view.results import find_results
+
+
+def test_results_are_found_as_they_are(viewed, tmp_path):
+    (found,) = find_results(viewed)
+    assert (found["name"], found["kind"]) == ("results/otc.json", "replication")
+    assert found["body"] == json.loads((viewed / "results" / "otc.json").read_text())
+
+
+def test_what_is_no_result_is_left_out(tmp_path):
+    compared = {"seeds": [0, 1], "sides": {"a": {}}, "metrics": {"calls": {}}}
+    (tmp_path / "both.json").write_text(json.dumps(compared))
+    for name, text in (("a", "{"), ("b", "[]"), ("c", '{"claims": 1, "curves": 2}'), ("d", "[" * 5000), ("e", "\xff")):
+        (tmp_path / f"{name}.json").write_text(text, encoding="latin-1")
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "record.sqlite").touch()
+    (tmp_path / "run" / "result.json").write_text(json.dumps(compared))
+    assert [(one["name"], one["kind"]) for one in find_results(tmp_path)] == [("both.json", "comparison")]

@@ -1,0 +1,41 @@
+import shutil
+
+import pytest
+
+from handaxe.errors import InputError
+from handaxe.view.runs import Runs, find_runs
+
+
+def test_runs_are_found_by_their_path(viewed):
+    assert list(find_runs(viewed)) == ["seed-0", "seed-1"]
+    assert list(find_runs(viewed / "seed-0")) == ["seed-0"]
+
+
+def test_what_is_written_later_is_found_and_what_is_damaged_left_out(tmp_path, decoder):
+    runs = Runs(tmp_path, decoder)
+    assert runs.all() == []
+    (tmp_path / "bad").mkdir()
+    (tmp_path / "bad" / "record.sqlite").write_bytes(b"no database at all, but long enough to be taken for one")
+    (tmp_path / "run" / "checkpoints").mkdir(parents=True)
+    assert runs.all() == []
+    with pytest.raises(InputError):
+        runs["bad"]
+
+
+def test_there_must_be_a_folder(tmp_path, decoder):
+    with pytest.raises(InputError, match="no folder"):
+        Runs(tmp_path / "none", decoder)
+    with pytest.raises(InputError, match="no run 'other'"):
+        Runs(tmp_path, decoder)["other"]
+
+
+def test_a_run_replaced_by_another_is_read_anew(tmp_path, viewed, decoder):
+    shutil.copytree(viewed / "seed-0", tmp_path / "run")
+    runs = Runs(tmp_path, decoder)
+    before = runs["run"]
+    assert before.settings["seed"] == 0 and runs["run"] is before
+    shutil.copytree(viewed / "seed-1", tmp_path / "new")
+    shutil.rmtree(tmp_path / "run")
+    (tmp_path / "new").rename(tmp_path / "run")
+    assert runs["run"].settings["seed"] == 1
+    runs.close()

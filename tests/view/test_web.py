@@ -1,0 +1,89 @@
+import io
+import json
+import zipfile
+
+import pytest
+
+from handaxe.errors import InputError
+
+pytest.importorskip("starlette")
+pytest.importorskip("httpx")
+from starlette.testclient import TestClient
+
+from handaxe.view.assets import LIBRARIES, MODULES
+from handaxe.view.web import serve_view, view_app
+
+
+@pytest.fixture
+def client(viewed, decoder):
+    with TestClient(view_app(viewed, decoder), base_url="http://localhost") as client:
+        yield client
+
+
+def test_the_page_and_all_its_files_come_from_here_alone(client):
+    page = client.get("/")
+    policy = page.headers["content-security-policy"]
+    assert page.status_code == 200 and "default-src 'none'" in policy and "script-src 'self';" in policy
+    for name in (*MODULES, "style.css", "tables_library.js"):
+        text = client.get(f"/pages/{name}").text
+        assert text and "http://" not in text and "https://" not in text
+    for name in LIBRARIES:
+        assert len(client.get(f"/lib/{name}").text) > 50_000
+
+
+@pytest.mark.parametrize("path", ["/pages/..%2Fweb.py", "/pages/web.py", "/lib/setup.py", "/pages/%2Fetc%2Fpasswd"])
+def test_no_other_file_is_given(client, path):
+    assert client.get(path).status_code == 404
+
+
+def test_only_this_machine_asks(client):
+    assert client.get("/api/runs", headers={"host": "evil.example"}).status_code == 421
+    assert client.get("/api/runs", headers={"origin": "https://evil.example"}).status_code == 403
+    assert client.get("/api/runs", headers={"origin": "http://localhost:8080"}).status_code == 200
+    assert client.post("/api/runs").status_code == 405
+
+
+def test_answers_and_what_is_wrong_are_json(client):
+    found = client.get("/api/runs")
+    assert [run["name"] for run in found.json()["runs"]] == ["seed-0", "seed-1"]
+    assert found.headers["x-content-type-options"] == "nosniff" and found.text.isascii()
+    wrong = client.get("/api/step?run=seed-0&step=9")
+    assert wrong.status_code == 404 and "steps 0 to 2" in wrong.json()["error"]
+
+
+def test_lone_surrogates_reach_the_page(client):
+    row = client.get("/api/rows?run=seed-0&text=constructor").json()["rows"][0][0]
+    found = client.get(f"/api/attempt?run=seed-0&id={row}")
+    assert "\ud800" in json.loads(found.text)["notes"].values()
+
+
+def test_what_was_found_is_exported_to_json_lines(client):
+    found = client.get("/export/jsonl?run=seed-0&first=1&last=1")
+    assert found.status_code == 200 and 'filename="seed-0.jsonl"' in found.headers["content-disposition"]
+    assert len(found.text.splitlines()) == 3 and all(json.loads(line)["step"] == 1 for line in found.text.splitlines())
+
+
+def test_what_was_found_is_exported_to_a_data_set(client):
+    pytest.importorskip("datasets")
+    found = client.get("/export/datasets?run=seed-0&first=1&last=1")
+    assert found.status_code == 200
+    assert any(name.endswith(".parquet") for name in zipfile.ZipFile(io.BytesIO(found.content)).namelist())
+
+
+def test_what_was_found_is_exported_to_a_log_of_inspect(client):
+    pytest.importorskip("inspect_ai")
+    found = client.get("/export/inspect?run=seed-0&first=1&last=1")
+    assert found.status_code == 200 and zipfile.ZipFile(io.BytesIO(found.content)).namelist()
+
+
+@pytest.mark.parametrize("path, said", [("xml?run=seed-0", "no export"), ("jsonl?run=seed-0&tool=none", "nothing was")])
+def test_an_export_that_cannot_be_says_why(client, path, said):
+    found = client.get(f"/export/{path}")
+    assert found.status_code == 404 and said in found.json()["error"]
+
+
+def test_what_cannot_be_served_is_said(tmp_path, decoder):
+    with pytest.raises(InputError, match="no folder"):
+        view_app(tmp_path / "none", decoder)
+    with pytest.raises(InputError, match="not valid"):
+        serve_view(tmp_path, decoder, port=70000, show=print)
