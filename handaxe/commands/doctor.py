@@ -1,11 +1,15 @@
 """`handaxe doctor RECIPE [options of train]`: check what `train` would run, in a minute or two, before it runs."""
 
+import importlib.util
+import io
+import re
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import tyro
+from rich._export_format import CONSOLE_SVG_FORMAT
 from rich.console import Console
 
 import handaxe
@@ -26,6 +30,8 @@ __all__ = ["DoctorOptions", "check_chosen", "main"]
 WRONG = 1
 WIDTH = 120
 """Columns of a picture."""
+PICTURE = re.sub(r"@font-face \{\{.*?\}\}", "", CONSOLE_SVG_FORMAT, flags=re.DOTALL)
+"""How rich draws one, without the fonts that it would fetch from elsewhere."""
 
 
 @dataclass(frozen=True)
@@ -84,6 +90,8 @@ def _show(chosen: Chosen, options: DoctorOptions, command: str) -> int:
         check_new_folder(options.out)
     if not options.seconds > 0:
         raise InputError(f"--seconds is {options.seconds:g}; give more than 0")
+    if options.log is not None and importlib.util.find_spec(options.log) is None:
+        raise InputError(f"--log {options.log} needs a package: pip install 'handaxe[{options.log}]'")
     for file in (options.json, options.svg):
         check_writable(file)
     terminal, begun = console(), time.monotonic()
@@ -91,10 +99,9 @@ def _show(chosen: Chosen, options: DoctorOptions, command: str) -> int:
     seconds = time.monotonic() - begun
     _print(found, chosen, terminal, seconds)
     if options.svg is not None:
-        with Path("/dev/null").open("w") as nowhere:
-            picture = Console(record=True, width=WIDTH, file=nowhere, force_terminal=True)
-            _print(found, chosen, picture, seconds)
-            picture.save_svg(str(options.svg), title=command)
+        picture = Console(record=True, width=WIDTH, file=io.StringIO(), force_terminal=True)
+        _print(found, chosen, picture, seconds)
+        picture.save_svg(str(options.svg), title=command, code_format=PICTURE)
     write_json(options.json, _body(found, chosen, command, seconds))
     return WRONG if any(one.level == "wrong" for one in found) else 0
 

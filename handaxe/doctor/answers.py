@@ -79,9 +79,7 @@ def check_expert(shown: Shown, correct: Reward, reward: Reward, *, limits: Limit
     if shown.broken:
         return Finding("expert", "wrong", f"it cannot be played: {shown.broken}", remedy)
     if not shown.expert:
-        return unchecked(
-            "expert", "the world has no expert", "give it one (--world.expert), to know that 1 is possible"
-        )
+        return unchecked("expert", "the world has no expert", "give it one, to know that its tasks can be solved")
     right = [_right(correct, one) for one in shown.expert]
     wrong = [one for one, fine in zip(shown.expert, right) if not fine]
     figures = {"tasks": float(len(right)), "right": float(np.mean(right))}
@@ -96,6 +94,8 @@ def check_expert(shown: Shown, correct: Reward, reward: Reward, *, limits: Limit
         earned = _earned(reward, shown)
     except HandaxeError as error:
         return Finding("expert", "ok", f"{found}; what it earns cannot be asked apart from a run: {error}", "", figures)
+    if not earned.size:
+        return Finding("expert", "ok", f"{found}; the reward could score no expert beside an empty answer", "", figures)
     figures |= {"reward": float(earned[0].mean()), "empty_reward": float(earned[1].mean())}
     found += f", and earns {figures['reward']:.3g}, the empty answer {figures['empty_reward']:.3g}"
     if figures["reward"] <= figures["empty_reward"]:

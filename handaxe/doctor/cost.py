@@ -7,12 +7,13 @@ import resource
 import shutil
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
 import torch
 
-from handaxe.doctor.finding import LIMITS, Finding, Limits, graded
+from handaxe.doctor.finding import LIMITS, Finding, Level, Limits, graded
 
 __all__ = ["Cost", "check_memory", "check_time", "evaluations_of"]
 
@@ -79,14 +80,14 @@ def check_time(cost: Cost, *, steps: int, evaluations: int, checkpoint_every: in
         how += f" with {cost.groups} of {cost.of} groups, times {scale:.2g}"
     parts = ", ".join(f"{name} {_clock(value)}" for name, value in phases.items() if value >= 0.05 * step)
     found = f"a step takes {_clock(step)} ({how}): {parts}. Forecast {_clock(total)}: {steps} steps"
-    remedy, level = "", "ok"
+    level: Level = "ok"
     if evaluates and cost.evaluation != cost.evaluation:
         level, found = "look", f"{found}; evaluations could not be tried in part and are not in it"
     elif evaluates:
         part = "" if cost.tried[0] == cost.tried[1] else f", from {cost.tried[0]} of {cost.tried[1]} attempts"
         found += f", {evaluations} evaluations of {_clock(known)}{part}"
     found += f", {checkpoints} checkpoints of {_clock(cost.save)}"
-    return Finding("time", "look" if level == "look" else "ok", found, remedy, figures)
+    return Finding("time", level, found, figures=figures)
 
 
 def check_memory(
@@ -126,10 +127,8 @@ def _process() -> tuple[int, int]:
     """The most bytes that this process ever held, and those that it may."""
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
     there = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    try:
+    with suppress(OSError, ValueError):  # there is no such group, or it says "max"
         there = min(there, int(CGROUP.read_text()))
-    except (OSError, ValueError):  # there is no such group, or it says "max"
-        pass
     return peak, there
 
 

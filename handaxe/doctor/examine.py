@@ -57,6 +57,8 @@ FEW = 8
 """Attempts of an evaluation that are played first, to see how long they take."""
 OWN = ("world", "stages", "limits", "seconds", "tell")
 """Arguments that `train` does not take."""
+STATEFUL = ("tasks", "env", "rollout", "reward", "credit", "select", "format", "shape", "loss", "learning_rate")
+"""Arguments of `train` that may keep state, besides engine and learners."""
 Tell = Callable[[str], None]
 
 
@@ -133,8 +135,7 @@ def examine(
     found += _tried("prefix", lambda: check_prefixes(format, tools))
     found += _tried("stop", lambda: check_stops(format, told))
     found += _tried("control text", lambda: check_control_text(format, told))
-    names = ("tasks", "env", "rollout", "reward", "credit", "select", "format", "shape", "loss", "learning_rate")
-    with unchanged(engine, learners, [given[name] for name in names]) as kept:
+    with unchanged(engine, learners, [given[name] for name in STATEFUL]) as kept:
         played, used = _played(given, seconds, tell)
     tell("looking at what was played")
     first = played.steps[0] if played.steps else []
@@ -195,17 +196,14 @@ def _shown(world: World | None, given: Mapping[str, Any], seconds: float) -> Sho
 def _played(given: Mapping[str, Any], seconds: float, tell: Tell) -> tuple[Played, int]:
     """The steps that are measured, and how many groups each has: after one group that shows how long one takes, as
     many groups of up to two steps as there is time for, and one group in any case."""
-    names = ("tasks", "env", "rollout", "reward", "credit", "select", "format", "shape", "loss", "learning_rate")
-    parts, whole = [given[name] for name in names], given["groups"]
-    with unchanged(given["engine"], given["learners"], parts):
+    whole = given["groups"]
+    with unchanged(given["engine"], given["learners"], [given[name] for name in STATEFUL]):
         tell("playing a first group")
         warm = play(given, steps=1, groups=1)
     a_group = warm.walls[0] if warm.walls else 0.0
     groups = whole if a_group * whole <= seconds else max(int(seconds / a_group), 1)
     steps = 2 if groups == whole and 2 * a_group * whole <= seconds else 1
-    tell(
-        f"playing {'two steps' if steps == 2 else 'a step'} of {groups} groups, about {a_group * groups * steps:.0f} s"
-    )
+    tell(f"playing {steps} steps of {groups} groups, about {a_group * groups * steps:.0f} s")
     return play(given, steps=steps, groups=groups), groups
 
 

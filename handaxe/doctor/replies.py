@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from handaxe.doctor.finding import LIMITS, Finding, Limits, graded
+from handaxe.doctor.finding import LIMITS, Finding, Limits, graded, unchecked
 from handaxe.records import Message, ToolReply, Trajectory
 from handaxe.slots import ChatFormat
 
@@ -81,13 +81,9 @@ def check_failures(
     astray = [one for one in expert if one.status != "ok"]
     if astray:
         found += f"; the expert's own calls are answered with {astray[0].status!r}: {astray[0].content[:120]}"
-        return Finding(
-            "tool failures", "look", found, "is that meant (a world of failing tools)? Else mend it", figures
-        )
+        return Finding("tool failures", "look", found, "mend the tool, unless its failing is meant", figures)
     if refused > limits.refused:
-        return Finding(
-            "tool failures", "look", found, "see what the tool refuses: `handaxe show` after a step", figures
-        )
+        return Finding("tool failures", "look", found, "see what it refuses: `handaxe show` after a step", figures)
     if not replies and any(one.tools for one in attempts):
         return Finding("tool failures", "look", f"{found}; the policy itself called none", START, figures)
     return Finding("tool failures", "ok", found, figures=figures)
@@ -134,9 +130,7 @@ def check_sizes(replies: Sequence[ToolReply], format: ChatFormat, *, context: in
 def _nothing(check: str, *, offered: bool = True) -> Finding:
     if not offered:
         return Finding(check, "ok", "no tool is offered")
-    return Finding(
-        check, "look", "cannot be checked: no tool was called, neither by the policy nor by an expert", START
-    )
+    return unchecked(check, "no tool was called, neither by the policy nor by an expert", START)
 
 
 def _shares(counts: Counter[str]) -> dict[str, float]:

@@ -147,8 +147,9 @@ def check_logps(engine: Engine, groups: Sequence[GroupRecord], *, limits: Limits
         remedy = "likely a coarser number format: sample in the trainer's, or correct for it (losses.corrections)"
         return Finding("log-probs", "look", found, remedy, figures)
     if level == "ok" and (sampling.top_p < 1 or sampling.top_k):
-        found += f"; the run's sampling cuts, and against what was drawn from the mean ratio is {figures['behaviour_ratio']:.3f}"
-        if abs(figures["behaviour_ratio"] - 1) > limits.logp_mean[1]:
+        ratio = figures["behaviour_ratio"]
+        found += f"; the run's sampling cuts, and against what was drawn from the mean ratio is {ratio:.3f}"
+        if abs(ratio - 1) > limits.logp_mean[1]:
             return Finding("log-probs", "look", found, "add a correction (losses.corrections), or cut nothing", figures)
     return Finding("log-probs", level, found, "" if level == "ok" else remedy, figures)
 

@@ -140,9 +140,9 @@ def check_gradient(
         "none": share,
     }
     found = (
-        f"{none} of {len(rated)} groups of {group_size} give none ({share:.0%}); {flat} have equal scores, expected "
-        f"{expected:.0%} if tasks were equally hard; mean reward {figures['reward']:.3g}, deviation within groups "
-        f"{spread:.3g}"
+        f"{none} of {len(rated)} groups of {group_size} give no gradient ({share:.0%}); scores are equal in "
+        f"{flat / len(rated):.0%}, and would be in {expected:.0%} if all tasks were equally hard; mean reward "
+        f"{figures['reward']:.3g}, deviation within groups {spread:.3g}"
     )
     if not trains:
         return Finding("zero gradient", "ok", f"nothing is to be learned; {found}", figures=figures)

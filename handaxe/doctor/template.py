@@ -28,6 +28,9 @@ class ModelEnds(NamedTuple):
     special: frozenset[int] = frozenset()
 
 
+UNTOLD = ModelEnds()
+
+
 def model_ends(engine: Engine) -> ModelEnds:
     """What the model of an engine says of its own control tokens, where it is one of transformers."""
     model = getattr(engine, "model", None)
@@ -122,7 +125,7 @@ def _difference(format: ChatFormat, grown: list[int], whole: list[int]) -> str:
 # --- ends --------------------------------------------------------------------------------------------------------
 
 
-def check_stops(format: ChatFormat, told: ModelEnds = ModelEnds()) -> Finding:
+def check_stops(format: ChatFormat, told: ModelEnds = UNTOLD) -> Finding:
     """Whether a turn ends in an id that stops sampling, and nowhere before; and whether what the model itself ends its
     text with does so too."""
     problems, stops = list[str](), sorted(format.stop_ids)
@@ -166,7 +169,7 @@ def _read_back(format: ChatFormat, ids: list[int], said: Message) -> bool:
 # --- text --------------------------------------------------------------------------------------------------------
 
 
-def check_control_text(format: ChatFormat, told: ModelEnds = ModelEnds()) -> Finding:
+def check_control_text(format: ChatFormat, told: ModelEnds = UNTOLD) -> Finding:
     """Whether the names of control tokens in what tools and users say stay text: whatever they say, the control ids of
     the conversation are the same, and what they said decodes back."""
     control = format.stop_ids | format.header_ids | told.special
