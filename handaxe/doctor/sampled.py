@@ -38,8 +38,8 @@ def check_mask(groups: Sequence[GroupRecord], format: ChatFormat) -> Finding:
         groups: as their step left them.
         format: decodes.
     """
-    attempts = [(one, i, trajectory) for one in groups for i, trajectory in enumerate(one.group)]
-    if not any(trajectory.turns for _, _, trajectory in attempts):
+    attempts = [trajectory for one in groups for trajectory in one.group]
+    if not any(trajectory.turns for trajectory in attempts):
         return unchecked("mask", "no attempt has a turn")
     problems = list[str]()
     for one in groups:
@@ -47,13 +47,13 @@ def check_mask(groups: Sequence[GroupRecord], format: ChatFormat) -> Finding:
             check_group(Group(one.group.task, one.group.trajectories))
         except RecordError as error:
             problems.append(str(error).replace("\n ", ""))
-    for _, _, trajectory in attempts:
+    for trajectory in attempts:
         problems += _foreign(trajectory, format)
     masks = [mask for one in groups for mask in _trained(one)]
     total, trained = sum(len(mask) for mask in masks), sum(int(mask.sum()) for mask in masks)
-    stops = [trajectory.sequences[t.sequence] for _, _, trajectory in attempts for t in trajectory.turns]
-    ended = sum(t.finish == "stop" for _, _, trajectory in attempts for t in trajectory.turns)
-    figures = {"tokens": float(total), "trained": float(trained), "turns": float(len(stops)), "stopped": float(ended)}
+    turns = [turn for one in attempts for turn in one.turns]
+    ended = sum(turn.finish == "stop" for turn in turns)
+    figures = {"tokens": float(total), "trained": float(trained), "turns": float(len(turns)), "stopped": float(ended)}
     if problems:
         return Finding(
             "mask",

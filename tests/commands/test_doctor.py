@@ -1,13 +1,15 @@
+import ast
 import importlib.util
 import json
-import subprocess
-import sys
 
 import pytest
 
 from handaxe.cli import main
+from handaxe.commands.doctor import DoctorOptions
+from handaxe.commands.train import RunOptions
+from handaxe.methods.catalogue import find_recipes
 
-SMALL = ["--groups", "4", "--group-size", "4", "--held-out", "4", "--steps", "2", "--seconds", "5", "--quiet"]
+SMALL = ["--groups", "2", "--group-size", "4", "--held-out", "4", "--steps", "2", "--seconds", "100000", "--quiet"]
 CONSTANT = """from dataclasses import replace
 
 from handaxe.methods.method import Method
@@ -37,17 +39,14 @@ def test_a_sound_recipe_end_to_end(tmp_path, capsys):
     assert drawn.startswith("<svg") and "log-probs" in drawn and "font-face" not in drawn and "url(http" not in drawn
 
 
-def test_a_reward_that_teaches_nothing_ends_with_one(tmp_path):
-    (tmp_path / "own.py").write_text(CONSTANT)
-    code = "import sys; from handaxe.cli import main; sys.exit(main())"
-    words = ["doctor", "own:flat", "--world", "sums", "--model", "tiny", *SMALL, "--json", "found.json"]
-    done = subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True, cwd=tmp_path)
-    assert done.returncode == 1, done.stderr
-    wrong = {
-        o["check"]: o for o in json.loads((tmp_path / "found.json").read_text())["findings"] if o["level"] == "wrong"
-    }
-    assert list(wrong) == ["zero gradient"] and "All 32 attempts scored 1" in wrong["zero gradient"]["remedy"]
-    assert "1 wrong" in done.stdout
+def test_a_reward_that_teaches_nothing_ends_with_one(tmp_path, monkeypatch, capsys):
+    (tmp_path / "flat_reward.py").write_text(CONSTANT)
+    monkeypatch.chdir(tmp_path)
+    words = ["doctor", "flat_reward:flat", "--world", "sums", "--model", "tiny", *SMALL, "--json", "found.json"]
+    assert main(words) == 1 and "1 wrong" in capsys.readouterr().out
+    found = json.loads((tmp_path / "found.json").read_text())["findings"]
+    (wrong,) = [one for one in found if one["level"] == "wrong"]
+    assert wrong["check"] == "zero gradient" and "All 16 attempts scored 1: take harder" in wrong["remedy"]
 
 
 def test_what_is_typed_wrong(run, capsys):
@@ -65,17 +64,14 @@ def test_what_is_typed_wrong(run, capsys):
     assert "--seconds is 0" in capsys.readouterr().err
 
 
-def test_every_option_of_train_is_taken(capsys):
-    """And no option of a recipe has the name of one of doctor's own."""
-    from handaxe.commands.doctor import DoctorOptions
-    from handaxe.commands.train import RunOptions
-    from handaxe.methods.catalogue import find_recipes
-    from handaxe.methods.chosen import choice
-
+def test_every_option_of_train_is_taken():
+    """And no recipe has an option of the name of one of doctor's own: read, not imported, for there are many."""
     own = set(DoctorOptions.__dataclass_fields__)
     assert own > set(RunOptions.__dataclass_fields__)
     for one in find_recipes():
-        choice(one.name).check(dict.fromkeys(own, "every run"))
+        for node in ast.walk(ast.parse(one.file.read_text())):
+            if isinstance(node, ast.FunctionDef) and node.name == one.name:
+                assert not own & {argument.arg for argument in node.args.kwonlyargs}, one.name
 
 
 @pytest.mark.hf
