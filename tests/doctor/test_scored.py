@@ -1,0 +1,110 @@
+import numpy as np
+import pytest
+
+from handaxe.credit.group_norm import group_norm
+from handaxe.doctor.scored import check_gradient, check_same_twice, expected_equal
+from handaxe.errors import TaskError
+from handaxe.records import Scores
+from handaxe.rewards.outcome import outcome
+from handaxe.testing.records import make_group
+from handaxe.training.record.groups import GroupRecord
+
+
+def groups(*outcomes, trained=True, fate="trained"):
+    """Groups of attempts that scored so, with the advantages of GRPO."""
+    found = []
+    for values in outcomes:
+        group, scores = make_group(size=len(values)), Scores(np.array(values, float))
+        everyone = np.ones(len(values), bool)
+        found.append(
+            GroupRecord(
+                group, everyone, everyone & trained, scores, group_norm()(group, scores), fate if trained else fate
+            )
+        )
+    return found
+
+
+def test_chance_of_equal_scores():
+    assert expected_equal([1, 0, 0, 0], 8) == pytest.approx(0.25**8 + 0.75**8)
+    assert expected_equal([1, 1, 0.5, 0], 2) == pytest.approx(0.25 + 2 * 0.0625)
+    assert expected_equal([0.1 + 0.2, 0.3], 8) == 1
+
+
+def test_half_of_the_groups_teach_something():
+    found = check_gradient(groups([1, 0, 0, 1], [0, 0, 0, 0]), group_size=4)
+    assert (found.level, found.figures["none"], found.figures["equal"]) == ("ok", 0.5, 0.5)
+    assert found.figures["expected"] == pytest.approx(0.25**4 + 0.75**4) and found.figures["spread"] == 0.25
+    assert "1 of 2 groups of 4 give no gradient (50%)" in found.found
+
+
+def test_a_constant_reward():
+    found = check_gradient(groups(*[[1, 1, 1, 1]] * 4), group_size=4)
+    assert found.level == "wrong" and found.figures["none"] == found.figures["expected"] == 1
+    assert found.remedy.startswith("All 16 attempts scored 1: take harder tasks")
+    assert check_gradient(groups([0, 0]), group_size=2).level == "look"  # which two attempts may do by chance
+
+
+def test_most_groups_teach_nothing():
+    assert check_gradient(groups([1, 0], [0, 0], [0, 0]), group_size=2).level == "look"
+
+
+def test_what_selection_leaves_out_gives_no_gradient():
+    left_out = groups([1, 0] * 4, [0, 1] * 4, trained=False, fate="unselected")
+    found = check_gradient(left_out, group_size=8)
+    assert found.level == "wrong" and found.figures["equal"] == 0 and found.figures["none"] == 1
+    surplus = groups([1, 0] * 4, trained=False, fate="surplus")
+    assert check_gradient([*groups([1, 0] * 4), *surplus], group_size=8).figures["groups"] == 1
+
+
+def test_a_run_that_learns_nothing_on_purpose():
+    assert check_gradient(groups(*[[1] * 8] * 2), group_size=8, trains=False).level == "ok"
+    assert check_gradient([], group_size=8).found.startswith("cannot be checked")
+
+
+def test_a_reward_that_says_the_same():
+    assert check_same_twice(outcome(lambda one: len(one.turns)), groups([1, 0], [0, 0])).level == "ok"
+
+
+def test_a_random_reward():
+    rng = np.random.default_rng(0)
+    found = check_same_twice(outcome(lambda one: float(rng.random())), groups([1, 0], [0, 0]))
+    assert found.level == "wrong" and "differs by up to" in found.found and "seed" in found.remedy
+
+
+class Remembers:
+    """Pays each attempt more than the one before, and says so in its state: that is no fault."""
+
+    def __init__(self):
+        self.seen = 0
+
+    def __call__(self, group):
+        self.seen += 1
+        return Scores(np.full(len(group), float(self.seen)))
+
+    def state_dict(self):
+        return {"seen": self.seen}
+
+    def load_state_dict(self, state):
+        self.seen = state["seen"]
+
+
+def test_a_reward_that_keeps_state_is_asked_from_the_same_one():
+    reward = Remembers()
+    assert check_same_twice(reward, groups([1, 0], [0, 0])).level == "ok" and reward.seen == 0
+
+
+def test_a_reward_that_prefers_whoever_comes_first():
+    def first(group):
+        return Scores(np.arange(len(group), dtype=float))
+
+    found = check_same_twice(first, groups([1, 0]))
+    assert found.level == "look" and found.figures["most_in_another_order"] == 1
+
+
+def test_a_reward_that_fails():
+    def broken(group):
+        raise TaskError("the answer is None")
+
+    found = check_same_twice(broken, groups([1, 0]))
+    assert found.level == "look" and "the answer is None" in found.found
+    assert check_same_twice(broken, []).level == "look"
