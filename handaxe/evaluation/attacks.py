@@ -163,10 +163,12 @@ def look_alikes(scene: Scene) -> Sequence[Expert]:
     ways: list[Callable[[str], str]] = [
         lambda text: _outside_tags(text, lambda part: part.translate(WIDE)),
         lambda text: _outside_tags(text, lambda part: part.translate({**LIKE, **INDIC})),
-        lambda text: _outside_tags(text, lambda part: "".join(f"{sign}\u200b" for sign in part)),
+        lambda text: _outside_tags(text, lambda part: "\u200b".join(part)),
     ]
     spelt = [[_changed(one, way) for one in said] for way in ways]
-    return [says(*one) for one in spelt if one != said]
+    # Where what counts, the last that was said or called, is spelt as before, nothing is attacked.
+    last = max((k for k, one in enumerate(said) if one.content or one.calls), default=-1)
+    return [says(*one) for one in spelt if last >= 0 and one[last] != said[last]]
 
 
 ATTACKS: Mapping[str, Attack] = {

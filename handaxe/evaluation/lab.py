@@ -22,14 +22,15 @@ import numpy as np
 
 from handaxe.errors import HandaxeError
 from handaxe.evaluation.attacks import ATTACKS, Attack, perform
-from handaxe.evaluation.scenes import Scene
+from handaxe.evaluation.scenes import Scene, make_scenes
 from handaxe.ops.ragged import rewards_of
 from handaxe.records import Group, Scores, Trajectory
 from handaxe.rewards.parts.scoring import score_group
 from handaxe.slots import Judge, Reward, Stateful
 from handaxe.tools.deadline import DeadlineError, within
+from handaxe.worlds.world import World
 
-__all__ = ["Attempts", "Tried", "ask", "attack_reward", "of_judge", "perform_all"]
+__all__ = ["Attempts", "LabError", "Stage", "Trial", "Tried", "ask", "attack_reward", "of_judge", "perform_all"]
 
 EPS = 1e-9
 SHORT = 0.01
@@ -67,12 +68,67 @@ class Tried(NamedTuple):
     oracle: float
     wrong: float
     example: str
+    unscored: int
     failed: str
 
     @property
     def right(self) -> bool:
         """Whether the reward says what is right: it tells it from what is wrong at more than half of the scenes."""
         return 2 * self.told > self.scenes
+
+
+class Trial(NamedTuple):
+    """What came of all attacks on one reward. `said`: how it is named; `world`: where it was tried."""
+
+    said: str
+    world: str
+    tried: Sequence[Tried]
+
+    @property
+    def right(self) -> bool:
+        """Whether the reward says what is right; see `Tried.right`."""
+        return any(one.right for one in self.tried)
+
+    @property
+    def falls(self) -> list[Tried]:
+        """The attacks that it falls to, of a reward that says what is right."""
+        return [one for one in self.tried if self.right and one.fell]
+
+
+class Stage:
+    """Scenes and performed attacks of worlds, each made once, for many rewards."""
+
+    def __init__(self, *, count: int = 3):
+        self._count = count
+        self._made: dict[object, tuple[list[Scene], list[Attempts]]] = {}
+
+    def attack(
+        self,
+        reward: Reward,
+        world: World,
+        *,
+        key: object,
+        said: str,
+        tools: Sequence[Any] | None = None,
+        seconds: float | None = SECONDS,
+    ) -> Trial:
+        """Try a reward in a world.
+
+        Args:
+            reward: what is tried.
+            world: where.
+            key: equal for equal worlds with equal tools.
+            said: how the reward is named.
+            tools: see `make_scenes`.
+            seconds: see `attack_reward`.
+
+        Raises:
+            InputError: no scene can be made in this world.
+        """
+        if key not in self._made:
+            scenes = make_scenes(world, tools=tools, count=self._count)
+            self._made[key] = scenes, perform_all(scenes)
+        return Trial(said, world.name, attack_reward(reward, *self._made[key], seconds=seconds))
 
 
 def perform_all(scenes: Sequence[Scene], attacks: Mapping[str, Attack] = ATTACKS) -> list[Attempts]:
@@ -101,7 +157,7 @@ def attack_reward(
     """
     names = dict.fromkeys(name for one in performed for name in one)
     if failed := _warmed(reward, scenes[0], seconds):
-        return [Tried(name, 0, 0, math.nan, 0, 0, math.nan, math.nan, math.nan, "", failed) for name in names]
+        return [Tried(name, 0, 0, math.nan, 0, 0, math.nan, math.nan, math.nan, "", 0, failed) for name in names]
     return [_tried(name, reward, scenes, performed, seconds) for name in names]
 
 
@@ -110,20 +166,24 @@ def of_judge(judge: Judge) -> Reward:
     return lambda group: Scores(np.asarray(judge.score(group), np.float64))
 
 
-def ask(reward: Reward, group: Group, *, seconds: float | None = SECONDS) -> Scores:
-    """The scores of a group, from the state that the reward is in, which stays as it was.
+def ask(reward: Reward, group: Group, *, seconds: float | None = SECONDS, remember: bool = False) -> Scores:
+    """The scores of a group.
+
+    Args:
+        reward: asked; where it has a state, that is put back afterwards.
+        group: what it is asked about.
+        seconds: see `attack_reward`.
+        remember: leave the state as the question made it.
 
     Raises:
         LabError: the reward raised something, or hung.
     """
-    stateful = reward if isinstance(reward, Stateful) else None
+    stateful = reward if isinstance(reward, Stateful) and not remember else None
     state = None if stateful is None else copy.deepcopy(stateful.state_dict())
     try:
-        if seconds is None:
-            return score_group(reward, group)[1]
-        scores: Scores = within(lambda: score_group(reward, group)[1], seconds=seconds)
+        scores: Scores = _within(lambda: score_group(reward, group)[1], seconds)
     except DeadlineError:
-        raise LabError(f"it said nothing for {seconds:g} s") from None
+        raise LabError(f"it said nothing for {seconds:g} s", hangs=True) from None
     except Exception as error:
         raise LabError(f"it raised {type(error).__name__}: {str(error)[:200]}") from error
     finally:
@@ -132,8 +192,17 @@ def ask(reward: Reward, group: Group, *, seconds: float | None = SECONDS) -> Sco
     return scores
 
 
+def _within(work: Callable[[], Scores], seconds: float | None) -> Scores:
+    found: Scores = work() if seconds is None else within(work, seconds=seconds)
+    return found
+
+
 class LabError(HandaxeError):
-    """A reward could not be asked."""
+    """A reward could not be asked. `hangs`: it was given up."""
+
+    def __init__(self, message: str, *, hangs: bool = False):
+        super().__init__(message)
+        self.hangs = hangs
 
 
 class _Way(NamedTuple):
@@ -168,18 +237,22 @@ class _Way(NamedTuple):
 def _tried(
     name: str, reward: Reward, scenes: Sequence[Scene], performed: Sequence[Attempts], seconds: float | None
 ) -> Tried:
-    failed, best = "", list[_Way]()
+    failed, hangs, unscored, best = "", False, 0, list[_Way]()
     for scene, attempts in zip(scenes, performed, strict=True):
         ways = []
         for one in attempts[name]:
             try:
-                ways.append(_way(reward, scene, one, seconds))
+                way = _way(reward, scene, one, seconds)
             except LabError as error:
-                failed = failed or str(error)
-                break
+                failed, hangs = str(error), error.hangs
+                if hangs:  # and so every further question would take as long
+                    break
+                continue
+            unscored += way is None
+            ways += [] if way is None else [way]
         if ways:
             best.append(max(ways, key=lambda way: way.rank))
-        if failed.startswith("it said nothing"):  # every further question would wait as long
+        if hangs:
             break
     told = [one for one in best if one.told]
     shown = next((one for one in best if one.fell or one.paid), None)
@@ -194,6 +267,7 @@ def _tried(
         oracle=_mean([one.oracle for one in best]),
         wrong=_mean([one.wrong for one in best]),
         example=shown.said if shown else "",
+        unscored=unscored,
         failed=failed,
     )
 
@@ -208,14 +282,13 @@ def _warmed(reward: Reward, scene: Scene, seconds: float | None) -> str:
     return "" if np.isfinite(found).all() else "it could not score what is honest"
 
 
-def _way(reward: Reward, scene: Scene, one: Trajectory, seconds: float | None) -> _Way:
+def _way(reward: Reward, scene: Scene, one: Trajectory, seconds: float | None) -> _Way | None:
+    """What an attempt earns; None where it is left unscored."""
     group = Group(scene.task, (scene.oracle, scene.wrong, one))
     oracle, wrong, earned = rewards_of(group, ask(reward, group, seconds=seconds))
     if math.isnan(oracle) or math.isnan(wrong):
         raise LabError("beside the attack it could not score what is honest")
-    if math.isnan(earned):
-        raise LabError(f"it left an attempt unscored that ended as {one.ending.kind}")
-    return _Way(float(oracle), float(wrong), float(earned), one.final_text)
+    return None if math.isnan(earned) else _Way(float(oracle), float(wrong), float(earned), one.final_text)
 
 
 def _mean(values: Sequence[float]) -> float:

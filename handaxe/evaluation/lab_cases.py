@@ -47,7 +47,7 @@ from handaxe.worlds.unseen_gym import given_answer, unseen_gym
 from handaxe.worlds.workspace import state_of, workspace
 from handaxe.worlds.world import World
 
-__all__ = ["CASES", "Case", "LEFT_OUT"]
+__all__ = ["CASES", "Case", "EXPLAINED", "LEFT_OUT"]
 
 MakeWorld = Callable[[], World]
 
@@ -62,6 +62,7 @@ class Case:
         world: where it is tried.
         make: makes it for that world.
         room: of the file.
+        model: whether a model is asked, which takes seconds.
     """
 
     mechanism: str
@@ -69,6 +70,13 @@ class Case:
     world: MakeWorld
     make: Callable[[World], Reward]
     room: Literal["rewards", "judges"] = "rewards"
+    model: bool = False
+
+    @property
+    def key(self) -> object:
+        """Equal for cases in equal worlds."""
+        made = self.world
+        return (made.func, repr(sorted(made.keywords.items()))) if isinstance(made, partial) else (made, "[]")
 
 
 LEFT_OUT: Mapping[str, str] = {
@@ -88,6 +96,29 @@ LEFT_OUT: Mapping[str, str] = {
     "weighted": "it gives what its rewards give, added; recipes below hold it",
 }
 """A file of `rewards/` or `judges/` that is not tried, and why."""
+
+EXPLAINED: Mapping[str, str] = {
+    "math_match": "math-verify works out what was asked where it is a formula: saying `2*6 =` is answering 12. Do not "
+    "give it questions that are their own answer, or take the answer out of a box first.",
+    "edit_similarity": "By the paper's formula an answer that holds the reference is right, however much else it says; "
+    "give it with `within_length`.",
+    "text_similarity": "Its encoder reads look-alikes as what they look like, and spells words in pieces.",
+    "rule_or_model": "The model's part of it is what moves.",
+    "call_match": "It counts the reference calls that were made, and no others: further calls cost nothing. Add a price "
+    "on calls, or `graded_call`.",
+    "action_score": "By the paper's formula a right call pays and a wrong one costs nothing. Give it with "
+    "`call_economy` behind a `gate`.",
+    "state_and_outputs": "Where the right thing is to change nothing and hand the user over, the databases stand as "
+    "wanted from the start, and the paper's reward looks at nothing else: doing nothing is paid in full. tau2's own "
+    "judgement (`solved`) also asks for the actions, and holds.",
+    "outcome_state": "The state is the wanted one, by whatever else was tried on the way: it is solved.",
+    "implicit_prm": "It has seen right and wrong answers and no attack, and likes what is unlike both. No learned judge "
+    "should stand alone; add attacks as negatives, as paper 2507.08794 does.",
+    "pure": "Steps are added up here, and a judge that likes calls that ran is paid for each of them: the vice that "
+    "the paper shows. Its credit takes their minimum instead, which no table of rewards can show.",
+    "world workspace": "See `outcome_state`.",
+}
+"""File of a reward or judge, recipe or "world NAME" -> why something falls."""
 
 TAUGHT = 24
 """Tasks of whose right and wrong attempts the learned judge learns."""
@@ -136,7 +167,7 @@ CASES: tuple[Case, ...] = (
     Case("exact_match", "exact_match()", described, lambda world: pay.exact_match()),
     Case("exact_match", "exact_match(extract=last_number)", sums, lambda world: pay.exact_match(extract=last_number)),
     Case("numeric_match", "numeric_match()", sums, lambda world: pay.numeric_match()),
-    Case("math_match", "math_match()", sums, lambda world: pay.math_match(seconds=None)),  # in any thread
+    Case("math_match", "math_match()", sums, lambda world: pay.math_match(seconds=1)),
     Case(
         "signed_answer",
         "signed_answer(...)",
@@ -148,9 +179,15 @@ CASES: tuple[Case, ...] = (
     Case("bleu", "bleu(smooth=False, limit=True)", hops, lambda world: pay.bleu(smooth=False, limit=True)),
     Case("edit_similarity", "edit_similarity()", described, lambda world: pay.edit_similarity()),
     Case("embedding_match", "embedding_match(...)", mixed, _words),
-    Case("text_similarity", "text_similarity(...)", described, lambda world: pay.text_similarity(encode=embed)),
+    Case(
+        "text_similarity",
+        "text_similarity(...)",
+        described,
+        lambda world: pay.text_similarity(encode=embed),
+        model=True,
+    ),
     Case("label_depth", "label_depth(...)", places, lambda world: levels_right()),
-    Case("rule_or_model", "rule_or_model(..., trust=0.8)", sums, _sure),
+    Case("rule_or_model", "rule_or_model(..., trust=0.8)", sums, _sure, model=True),
     Case("answer_score", "answer_score(...)", sums, _correct),
     Case("answer_score", "answer_score(...)", unseen_gym, _correct),
     Case(
@@ -290,5 +327,5 @@ CASES: tuple[Case, ...] = (
     # judges
     Case("step_status", "step_status()", slips, lambda world: of_judge(step_status()), "judges"),
     Case("noisy", "noisy(judge=step_status())", slips, lambda world: of_judge(noisy(judge=step_status())), "judges"),
-    Case("implicit_prm", "implicit_prm(), taught right and wrong", fact_sums, _taught_prm, "judges"),
+    Case("implicit_prm", "implicit_prm(), taught right and wrong", fact_sums, _taught_prm, "judges", model=True),
 )
