@@ -36,6 +36,7 @@ COMMANDS = {
     "export": "RUN --out FOLDER: a folder for transformers and chat servers, with the ids of training",
     "trajectories": "RUN --where ...: find attempts, and write them as JSON lines, a data set or a log of Inspect",
     "replay": "RUN: play its recorded attempts again without a model, and say what comes out otherwise",
+    "lab": "RUN: its rewards asked again and compared; --attack NAME: rewards attacked; --page: docs/lab.md",
     "index": "DOCUMENTS --out INDEX: make an index of documents, for the tool `search`",
     "serve": "MODULE:ATTRIBUTE ...: serve tools over MCP; --model RUN: serve a policy as chat completions",
     "replicate": "decide what recipes claim, by paired runs; --all does every recipe",

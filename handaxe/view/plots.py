@@ -1,16 +1,21 @@
-"""Plots of replications: each side's mean over its runs, with the interval around it."""
+"""Plots: of replications, each side's mean over its runs with the interval around it; of channels of rewards."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+
+import numpy as np
 
 from handaxe.errors import InputError
 from handaxe.evaluation.replication import Replication
 
-__all__ = ["plot_curves"]
+__all__ = ["plot_channels", "plot_curves"]
 
 COLOURS = ("#1b6ca8", "#c8553d", "#6a994e", "#8338ec")
 SIZE, DPI = (4.2, 3.0), 110
+PANELS = 3
+"""Panels side by side."""
 
 
 def plot_curves(found: Replication, file: Path) -> None:
@@ -41,3 +46,42 @@ def plot_curves(found: Replication, file: Path) -> None:
     axes[0].legend(fontsize=8, frameon=False)
     figure.suptitle(f"{found.recipe}: mean of {len(found.seeds)} runs a side, 95 % intervals", fontsize=10)
     figure.savefig(file, metadata={"Software": None})
+
+
+def plot_channels(found: Mapping[str, Mapping[str, Sequence[np.ndarray]]], file: Path) -> None:
+    """Write a picture with a panel for each channel: the share of attempts that earn at most so much, by reward.
+
+    Args:
+        found: name of a reward -> channel -> values by group, NaN where there is none.
+        file: its ending says which kind of picture.
+
+    Raises:
+        InputError: matplotlib is not installed, or does not write such pictures.
+    """
+    try:
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise InputError("plots need matplotlib; install handaxe[plots], or leave --plot out") from error
+    channels = list(dict.fromkeys(name for one in found.values() for name in one))
+    rows, columns = -(-len(channels) // PANELS), min(len(channels), PANELS)
+    figure = Figure(figsize=(SIZE[0] * columns, SIZE[1] * rows), dpi=DPI, layout="constrained")
+    FigureCanvasAgg(figure)
+    axes = figure.subplots(rows, columns, squeeze=False).ravel()
+    for panel, channel in zip(axes, channels):
+        for number, (name, one) in enumerate(found.items()):
+            values = np.concatenate([np.zeros(0), *one.get(channel, ())])
+            if np.isfinite(values).any():
+                panel.ecdf(values[np.isfinite(values)], color=COLOURS[number % len(COLOURS)], label=name)
+        panel.set_title(channel, fontsize=10)
+        panel.tick_params(labelsize=8)
+        panel.set_ylim(0, 1.02)
+        panel.spines[["top", "right"]].set_visible(False)
+    for panel in axes[len(channels) :]:
+        panel.set_visible(False)
+    axes[0].legend(fontsize=8, frameon=False)
+    figure.supylabel("share of attempts that earn at most so much", fontsize=9)
+    try:
+        figure.savefig(file)
+    except ValueError as error:
+        raise InputError(f"{file}: {error}") from error

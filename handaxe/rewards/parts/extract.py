@@ -26,7 +26,8 @@ __all__ = [
     "written_text",
 ]
 
-NUMBER = re.compile(r"(?<![\w.])[+-]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:[eE][+-]?\d+)?|(?<![\w.])[+-]?\.\d+")
+DIGITS = r"(?:[0-9]{1,3}(?:,[0-9]{3})+|[0-9]+)"  # no \d: digits of other scripts are no number to what reads it next
+NUMBER = re.compile(rf"(?<![\w.])[+-]?{DIGITS}(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?|(?<![\w.])[+-]?\.[0-9]+")
 
 CALL_TAG = re.compile(r"</?tool_call>")
 

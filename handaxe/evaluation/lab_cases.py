@@ -1,0 +1,331 @@
+"""Every reward and judge of the library as the lab tries it: how it is made, in which world; and what is left out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Literal
+
+import handaxe.rewards as pay
+from handaxe.engines.local import LocalEngine
+from handaxe.evaluation.lab import of_judge
+from handaxe.evaluation.scenes import make_scenes
+from handaxe.judges.implicit_prm import implicit_prm
+from handaxe.judges.noisy import noisy
+from handaxe.judges.step_status import step_status
+from handaxe.models.embeddings import embeddings
+from handaxe.models.load import load
+from handaxe.records import Group
+from handaxe.rewards.parts.extract import final_text, last_number
+from handaxe.rewards.rule_or_model import CONFIDENCE
+from handaxe.slots import Reward
+from handaxe.tools.index.dense import embed
+from handaxe.worlds.bfcl import bfcl, equal_state, whole_state
+from handaxe.worlds.calls import calls
+from handaxe.worlds.charts import charts, same_picture
+from handaxe.worlds.confident_sums import confident_sums
+from handaxe.worlds.described import described
+from handaxe.worlds.fact_sums import fact_sums
+from handaxe.worlds.glimpse import glimpse
+from handaxe.worlds.glimpse_views import gold_region, last_region
+from handaxe.worlds.hops import hops
+from handaxe.worlds.mixed import judged, mixed
+from handaxe.worlds.molecules import changed_groups, gained, kept_likeness, molecules
+from handaxe.worlds.places import city_of, levels_right, places
+from handaxe.worlds.priced import priced
+from handaxe.worlds.projection import projection
+from handaxe.worlds.screen import NEAR, screen
+from handaxe.worlds.screen_layout import SIDES, gold_box, said_box
+from handaxe.worlds.shelves import found_documents, gold_documents, needed_calls, shelves
+from handaxe.worlds.slips import slips
+from handaxe.worlds.sums import sums
+from handaxe.worlds.tables import same_bigrams, same_items, tables
+from handaxe.worlds.tau2 import tau2
+from handaxe.worlds.toolchains import toolchains
+from handaxe.worlds.unseen_gym import given_answer, unseen_gym
+from handaxe.worlds.workspace import state_of, workspace
+from handaxe.worlds.world import World
+
+__all__ = ["CASES", "Case", "EXPLAINED", "LEFT_OUT"]
+
+MakeWorld = Callable[[], World]
+
+
+@dataclass(frozen=True)
+class Case:
+    """A reward or judge to be tried.
+
+    Args:
+        mechanism: the file it stands in.
+        said: how it is made, in Python, shortened.
+        world: where it is tried.
+        make: makes it for that world.
+        room: of the file.
+        model: whether a model is asked, which takes seconds.
+    """
+
+    mechanism: str
+    said: str
+    world: MakeWorld
+    make: Callable[[World], Reward]
+    room: Literal["rewards", "judges"] = "rewards"
+    model: bool = False
+
+    @property
+    def key(self) -> object:
+        """Equal for cases in equal worlds."""
+        made = self.world
+        return (made.func, repr(sorted(made.keywords.items()))) if isinstance(made, partial) else (made, "[]")
+
+
+LEFT_OUT: Mapping[str, str] = {
+    "average": "it gives what its reward gives, in another place",
+    "by_task": "it gives what one of its rewards gives",
+    "gate": "it gives what its rewards give; recipes below hold it",
+    "information_gain": "it pays for what a policy says of the right answer's likelihood while it plays, and here none "
+    "plays; its outcome is its base's",
+    "ladder": "it gives what its rewards give; recipes below hold it",
+    "outcome": "it gives what a function of yours gives",
+    "per_turn": "it gives what a function of yours gives",
+    "picked": "it gives a channel of its reward",
+    "product": "it gives what its rewards give, multiplied; recipes below hold it",
+    "question_value": "it pays for questions by what a solver answers; no question is the right one",
+    "shuffled": "it says nothing of an attempt, on purpose",
+    "total": "it gives what its reward gives, in another place",
+    "weighted": "it gives what its rewards give, added; recipes below hold it",
+}
+"""A file of `rewards/` or `judges/` that is not tried, and why."""
+
+EXPLAINED: Mapping[str, str] = {
+    "math_match": "math-verify works out what was asked where it is a formula: saying `2*6 =` is answering 12. Do not "
+    "give it questions that are their own answer, or take the answer out of a box first.",
+    "edit_similarity": "By the paper's formula an answer that holds the reference is right, however much else it says; "
+    "give it with `within_length`.",
+    "text_similarity": "Its encoder reads look-alikes as what they look like, and spells words in pieces.",
+    "rule_or_model": "The model's part of it is what moves.",
+    "call_match": "It counts the reference calls that were made, and no others: further calls cost nothing. Add a price "
+    "on calls, or `graded_call`.",
+    "action_score": "By the paper's formula a right call pays and a wrong one costs nothing. Give it with "
+    "`call_economy` behind a `gate`.",
+    "state_and_outputs": "Where the right thing is to change nothing and hand the user over, the databases stand as "
+    "wanted from the start, and the paper's reward looks at nothing else: doing nothing is paid in full. tau2's own "
+    "judgement (`solved`) also asks for the actions, and holds.",
+    "outcome_state": "The state is the wanted one, by whatever else was tried on the way: it is solved.",
+    "implicit_prm": "It has seen right and wrong answers and no attack, and likes what is unlike both. No learned judge "
+    "should stand alone; add attacks as negatives, as paper 2507.08794 does.",
+    "pure": "Steps are added up here, and a judge that likes calls that ran is paid for each of them: the vice that "
+    "the paper shows. Its credit takes their minimum instead, which no table of rewards can show.",
+    "world workspace": "See `outcome_state`.",
+}
+"""File of a reward or judge, recipe or "world NAME" -> why something falls."""
+
+TAUGHT = 24
+"""Tasks of whose right and wrong attempts the learned judge learns."""
+BOX = partial(screen, answer="box", boxes=3, loose=0.2)
+ACTION = partial(screen, answer="action")
+LOOK = partial(glimpse, kind="row", loose=6)
+SHORT = partial(bfcl, category=("short",))
+PHONE = partial(tau2, domain="telecom", mode="user")
+EDIT = partial(molecules, kinds=("edit",))
+GAIN = partial(molecules, kinds=("optimise",))
+
+
+def _correct(world: World) -> Reward:
+    return world.correct
+
+
+def _sure(world: World) -> Reward:
+    """What is right, and how sure a rule is of it, as in the recipe `hybrid`."""
+    sure = pay.outcome(lambda one: float(bool(last_number(one))))
+    rule = pay.weighted({"right": (1.0, world.correct), CONFIDENCE: (0.0, sure)})
+    return pay.rule_or_model(rule=rule, model=pay.text_similarity(encode=embed), trust=0.8)
+
+
+def _overlap(measure: str) -> Callable[[World], Reward]:
+    return lambda world: pay.box_overlap(found=said_box, gold=gold_box, sides=SIDES, measure=measure)
+
+
+def _words(world: World) -> Reward:
+    del world
+    return judged(words=pay.embedding_match(embed=embeddings(load("tiny"))))
+
+
+def _taught_prm(world: World) -> Reward:
+    """An implicit PRM that has seen right and wrong attempts at training tasks, and no attack."""
+    engine = LocalEngine(load("tiny").model, reference=True)
+    judge = implicit_prm(engine=engine, learning_rate=3e-4, epochs=8)
+    scenes = make_scenes(world, tasks=world.tasks("train", 2 * TAUGHT, 0), count=TAUGHT)
+    groups = [Group(one.task, (one.oracle, one.wrong)) for one in scenes]
+    judge.fit([(group, world.correct(group)) for group in groups])
+    return of_judge(judge)
+
+
+CASES: tuple[Case, ...] = (
+    # the right answer
+    Case("exact_match", "exact_match()", sums, lambda world: pay.exact_match()),
+    Case("exact_match", "exact_match()", described, lambda world: pay.exact_match()),
+    Case("exact_match", "exact_match(extract=last_number)", sums, lambda world: pay.exact_match(extract=last_number)),
+    Case("numeric_match", "numeric_match()", sums, lambda world: pay.numeric_match()),
+    Case("math_match", "math_match()", sums, lambda world: pay.math_match(seconds=1)),
+    Case(
+        "signed_answer",
+        "signed_answer(...)",
+        unseen_gym,
+        lambda world: pay.signed_answer(correct=world.correct, answer=given_answer),
+    ),
+    Case("token_f1", "token_f1()", described, lambda world: pay.token_f1()),
+    Case("bleu", "bleu()", described, lambda world: pay.bleu()),
+    Case("bleu", "bleu(smooth=False, limit=True)", hops, lambda world: pay.bleu(smooth=False, limit=True)),
+    Case("edit_similarity", "edit_similarity()", described, lambda world: pay.edit_similarity()),
+    Case("embedding_match", "embedding_match(...)", mixed, _words),
+    Case(
+        "text_similarity",
+        "text_similarity(...)",
+        described,
+        lambda world: pay.text_similarity(encode=embed),
+        model=True,
+    ),
+    Case("label_depth", "label_depth(...)", places, lambda world: levels_right()),
+    Case("rule_or_model", "rule_or_model(..., trust=0.8)", sums, _sure, model=True),
+    Case("answer_score", "answer_score(...)", sums, _correct),
+    Case("answer_score", "answer_score(...)", unseen_gym, _correct),
+    Case(
+        "set_overlap",
+        "set_overlap(...)",
+        shelves,
+        lambda world: pay.set_overlap(found=found_documents, gold=gold_documents),
+    ),
+    Case("set_overlap", "set_overlap(...), items", tables, lambda world: same_items()),
+    Case("set_overlap", "set_overlap(...), pairs of tokens", tables, lambda world: same_bigrams()),
+    Case("box_overlap", 'box_overlap(measure="iou")', BOX, _overlap("iou")),
+    Case("box_overlap", 'box_overlap(measure="recall")', BOX, _overlap("recall")),
+    Case("box_overlap", 'box_overlap(measure="centre")', BOX, _overlap("centre")),
+    Case("sql_rows", "sql_rows(...)", tables, _correct),
+    # the right calls
+    Case("call_match", "call_match(...)", SHORT, lambda world: pay.call_match(gold=world.need("reference"))),
+    Case("graded_call", "graded_call(...)", calls, lambda world: pay.graded_call(gold=world.need("reference"))),
+    Case(
+        "graded_call",
+        'graded_call(grade="coarse")',
+        calls,
+        lambda world: pay.graded_call(gold=world.need("reference"), grade="coarse"),
+    ),
+    Case(
+        "assigned_calls",
+        "assigned_calls(...)",
+        hops,
+        lambda world: pay.assigned_calls(gold=world.need("reference"), answered=world.need("answered")),
+    ),
+    Case("action_score", "action_score(...)", hops, lambda world: pay.action_score(gold=world.need("reference"))),
+    Case(
+        "action_match",
+        "action_match(...)",
+        ACTION,
+        lambda world: pay.action_match(gold=world.need("reference"), box=gold_box, near=NEAR),
+    ),
+    Case("solve_f1", "solve_f1()", toolchains, lambda world: pay.solve_f1()),
+    Case("call_schema", "call_schema()", calls, lambda world: pay.call_schema()),
+    # the right state
+    Case(
+        "state_match",
+        "state_match(...)",
+        SHORT,
+        lambda world: pay.state_match(gold=whole_state, state=equal_state),
+    ),
+    Case("state_and_outputs", "state_and_outputs()", PHONE, lambda world: pay.state_and_outputs()),
+    Case("outcome_state", "outcome_state(...)", workspace, lambda world: pay.outcome_state(state=state_of)),
+    Case(
+        "checklist",
+        "checklist(...)",
+        hops,
+        lambda world: pay.checklist(criteria=world.need("criteria"), check=world.need("check")),
+    ),
+    # tools are used, and used well
+    Case("used_tools", "used_tools()", slips, lambda world: pay.used_tools()),
+    Case("gated_use", "gated_use(...)", LOOK, lambda world: pay.gated_use(base=world.correct)),
+    Case("tool_success", "tool_success()", slips, lambda world: pay.tool_success()),
+    Case("reply_status", "reply_status()", slips, lambda world: pay.reply_status()),
+    Case(
+        "reply_match",
+        'reply_match(tools=("calculator",))',
+        projection,
+        lambda world: pay.reply_match(tools=("calculator",), rel_tol=0.01),
+    ),
+    Case("annealed_calls", "annealed_calls(scale=1)", slips, lambda world: pay.annealed_calls(scale=1.0)),
+    Case("failure_shaping", "failure_shaping(...)", slips, lambda world: pay.failure_shaping(base=world.correct)),
+    # few calls
+    Case("fewer_calls", "fewer_calls(smooth=3)", slips, lambda world: pay.fewer_calls(base=world.correct, smooth=3)),
+    Case("economy", "economy(...)", slips, lambda world: pay.economy(base=world.correct)),
+    Case("call_economy", "call_economy()", slips, lambda world: pay.call_economy()),
+    Case(
+        "call_economy",
+        'call_economy(form="near")',
+        shelves,
+        lambda world: pay.call_economy(form="near", reference=needed_calls),
+    ),
+    Case(
+        "difficulty_bonus",
+        "difficulty_bonus(bonus=tool_success())",
+        slips,
+        lambda world: pay.difficulty_bonus(base=world.correct, bonus=pay.tool_success()),
+    ),
+    Case("running_cost", "running_cost(...)", priced, lambda world: pay.running_cost(base=world.correct)),
+    Case(
+        "preference_weighted",
+        "preference_weighted(...)",
+        partial(priced, likes=("cheap",)),
+        lambda world: pay.preference_weighted(base=world.correct),
+    ),
+    # form and length
+    Case("well_formed", "well_formed()", slips, lambda world: pay.well_formed()),
+    Case("signed_format", "signed_format()", unseen_gym, lambda world: pay.signed_format()),
+    Case("tag_grammar", 'tag_grammar(grammar="sql")', tables, lambda world: pay.tag_grammar(grammar="sql")),
+    Case("tags_in_order", 'tags_in_order(tags=("sql",))', tables, lambda world: pay.tags_in_order(tags=("sql",))),
+    Case("no_repeats", "no_repeats()", slips, lambda world: pay.no_repeats()),
+    Case("query_leak", "query_leak(...)", places, lambda world: pay.query_leak(answers=city_of)),
+    Case(
+        "thought_length",
+        "thought_length(target=8, ...)",
+        described,
+        lambda world: pay.thought_length(target=8, thought=final_text),
+    ),
+    Case("overlong", "overlong(limit=64, cache=32)", slips, lambda world: pay.overlong(limit=64, cache=32)),
+    Case("within_length", "within_length(...)", slips, lambda world: pay.within_length(reward=world.correct)),
+    # every step
+    Case("shared_steps", "shared_steps(...)", slips, lambda world: pay.shared_steps(base=world.correct)),
+    Case(
+        "judged_steps",
+        "judged_steps(judge=step_status())",
+        slips,
+        lambda world: pay.judged_steps(judge=step_status()),
+    ),
+    # how sure one may be
+    Case(
+        "margin_confidence",
+        "margin_confidence(...)",
+        confident_sums,
+        lambda world: pay.margin_confidence(correct=world.correct),
+    ),
+    Case(
+        "brier_confidence",
+        "brier_confidence(...)",
+        confident_sums,
+        lambda world: pay.brier_confidence(correct=world.correct),
+    ),
+    # molecules, pictures, stretches of a row
+    Case("group_count_change", "group_count_change(...)", EDIT, lambda world: changed_groups()),
+    Case("property_gain", "property_gain(...)", GAIN, lambda world: gained()),
+    Case("fingerprint_similarity", "fingerprint_similarity(...)", EDIT, lambda world: kept_likeness()),
+    Case("image_similarity", "image_similarity(...)", charts, lambda world: same_picture()),
+    Case(
+        "box_overlap",
+        'box_overlap(measure="recall"), of a look',
+        LOOK,
+        lambda world: pay.box_overlap(found=last_region, gold=gold_region, measure="recall"),
+    ),
+    # judges
+    Case("step_status", "step_status()", slips, lambda world: of_judge(step_status()), "judges"),
+    Case("noisy", "noisy(judge=step_status())", slips, lambda world: of_judge(noisy(judge=step_status())), "judges"),
+    Case("implicit_prm", "implicit_prm(), taught right and wrong", fact_sums, _taught_prm, "judges", model=True),
+)

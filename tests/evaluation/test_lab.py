@@ -1,0 +1,127 @@
+"""Margins and falls against figures by hand; rewards that hang, raise, remember or leave attempts undecided."""
+
+import math
+import time
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from handaxe.errors import VerifierError
+from handaxe.evaluation.attacks import ATTACKS
+from handaxe.evaluation.lab import LabError, Stage, ask, attack_reward, of_judge, perform_all
+from handaxe.evaluation.scenes import make_scenes
+from handaxe.judges.step_status import step_status
+from handaxe.records import Group, Scores
+from handaxe.rewards.exact_match import exact_match
+from handaxe.rewards.fewer_calls import fewer_calls
+from handaxe.rewards.outcome import outcome
+from handaxe.rewards.per_turn import per_turn
+from handaxe.rewards.weighted import weighted
+from handaxe.rewards.well_formed import well_formed
+from handaxe.worlds.sums import sums
+
+WORLD = sums(easy=0.0)
+SCENES = make_scenes(WORLD, count=2)
+ORACLE = SCENES[0].oracle
+SOME = {name: ATTACKS[name] for name in ("empty", "echo")}
+PERFORMED = perform_all(SCENES, SOME)
+
+
+def tried(reward, **options):
+    return {one.attack: one for one in attack_reward(reward, SCENES, PERFORMED, **options)}
+
+
+def paying(empty, wrong=0.0, right=1.0):
+    worth = {"empty": empty, "oracle": right, "wrong": wrong, "echo": wrong}
+    return outcome(lambda one: worth[one.id.partition("/")[0]])
+
+
+@pytest.mark.parametrize(("empty", "margin", "fell"), [(0.2, 0.0, 0), (0.6, 0.5, 0), (0.991, 0.98875, 0), (0.993, 0.99125, 2)])
+def test_margins_by_hand(empty, margin, fell):
+    found = tried(paying(empty, wrong=0.2))["empty"]
+    assert found.margin == pytest.approx(margin) and (found.told, found.fell) == (2, fell)
+    assert (found.oracle, found.wrong, found.reward) == pytest.approx((1.0, 0.2, empty)) and found.right
+
+
+def test_turns_count_as_outcomes_do():
+    turns = per_turn(lambda one: [float(bool(turn.parsed.calls)) for turn in one.turns])
+    found = tried(weighted({"right": (1.0, exact_match()), "calls": (0.5, turns)}))["empty"]
+    assert (found.oracle, found.wrong, found.reward, found.margin) == pytest.approx((1.5, 0.5, 0.0, -0.5))
+
+
+def test_what_tells_nothing_apart_pays_and_does_not_fall():
+    found = tried(well_formed())["empty"]
+    assert not found.right and found.told == 0 and math.isnan(found.margin) and found.paid == 2 and found.fell == 0
+    less = tried(paying(0.5, wrong=1.0))["empty"]
+    assert less.paid == 0 and less.reward == 0.5
+
+
+def test_a_reward_that_raises_or_hangs_is_told_and_stops_nothing():
+    def raises(one):
+        if not one.final_text:
+            raise ZeroDivisionError("of nothing")
+        return float(one.final_text == one.task.answer)
+
+    found = tried(lambda group: Scores(np.array([raises(one) for one in group])))
+    assert "ZeroDivisionError: of nothing" in found["empty"].failed and not found["echo"].failed
+    assert found["echo"].told == 2
+
+    def hangs(group):
+        if len(group) == 3:
+            time.sleep(5)
+        return exact_match()(group)
+
+    begun = time.monotonic()
+    (one, *_) = attack_reward(hangs, SCENES, [{"empty": each["empty"]} for each in PERFORMED], seconds=0.1)
+    assert "said nothing for 0.1 s" in one.failed and time.monotonic() - begun < 5
+
+
+def test_a_reward_that_cannot_score_what_is_honest_is_not_tried():
+    def undecided(group):
+        raise VerifierError("no idea")
+
+    assert all("could not score what is honest" in one.failed for one in tried(undecided).values())
+
+
+def test_an_attack_that_is_left_undecided_earns_nothing():
+    def scorer(one):
+        if not one.final_text:
+            raise VerifierError("empty", trajectory=one.id)
+        return float(one.final_text == one.task.answer)
+
+    found = tried(outcome(scorer))["empty"]
+    assert (found.scenes, found.unscored, found.failed) == (0, 2, "")
+
+
+def test_the_state_is_as_it_was_unless_it_is_to_remember():
+    reward = fewer_calls(base=exact_match(), smooth=3)
+    group = Group(SCENES[0].task, (SCENES[0].oracle,))
+    before = reward.state_dict()
+    ask(reward, group)
+    assert reward.state_dict() == before
+    ask(reward, group, remember=True)
+    assert reward.state_dict() != before
+
+
+def test_what_a_reward_raises_names_itself():
+    with pytest.raises(LabError, match="it raised KeyError: 'missing'"):
+        ask(lambda group: Scores(np.array([one.env["missing"] for one in group])), Group(SCENES[0].task, (ORACLE,)))
+
+
+def test_a_judge_is_its_score():
+    group = Group(SCENES[0].task, (SCENES[0].oracle, SCENES[0].wrong))
+    assert of_judge(step_status())(group).outcome.tolist() == step_status().score(group).tolist() == [1.0, 1.0]
+
+
+def test_a_stage_plays_a_world_once():
+    asked = []
+
+    def tasks(split, count, seed):
+        asked.append(split)
+        return WORLD.tasks(split, count, seed)
+
+    stage, world = Stage(count=1), replace(WORLD, tasks=tasks)
+    first = stage.attack(exact_match(), world, key="a", said="exact")
+    stage.attack(exact_match(), world, key="a", said="again")
+    assert asked == ["test"] and first.right and not first.falls and [one.attack for one in first.tried] == list(ATTACKS)

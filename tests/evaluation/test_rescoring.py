@@ -1,0 +1,94 @@
+"""Asking again: what remembers goes on from what it saw, what differs is told, what hangs or raises stops nothing."""
+
+import time
+
+import numpy as np
+import pytest
+
+from handaxe.errors import InputError, VerifierError
+from handaxe.evaluation.rescoring import determinism, differences, rescore, scored_groups
+from handaxe.records import Scores
+from handaxe.rewards.exact_match import exact_match
+from handaxe.rewards.fewer_calls import fewer_calls
+from handaxe.rewards.outcome import outcome
+from handaxe.testing.records import make_group, make_task, make_trajectory
+from handaxe.training.record.groups import GroupRecord
+
+TASK = make_task(answer="4")
+
+
+def group(*texts, calls=()):
+    made = []
+    for k, text in enumerate(texts):
+        count = calls[k] if calls else 0
+        made.append(
+            make_trajectory(texts=["", text], calls=[["f"] * count, []], replies=[["1"] * count, []], task=TASK, id=f"a{k}")
+        )
+    return make_group(task=TASK, trajectories=made)
+
+
+def test_only_scored_siblings_are_asked_about():
+    three = group("4", "5", "4")
+    record = GroupRecord(three, np.array([True, False, True]), np.ones(3, bool), Scores(np.array([1.0, 1.0])))
+    dropped = GroupRecord(group("4"), np.array([False]), np.array([False]))
+    ((kept, scores),) = scored_groups([record, dropped])
+    assert [one.id for one in kept] == ["a0", "a2"] and scores.outcome.tolist() == [1.0, 1.0]
+    with pytest.raises(InputError, match="nothing to score again"):
+        scored_groups([dropped])
+
+
+def test_a_reward_that_remembers_goes_on_from_what_it_saw():
+    groups = [group("4", "5", calls=(3, 0)), group("4", "5", calls=(1, 0)), group("4", "5", calls=(3, 0))]
+    found = rescore(fewer_calls(base=exact_match(), smooth=3), groups)
+    (_, first), _, (_, last) = found.scored
+    assert first.outcome[0] == 1.0 and last.outcome[0] < 1.0 and not found.failed and len(found.seconds) == 3
+    fresh = rescore(fewer_calls(base=exact_match(), smooth=3), groups)
+    assert differences(found.scored, fresh.scored) == 0
+    assert differences(found.scored, rescore(exact_match(), groups).scored) == 1
+    with pytest.raises(InputError, match="not scores of the same groups"):
+        differences(found.scored, fresh.scored[1:])
+
+
+def test_what_raises_or_is_undecided_stops_nothing():
+    def raises(one_group):
+        if len(one_group) == 1:
+            raise KeyError("alone")
+        return exact_match()(one_group)
+
+    found = rescore(raises, [group("4", "5"), group("4"), group("5", "4")])
+    assert [np.nan_to_num(scores.outcome, nan=-1).tolist() for _, scores in found.scored] == [[1, 0], [-1], [0, 1]]
+    assert found.failed == ["task-0: it raised KeyError: 'alone'"]
+
+    @outcome
+    def undecided(one):
+        if one.id == "a0":
+            raise VerifierError("no idea", trajectory=one.id)
+        return 1.0
+
+    ((_, scores),) = rescore(undecided, [group("4", "5")]).scored
+    assert np.isnan(scores.outcome[0]) and scores.outcome[1] == 1.0
+
+
+def test_what_hangs_is_asked_once():
+    asked = []
+
+    def hangs(one_group):
+        asked.append(one_group)
+        time.sleep(3)
+        return exact_match()(one_group)
+
+    found = rescore(hangs, [group("4"), group("4"), group("4")], seconds=0.05)
+    assert len(asked) == 1 and len(found.scored) == 3 and "said nothing for 0.05 s" in found.failed[0]
+    assert determinism(hangs, [group("4")], seconds=0.05).failed.startswith("task-0: it said nothing")
+
+
+def test_determinism_finds_dice_and_order():
+    groups = [group("4", "5"), group("5", "4")]
+    assert determinism(exact_match(), groups) == (2, 0, 0, 0.0, "")
+    assert determinism(fewer_calls(base=exact_match(), smooth=3), groups) == (2, 0, 0, 0.0, "")
+    rng = np.random.default_rng(0)
+    dice = determinism(lambda one: Scores(rng.random(len(one))), groups)
+    assert dice.twice == dice.reordered == 2 and 0 < dice.worst < 1
+    ordered = determinism(lambda one: Scores(np.arange(len(one), dtype=float)), groups)
+    assert (ordered.twice, ordered.reordered, ordered.worst) == (0, 2, 1.0)
+    assert "KeyError" in determinism(lambda one: {}["a"], groups).failed

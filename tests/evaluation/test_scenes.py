@@ -1,0 +1,51 @@
+"""Scenes: the oracle is right, the wrong attempt is honest and wrong, and nothing else is let through."""
+
+import pytest
+
+from handaxe.envs.tool_chat import tool_chat
+from handaxe.errors import InputError
+from handaxe.evaluation.scenes import lines, make_scenes, play, says
+from handaxe.records import Group, Message, Task, ToolCall
+from handaxe.rewards.exact_match import exact_match
+from handaxe.tools.calculator import calculator
+from handaxe.worlds.sums import sums
+from handaxe.worlds.world import World
+
+
+def own(answers, **fields):
+    tasks = [Task(f"t{k}", (Message("user", f"question {k}"),), one) for k, one in enumerate(answers)]
+    return World(
+        name="own", tasks=lambda split, count, seed: tasks[:count], env=tool_chat, correct=exact_match(), **fields
+    )
+
+
+def test_the_oracle_is_right_and_the_wrong_attempt_is_as_well_formed():
+    world = sums(easy=0.0)
+    for scene in make_scenes(world, count=2):
+        right, wrong = world.correct(Group(scene.task, (scene.oracle, scene.wrong))).outcome
+        assert (right, wrong) == (1.0, 0.0)
+        assert [len(one.calls) for one in lines(scene.wrong)] == [len(one.calls) for one in lines(scene.oracle)] == [1, 0]
+        assert scene.oracle.replies[0].content == scene.task.answer  # tools really answered
+        assert scene.others and all(lines(one) != lines(scene.oracle) for one in scene.others)
+
+
+def test_without_an_expert_the_answer_is_said():
+    (scene, *_) = make_scenes(own(["ja", ["b", "c"], "d"]), count=3)
+    assert scene.oracle.final_text == "ja" and scene.wrong.final_text == "b"
+    with pytest.raises(InputError, match="has no answer and its world no expert"):
+        make_scenes(own([None, "b"]))
+
+
+def test_tasks_of_which_all_answers_are_right_give_no_scene():
+    with pytest.raises(InputError, match="no attempt at one task is wrong"):
+        make_scenes(own(["ja", "ja"]))
+    with pytest.raises(InputError, match="two or more"):
+        make_scenes(own(["ja"]))
+
+
+def test_a_script_says_its_last_line_again():
+    world = own(["ja", "b"], tools=(calculator,))
+    call = Message("assistant", "", (ToolCall("calculator", {"expression": "1+1"}),))
+    one = play(world, world.tools, world.tasks("test", 1, 0)[0], says(call, call))
+    assert len(one.turns) == 16 and one.ending.kind == "truncated"
+    assert play(world, (), world.tasks("test", 1, 0)[0], says()).final_text == ""
