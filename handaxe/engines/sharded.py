@@ -122,7 +122,7 @@ class ShardedTrainer(ShardedKeeping):
 
     @torch.no_grad()
     def measure(
-        self, rows: Rows | None, names: Sequence[str], *, reference: bool, size: int, passes: int
+        self, rows: Rows | None, names: Sequence[str], reference: bool, size: int, passes: int
     ) -> dict[str, Tensor]:
         """[B, T] tensors by name, without gradient, of rows that are read `size` at a time in as many passes."""
         batch = self._batch(rows)
@@ -188,14 +188,15 @@ class ShardedTrainer(ShardedKeeping):
         assert self._hidden_ND is not None
         # All ranks go back through all that they read, whether or not a number of it was asked for.
         torch.autograd.backward([*said, self._hidden_ND], [*given, torch.zeros_like(self._hidden_ND)])
-        self._forget()
+        self.forget()
 
     def drop(self) -> None:
         """Forget what was read last and the gradient."""
-        self._forget()
+        self.forget()
         self._optimizer.zero_grad(set_to_none=True)
 
-    def _forget(self) -> None:
+    def forget(self) -> None:
+        """Forget what was read last, but not the gradient."""
         self._reading = self._hidden_ND = None
         self._said = {}
         self._gather_no_more()

@@ -18,7 +18,6 @@ from torch import distributed as dist
 from handaxe.engines.hollow import filled
 from handaxe.engines.modules import kept_tensors, moment_shapes, moments, set_moments, training_setup
 from handaxe.engines.state import check_frozen, check_tensors, read_state, write_state
-from handaxe.errors import CheckpointError
 from handaxe.networks import AdapterModel, Model
 from handaxe.ops.digests import tensors_digest
 
@@ -130,7 +129,7 @@ class ShardedKeeping:
         check_frozen(folder, self._frozen or "")
 
     @torch.no_grad()
-    def take(self, names: Sequence[str], *, moments_too: bool = True) -> None:
+    def take(self, names: Sequence[str]) -> None:
         """Give every rank its parts of what rank 0 has opened."""
         kept, likes = self._kept(), moment_shapes(self._trained)
         found: dict[str, Any] = {}
@@ -146,11 +145,10 @@ class ShardedKeeping:
                 found[name] = whole.cpu() if name.endswith(".step") else _spread(whole, like)
         self._opened = {}
         self._optimizer.zero_grad(set_to_none=True)
-        if moments_too:
-            set_moments(self._optimizer, self._trained, found)
+        set_moments(self._optimizer, self._trained, found)
 
     @torch.no_grad()
-    def restart(self, *, critic: bool = False) -> None:
+    def restart(self, critic: bool = False) -> None:
         """Forget the optimiser's moments; the reference copy, where there is one, becomes the policy; a critic too
         begins anew where told so."""
         self._optimizer.state.clear()

@@ -1,4 +1,4 @@
-"""A step along a gradient that has gathered, wherever the parameters are: whole in one process, or split over several."""
+"""A step along a gradient that has gathered; the parameters may be whole, or split over several processes."""
 
 from __future__ import annotations
 
