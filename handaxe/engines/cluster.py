@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -26,6 +27,8 @@ from handaxe.engines.ranks import Ranks
 from handaxe.engines.sharded import Rows, ShardedOptions
 from handaxe.engines.slopes import check_trained, slopes
 from handaxe.engines.stepping import check_rate
+from handaxe.engines.vllm_servers import VllmServers
+from handaxe.engines.weights import ServedPolicy, write_config
 from handaxe.errors import InputError, TrainingError
 from handaxe.exchange import Completion, Measure, Sample
 from handaxe.networks import AdapterModel, Model
@@ -51,7 +54,7 @@ class ClusterEngine(ClusterKeeping):
         load: makes the model, in the process of rank 0; the others receive their parts. What it returns may be a model
             or what `handaxe.load` returns. Also a model in hand, which is sent to rank 0.
         trainers: how many ranks to start; or `Ranks` that run already and go on when this engine is closed.
-        servers: addresses of vLLM servers that sample.
+        servers: addresses of vLLM servers that sample; see `engines.vllm_servers`.
         start_servers: how many of them to start; with none and none given this process samples.
         address: of a Ray cluster, as of `Ranks`; None for processes of this machine.
         device: of the ranks, "cpu" or "cuda"; None is "cuda" where this machine has a GPU for each.
@@ -97,7 +100,8 @@ class ClusterEngine(ClusterKeeping):
             critic, reference, weight_decay, tuple(betas), clip_norm, packing, pack_tokens, checkpointing
         )
         self.version, self.micro_batch_rows, self.clip_norm = 0, micro_batch_rows, clip_norm
-        self._gathered = False
+        self._gathered, self._changes = False, 0
+        self._servers: VllmServers | None = None
         self._owned = not isinstance(trainers, Ranks)
         started = (
             Ranks(trainers, address=address, device=device, timeout=timeout) if isinstance(trainers, int) else trainers
@@ -109,10 +113,26 @@ class ClusterEngine(ClusterKeeping):
             floating = next(p.dtype for p in self._hollow.module.parameters() if p.is_floating_point())
             self._dtype = torch.promote_types(floating, torch.float32)
             self._sampler = DriverSampler(self._hollow, self.pieces, **self._sampling)
+            if servers or start_servers:
+                self._servers = self._served(servers, start_servers, timeout)
         except BaseException:
             if self._owned:
                 started.close()
             raise
+
+    def _served(self, servers: Sequence[str], start_servers: int, timeout: float) -> VllmServers:
+        policy = ServedPolicy(
+            version=lambda: self.version,
+            mark=lambda: (self.version, self._changes),
+            gather=lambda: dict(self.gather()),
+            score=lambda ids: self.measure([Measure(list(ids), 1, names=("logp",))])[0]["logp"],
+            vocab_size=self._hollow.vocab_size,
+            max_length=self.max_length,
+        )
+        describe = partial(write_config, self._hollow.module)
+        return VllmServers(
+            policy, servers=servers, start_servers=start_servers, write_config=describe, start_timeout=timeout
+        )
 
     # --- beginning and ending --------------------------------------------------------------------------------------
 
@@ -126,6 +146,8 @@ class ClusterEngine(ClusterKeeping):
 
     def close(self) -> None:
         """End everything that was started for this engine; a second time does nothing."""
+        if self._servers is not None:
+            self._servers.close()
         if self._owned:
             self.ranks.close()
         elif self._key:
@@ -140,10 +162,14 @@ class ClusterEngine(ClusterKeeping):
         Raises:
             InputError: naming the request that cannot be sampled; nothing is then sampled.
         """
+        if self._servers is not None:
+            return self._servers.sample(requests)
         return self._sampler.fresh(self.version).sample(requests)
 
     def stream(self) -> Stream:
         """Sampling that requests join and leave; after a step they go on under the new weights."""
+        if self._servers is not None:
+            return self._servers.stream()
         return FreshStream(self._sampler, lambda: self.version)
 
     # --- measuring -------------------------------------------------------------------------------------------------
@@ -242,7 +268,9 @@ class ClusterEngine(ClusterKeeping):
         """Clip, step, zero the gradient, raise the version.
 
         Returns:
-            grad_norm (before clipping), grad_clipped (1 when it was longer than `clip_norm`), learning_rate.
+            grad_norm (before clipping), grad_clipped (1 when it was longer than `clip_norm`), learning_rate; with
+            servers also of the last push of weights, which came before what was sampled last: push_seconds, and
+            push_gap, the largest difference of a fixed row's log-probs between servers and ranks.
 
         Raises:
             TrainingError: as `LocalEngine.optim_step`.
@@ -257,7 +285,8 @@ class ClusterEngine(ClusterKeeping):
             bad = sorted({name for _, names in each for name in names})
             raise TrainingError(explain_gradient(bad, norm) + UNTOUCHED)
         self.version += 1
-        return {"grad_norm": norm, "grad_clipped": float(norm > self.clip_norm), "learning_rate": learning_rate}
+        found = {"grad_norm": norm, "grad_clipped": float(norm > self.clip_norm), "learning_rate": learning_rate}
+        return found if self._servers is None else found | self._servers.metrics
 
     def twin(self, *, reference: bool = False, clip_norm: float = 1.0) -> ClusterEngine:
         """A new engine without a critic on the same ranks, whose model and reference begin as this policy is now.

@@ -14,6 +14,7 @@ from handaxe.engines.cluster_sampling import DriverSampler
 from handaxe.engines.hollow import filled
 from handaxe.engines.ranks import Ranks
 from handaxe.engines.sharded import ShardedOptions
+from handaxe.engines.weights import served_weights
 from handaxe.errors import CheckpointError, InputError
 from handaxe.networks import AdapterModel, Model
 from handaxe.ops.digests import tensors_digest
@@ -30,6 +31,7 @@ class ClusterKeeping:
 
     ranks: Ranks
     version: int
+    _changes: int
     _gathered: bool
     _hollow: Model
     _key: int
@@ -55,8 +57,7 @@ class ClusterKeeping:
         """As `pieces`, by the names that the model has without an adapter, which is added to the weights under it."""
         if not isinstance(self._hollow, AdapterModel):
             return self.pieces()
-        module: Any = self.whole().module
-        return ((name, p.detach()) for name, p in module.merge_and_unload().named_parameters())
+        return iter(served_weights(self._hollow.module, dict(self.pieces())).items())
 
     def whole(self) -> Model:
         """A copy of the model as it is now, in this process."""
@@ -144,6 +145,7 @@ class ClusterKeeping:
     def _take(self, names: list[str], version: int) -> None:
         self._call("load", "take", [(names,)] * self.ranks.count)
         self.version, self._gathered = version, False
+        self._changes += 1
         self._sampler.forget()
 
     def _frozen(self) -> str:
