@@ -17,8 +17,8 @@ NAMES = {
 def section(found: dict[str, Any]) -> str:
     """Milliseconds by size of model."""
     text = (
-        f"Updates of {found['rows']} short rows on the CPU, one thread each, in {found['rounds']} alternating rounds, on "
-        f"{found['cores']} cores: two ranks and their driver have less than one core each. Milliseconds. Command: "
+        f"Updates of {found['rows']} short rows on the CPU, one thread each, in {found['rounds']} alternating rounds, "
+        f"on {found['cores']} cores: two ranks and their driver have less than one core each. Milliseconds. Command: "
         f"`python bench/cluster.py --rounds {found['rounds']}`.\n"
     )
     sizes = found["sizes"]

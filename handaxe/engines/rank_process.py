@@ -33,10 +33,12 @@ class RankProcess:
 
     def about(self) -> dict[str, Any]:
         """Its process, and where the others may meet it: an address of its machine and a port that is free there."""
-        host = "127.0.0.1" if "ray" not in sys.modules else sys.modules["ray"].util.get_node_ip_address()
+        host = node = "127.0.0.1"
+        if (ray := sys.modules.get("ray")) is not None and ray.is_initialized():
+            host, node = ray.util.get_node_ip_address(), ray.get_runtime_context().get_node_id()
         with socket.socket() as free:
             free.bind(("", 0))
-            return {"pid": os.getpid(), "host": host, "port": free.getsockname()[1]}
+            return {"pid": os.getpid(), "node": node, "host": host, "port": free.getsockname()[1]}
 
     def join(self, host: str, port: int, timeout: float) -> None:
         """Meet the other ranks."""

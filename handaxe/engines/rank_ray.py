@@ -17,7 +17,7 @@ __all__ = ["HERE", "RayRanks", "start_ray"]
 
 HERE = "local"
 """The address that stands for a cluster of this machine alone, started by this process."""
-ROOM = 60.0
+ROOM = 30.0
 """Seconds in which a cluster has to find room."""
 
 
@@ -103,11 +103,8 @@ class RayRanks:
                 # Ray shows a process its own GPU alone.
                 self._actors.append(made.remote(rank, count, "cuda:0" if device == "cuda" else device))
             here = ray.get_runtime_context().get_node_id()
-            for actor in self._actors:
-                node = ray.get(
-                    actor.__ray_call__.remote(lambda _: ray.get_runtime_context().get_node_id()), timeout=ROOM
-                )
-                self._pids += [ray.get(actor.about.remote())["pid"]] if node == here else []
+            about = ray.get([actor.about.remote() for actor in self._actors], timeout=2 * ROOM)
+            self._pids += [one["pid"] for one in about if one["node"] == here]
         except ray.exceptions.GetTimeoutError:
             free = {name: number for name, number in ray.available_resources().items() if name in ("CPU", "GPU")}
             self.end()
