@@ -112,7 +112,8 @@ class ClusterEngine(ClusterKeeping):
             self.max_length, self.pad_id = self._hollow.max_length, self._hollow.pad_id
             floating = next(p.dtype for p in self._hollow.module.parameters() if p.is_floating_point())
             self._dtype = torch.promote_types(floating, torch.float32)
-            self._sampler = DriverSampler(self._hollow, self.pieces, **self._sampling)
+            here = "cuda" if started.device == "cuda" and torch.cuda.is_available() else "cpu"
+            self._sampler = DriverSampler(self._hollow, self.pieces, device=here, **self._sampling)
             if servers or start_servers:
                 self._servers = self._served(servers, start_servers, timeout)
         except BaseException:

@@ -27,11 +27,12 @@ class DriverSampler:
     Args:
         bare: the model without its weights.
         pieces: gathers them.
-        options: of sampling, as of `LocalEngine`.
+        device: of this process.
+        max_rows, kept_tokens, draft_tokens: as of `LocalEngine`.
     """
 
-    def __init__(self, bare: Model, pieces: Pieces, *, max_rows: int, kept_tokens: int, draft_tokens: int):
-        self._bare, self._pieces = bare, pieces
+    def __init__(self, bare: Model, pieces: Pieces, *, device: str, max_rows: int, kept_tokens: int, draft_tokens: int):
+        self._bare, self._pieces, self._device = bare, pieces, device
         self._options = {"max_rows": max_rows, "kept_tokens": kept_tokens, "draft_tokens": draft_tokens}
         self._engine: LocalEngine | None = None
         self._stale = False
@@ -44,7 +45,9 @@ class DriverSampler:
     def fresh(self, version: int) -> LocalEngine:
         """What samples, with the weights of this version; the same object each time."""
         if self._engine is None:
-            self._engine = LocalEngine(filled(self._bare, dict(self._pieces(True))), **self._options)
+            self._engine = LocalEngine(
+                filled(self._bare, dict(self._pieces(True))), device=self._device, **self._options
+            )
         elif self._stale or self._engine.version != version:
             module = self._engine.model.module
             own = {**dict(module.named_parameters()), **dict(module.named_buffers())}

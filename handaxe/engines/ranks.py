@@ -91,7 +91,7 @@ class Ranks:
             each: arguments of each rank, none unless told otherwise; those of rank 0 alone call it there alone.
 
         Raises:
-            InputError: what all ranks, or the only one that was called, refuse; they go on.
+            InputError: what a rank refused, all having answered; they go on.
             TrainingError: a rank died, failed or was silent; all are ended.
         """
         given = [()] * self.count if each is None else each
@@ -115,9 +115,8 @@ class Ranks:
             raise
         if not failed:
             return [answers[rank] for rank in range(len(each))]
+        # None is at work any more, so all can be asked on.
         if not waiting and all(isinstance(error, InputError) for error in failed.values()):
-            if len(failed) < len(each):
-                self.close()
             raise failed[min(failed)]
         raise self._over(phase, failed)
 

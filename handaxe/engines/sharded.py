@@ -65,12 +65,20 @@ NONE = Rows(torch.zeros(1, 1, dtype=torch.int64), torch.ones(1, 1).bool(), torch
 
 
 def probed(model: Model) -> Model:
-    """The model, having found out what some models find out by trying: once it is split, it can try no more."""
+    """The model, having found out what some models find out by trying: once it is split, it can try no more.
+
+    Raises:
+        InputError: for a model whose head can only be had by calling the layers too, which each rank would do as often
+            as its own rows need.
+    """
     with evaluating(model.module), torch.no_grad():
         if isinstance(model, TreeModel):
             model.reads_trees()
-        if isinstance(model, LinearHeadModel):
-            model.linear_head()
+        if isinstance(model, LinearHeadModel) and model.linear_head() is None:
+            raise InputError(
+                "this model does more to its logits than its output layer does (it caps or scales them, or an adapter "
+                "is on that layer), so it cannot be split over ranks: train it with LocalEngine"
+            )
     return model
 
 

@@ -34,7 +34,7 @@ def test_actors_train_as_one_process_does_and_end():
     try:
         start_ray(HERE, cpus=8)
         batch = example_batch(tiny())
-        with ClusterEngine(tiny, trainers=2, address=HERE, device="cpu", timeout=200.0) as engine:
+        with ClusterEngine(tiny(), trainers=2, address=HERE, device="cpu", timeout=200.0) as engine:
             pids = engine.ranks.pids
             assert len(pids) == 2 and all(map(running, pids))
             norms = []
@@ -43,7 +43,7 @@ def test_actors_train_as_one_process_does_and_end():
                 norms.append(each.optim_step(learning_rate=1e-2)["grad_norm"])
             assert norms[0] == pytest.approx(norms[1], rel=1e-6)
         assert not any(map(running, pids))
-        with ClusterEngine(tiny, trainers=2, address=HERE, device="cpu", timeout=200.0) as engine:
+        with ClusterEngine(tiny(), trainers=2, address=HERE, device="cpu", timeout=200.0) as engine:
             pids = engine.ranks.pids
 
             def loss(out, batch):

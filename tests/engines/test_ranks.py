@@ -44,13 +44,13 @@ def test_answers_come_in_order_of_rank():
     assert asked.call(1, "step", "step") == ["a", "b"] and asked._places.ends == 0
 
 
-def test_what_all_refuse_or_the_only_one_leaves_the_ranks():
+def test_what_is_refused_leaves_the_ranks_where_all_have_answered():
     refused = CheckpointError("no such folder")
-    asked = ranks({0: refused, 1: refused})
-    for each in (None, [()]):
+    for other, each in ((refused, None), (refused, [()]), ("written", None)):
+        asked = ranks({0: refused, 1: other})
         with pytest.raises(CheckpointError, match="no such folder"):
             asked.call(1, "load", "open", each)
-    assert asked._places.ends == 0 and not asked.ended
+        assert asked._places.ends == 0 and not asked.ended
 
 
 @pytest.mark.parametrize(
