@@ -26,6 +26,7 @@ __all__ = [
     "PaddedModel",
     "Reading",
     "RecomputingModel",
+    "ShardableModel",
     "SlotCache",
     "TreeModel",
 ]
@@ -198,3 +199,13 @@ class RecomputingModel(Protocol):
 
     checkpointing: bool
     """Set it to do so."""
+
+
+@runtime_checkable
+class ShardableModel(Protocol):
+    """What a Model offers besides when its weights may be split over several processes: layers whose weights are wanted
+    only while the layer is called as a module, each with itself alone. Without it all weights are gathered at once."""
+
+    def layers(self) -> Sequence[torch.nn.Module]:
+        """The layers, first to last; no parameter is in two of them, or in one and outside of all."""
+        ...

@@ -21,6 +21,7 @@ from handaxe.evaluation.result import Evaluation
 from handaxe.methods.build import build, made_world
 from handaxe.methods.chosen import Named
 from handaxe.methods.held_out import HeldOut
+from handaxe.methods.machines import Machines, ending, make_engine
 from handaxe.methods.names import find, tools_named
 from handaxe.methods.started import started
 from handaxe.models.load import NAMED, Policy, load, stand_in
@@ -61,6 +62,9 @@ class EvalOptions:
         server: base address of a chat server, such as http://127.0.0.1:8000/v1, to evaluate in the run's place.
         server_model: the server's name of the model.
         server_key_env: name of the environment variable that holds the server's API key.
+        trainers: ranks that the model is split over; 0 samples in this process.
+        servers: addresses of vLLM servers that sample, or one number: how many to start.
+        ray: address of a Ray cluster that places the ranks, or "local"; without it they are processes of this machine.
     """
 
     run: tyro.conf.Positional[Path]
@@ -76,6 +80,14 @@ class EvalOptions:
     server: str | None = None
     server_model: str | None = None
     server_key_env: str = ""
+    trainers: int = 0
+    servers: tuple[str, ...] = ()
+    ray: str = ""
+
+    @property
+    def machines(self) -> Machines:
+        """Where it computes."""
+        return Machines(self.trainers, self.servers, self.ray)
 
 
 @dataclass(frozen=True)
@@ -87,6 +99,9 @@ def main(arguments: list[str]) -> int:
     """Evaluate; returns the exit code."""
     options, world = _parsed(arguments)
     check_writable(options.json)
+    options.machines.check()
+    if options.server is not None and options.machines:
+        raise InputError("--server evaluates what stands behind it: leave out --trainers, --servers")
     known = run_facts(options.run)
     if world is None and not (known.made and not options.reward):
         world = _recorded(known, options)
@@ -94,7 +109,8 @@ def main(arguments: list[str]) -> int:
     if world is None:
         engine, held_out = _of_recipe(known, policy, options)
     else:
-        engine, held_out = LocalEngine(policy.model, max_rows=64), _of_world(world, known, policy, options)
+        held_out = _of_world(world, known, policy, options)
+        engine = make_engine(LocalEngine, policy.model, options.machines, {"max_rows": 64})
     terminal = console()
     steps = known.steps
     if options.server is not None:
@@ -105,7 +121,8 @@ def main(arguments: list[str]) -> int:
     else:
         after = f" after {steps} steps" if steps else ""
         note(terminal, "evaluated", f"{f'{known.made} in ' if known.made else ''}{options.run}{after}")
-        found = _evaluate(held_out, engine, options)
+        with ending(engine):
+            found = _evaluate(held_out, engine, options)
     what = "tasks of the record" if held_out.world.name == RECORD else "held-out tasks"
     title = f"{len(found.tasks)} {what}, {options.samples} attempts each"
     table = evaluation_table(found.metrics, endings=found.endings, breakdown=found.breakdown, title=title)
@@ -135,7 +152,8 @@ def _of_recipe(known: RunFacts, policy: Policy, options: EvalOptions) -> tuple[E
     changes = {"held_out": options.tasks, "tools": options.tools}
     changes |= {"max_turns": options.max_turns, "max_tokens": options.max_tokens}
     given = {name: value for name, value in changes.items() if value is not None}
-    kwargs = build(started(known.need_folder(), changes=given).chosen, policy=policy)
+    chosen = started(known.need_folder(), changes=given).chosen
+    kwargs = build(chosen, policy=policy, machines=options.machines)
     return kwargs["engine"], kwargs["evaluate"]
 
 

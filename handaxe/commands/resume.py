@@ -24,6 +24,9 @@ class ResumeOptions:
         log: also log metrics there (extra of the same name).
         json: write the result to this file.
         quiet: show no progress.
+        trainers: ranks that the model is split over, as many as one likes; 0 trains in this process.
+        servers: addresses of vLLM servers that sample, or one number: how many to start.
+        ray: address of a Ray cluster that places the ranks, or "local"; without it they are processes of this machine.
     """
 
     run: tyro.conf.Positional[Path]
@@ -31,6 +34,9 @@ class ResumeOptions:
     log: Service | None = None
     json: Path | None = None
     quiet: bool = False
+    trainers: int = 0
+    servers: tuple[str, ...] = ()
+    ray: str = ""
 
 
 def main(arguments: list[str]) -> int:
@@ -40,7 +46,15 @@ def main(arguments: list[str]) -> int:
     check_writable(options.json)
     if (done := _done(options.run)) >= made.chosen.setting.steps:
         return _say_done(options, made, done)
-    where = RunOptions(out=options.run, log=options.log, json=options.json, quiet=options.quiet)
+    where = RunOptions(
+        out=options.run,
+        log=options.log,
+        json=options.json,
+        quiet=options.quiet,
+        trainers=options.trainers,
+        servers=options.servers,
+        ray=options.ray,
+    )
     return train_chosen(made.chosen, where, command=made.command, resume=True)
 
 

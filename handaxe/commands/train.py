@@ -15,6 +15,7 @@ from handaxe.commands.output import check_new_folder, check_writable, command_li
 from handaxe.errors import InputError, RecipeError
 from handaxe.methods.catalogue import find_recipes
 from handaxe.methods.chosen import Chosen
+from handaxe.methods.machines import Machines
 from handaxe.methods.run import run
 from handaxe.methods.started import about_recipe, chosen_in
 from handaxe.training.loggers import Logger, tensorboard, trackio, wandb
@@ -35,12 +36,23 @@ class RunOptions:
         log: also log metrics there (extra of the same name).
         json: write the result to this file.
         quiet: show no progress.
+        trainers: ranks that the model is split over; 0 trains in this process.
+        servers: addresses of vLLM servers that sample, or one number: how many to start.
+        ray: address of a Ray cluster that places the ranks, or "local"; without it they are processes of this machine.
     """
 
     out: Path | None = None
     log: Service | None = None
     json: Path | None = None
     quiet: bool = False
+    trainers: int = 0
+    servers: tuple[str, ...] = ()
+    ray: str = ""
+
+    @property
+    def machines(self) -> Machines:
+        """Where the run computes."""
+        return Machines(self.trainers, self.servers, self.ray)
 
 
 def main(arguments: list[str]) -> int:
@@ -70,6 +82,7 @@ def train_chosen(chosen: Chosen, options: RunOptions, *, command: str, resume: b
     if not resume:
         check_new_folder(folder)
     check_writable(options.json)
+    options.machines.check()
     terminal, saved = console(), chosen.arguments()
     if not options.quiet:
         note(terminal, "resume" if resume else "recipe", f"{chosen.name} {_paper(chosen)}")
@@ -78,7 +91,8 @@ def train_chosen(chosen: Chosen, options: RunOptions, *, command: str, resume: b
     loggers = make_loggers(options.log, folder, saved)
     about, progress = about_recipe(chosen, command), not options.quiet
     try:
-        result = run(chosen, Keep(out=folder, resume=resume, loggers=loggers, progress=progress, recipe=about))
+        keep = Keep(out=folder, resume=resume, loggers=loggers, progress=progress, recipe=about)
+        result = run(chosen, keep, machines=options.machines)
     except KeyboardInterrupt:
         _say_stopped(folder)
         return INTERRUPTED

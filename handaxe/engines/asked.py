@@ -11,7 +11,7 @@ from handaxe.errors import InputError
 from handaxe.exchange import Measure
 from handaxe.tensors import Batch, Denominators
 
-__all__ = ["measured"]
+__all__ = ["bare_batch", "measured"]
 
 Forward = Callable[[Batch, bool, Sequence[str]], Mapping[str, Tensor]]
 
@@ -59,7 +59,12 @@ def _batch(requests: Sequence[Measure], pad_id: int) -> Batch:
         ids_BT[row, : len(one.ids)] = torch.tensor(list(one.ids))
         attend_BT[row, : len(one.ids)] = True
         mask_BT[row, one.start : len(one.ids)] = True
-    zeros_BT, number_B = torch.zeros(rows, width), torch.arange(rows)
+    return bare_batch(ids_BT, attend_BT, mask_BT, torch.tensor([one.temperature for one in requests]))
+
+
+def bare_batch(ids_BT: Tensor, attend_BT: Tensor, mask_BT: Tensor, temperature_B: Tensor) -> Batch:
+    """Rows that are only read: all else that a batch holds is 0."""
+    zeros_BT, number_B = torch.zeros(ids_BT.shape), torch.arange(len(ids_BT))
     return Batch(
         ids_BT=ids_BT,
         attend_BT=attend_BT,
@@ -71,7 +76,7 @@ def _batch(requests: Sequence[Measure], pad_id: int) -> Batch:
         group_B=number_B,
         rollout_B=number_B,
         rollout_tokens_B=mask_BT.sum(1).float(),
-        rollout_turns_B=torch.ones(rows),
-        temperature_B=torch.tensor([one.temperature for one in requests]),
+        rollout_turns_B=torch.ones(len(ids_BT)),
+        temperature_B=temperature_B,
         denominators=Denominators(0.0, 0.0, 0.0, 0.0, 0.0),
     )

@@ -6,13 +6,17 @@ import math
 from collections.abc import Iterable
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from handaxe.tensors import Batch, LossOut
 
-__all__ = ["explain_gradient", "explain_loss"]
+__all__ = ["UNTOUCHED", "explain_gradient", "explain_loss", "not_finite"]
 
 SHOWN = 8
+UNTOUCHED = (
+    ". The weights are untouched and the gradient is dropped; leave these rollouts out, or load an earlier checkpoint "
+    "and lower the learning rate"
+)
 
 
 def explain_loss(batch: Batch, logp_BT: Tensor, result: LossOut) -> str:
@@ -33,9 +37,13 @@ def explain_loss(batch: Batch, logp_BT: Tensor, result: LossOut) -> str:
     return f"the loss is {result.value.item()}{where}"
 
 
-def explain_gradient(named: Iterable[tuple[str, nn.Parameter]], norm: float) -> str:
-    """Which parameters have a gradient that is not finite."""
-    bad = [name for name, p in named if p.grad is not None and not bool(torch.isfinite(p.grad).all())]
+def not_finite(named: Iterable[tuple[str, Tensor]]) -> list[str]:
+    """Names of the gradients that are not finite."""
+    return [name for name, gradient in named if not bool(torch.isfinite(gradient).all())]
+
+
+def explain_gradient(bad: list[str], norm: float) -> str:
+    """Which parameters have a gradient that is not finite; `bad` are their names."""
     where = f" in {_some(bad)}" if bad else ", though each entry is finite: it overflows"
     return f"the gradient norm is {norm}{where}"
 

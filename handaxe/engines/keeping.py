@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from handaxe.engines.modules import buffers, moment_shapes, moments, set_moments
+from handaxe.engines.modules import kept_tensors, moment_shapes, moments, set_moments, training_setup
 from handaxe.engines.state import check_frozen, check_tensors, read_state, write_state
 from handaxe.errors import CheckpointError, InputError
 from handaxe.networks import AdapterModel, Model
@@ -121,10 +121,7 @@ class Keeping:
 
     def start_digest(self) -> str:
         """A digest of every weight and buffer of the model, of which are trained, and of the optimiser's settings."""
-        settings = {k: v for k, v in self._optimizer.defaults.items() if isinstance(v, (int, float, tuple))}
-        decays = [group["weight_decay"] for group in self._optimizer.param_groups]
-        trained = [name for name in self._trained if name.startswith("weights.")]
-        about = repr((sorted(settings.items()), decays, trained, self.clip_norm, self.device.type))
+        about = training_setup(self._optimizer, self._trained, clip_norm=self.clip_norm, device=self.device)
         return tensors_digest(self.model.module.state_dict(), about)
 
     def load_weights(self, folder: Path) -> None:
@@ -160,9 +157,4 @@ class Keeping:
 
     def _weights(self) -> dict[str, Tensor]:
         """Trained parameters, buffers and the reference copy: the engine's own tensors, not copies of them."""
-        kept: dict[str, Tensor] = {**self._trained, **buffers("weights.", self.model.module)}
-        if self._reference is not None:
-            module = self._reference.module
-            kept |= {f"reference.{k}": p for k, p in module.named_parameters() if f"weights.{k}" in self._trained}
-            kept |= buffers("reference.", module)
-        return kept
+        return kept_tensors(self._trained, self.model, self._reference)

@@ -15,30 +15,28 @@ from contextlib import nullcontext
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from handaxe.engines.asked import measured
-from handaxe.engines.faults import explain_gradient, explain_loss
+from handaxe.engines.faults import UNTOUCHED, explain_gradient, not_finite
 from handaxe.engines.keeping import Keeping
 from handaxe.engines.measure import check_measures, make_reader
 from handaxe.engines.modules import adamw, evaluating, frozen, value_head
 from handaxe.engines.packing import Packing
 from handaxe.engines.rounds import RoundStream
+from handaxe.engines.slopes import check_trained, slopes
+from handaxe.engines.stepping import check_rate, gradient_norm, take_step
 from handaxe.engines.stream import SlotStream
 from handaxe.errors import InputError, TrainingError
 from handaxe.exchange import Completion, Measure, Sample
 from handaxe.networks import AdapterModel, CachedModel, Model
 from handaxe.slots import Loss
-from handaxe.tensors import Batch, LossOut, PolicyOut
+from handaxe.tensors import Batch, LossOut
 
 __all__ = ["LocalEngine"]
 
 _OPTIONS: tuple[str, ...] = ("device", "weight_decay", "betas", "max_rows", "kept_tokens", "draft_tokens")
 _OPTIONS += ("micro_batch_rows", "packing", "pack_tokens", "checkpointing")
-_UNTOUCHED = (
-    ". The weights are untouched and the gradient is dropped; leave these rollouts out, or load an earlier checkpoint "
-    "and lower the learning rate"
-)
 
 
 class LocalEngine(Keeping):
@@ -216,29 +214,28 @@ class LocalEngine(Keeping):
                 the model, or the optimiser step has nothing to train. The weights are untouched and the gathered
                 gradient is dropped.
         """
-        if not batch.denominators.tokens:
+        try:
+            check_trained(batch)
+            return self._forward_backward(batch.map(lambda tensor: tensor.to(self.device)), loss)
+        except TrainingError:
             self._drop_gradient()
-            raise TrainingError(
-                "nothing to train: no token of the optimiser step trains; see how rollouts were selected"
-            )
-        batch = batch.map(lambda tensor: tensor.to(self.device))
+            raise
+
+    def _forward_backward(self, batch: Batch, loss: Loss) -> LossOut:
         with evaluating(self.model.module):
             reading = self._reader.read(self.model, batch, batch.mask_BT)
-            policy = PolicyOut(
-                logp_BT=reading.measure(("logp",))["logp"],
-                entropy=lambda: reading.measure(("entropy",))["entropy"],
-                value_BT=None if self._critic is None else reading.value(self._critic),
-            )
-            result = loss(policy, batch)
-            if not bool(torch.isfinite(result.value)):
-                self._drop_gradient()
-                raise TrainingError(explain_loss(batch, policy.logp_BT, result) + _UNTOUCHED)
-            if result.value.requires_grad:
-                result.value.backward()
-            elif bool(batch.mask_BT.any()):
-                self._drop_gradient()
-                raise TrainingError("the loss does not depend on what the model says, so there is nothing to learn")
-        return LossOut(result.value.detach(), result.metrics)
+            said = reading.measure(("logp",))
+            if self._critic is not None:
+                said["value"] = reading.value(self._critic)
+
+            def entropy() -> Tensor:
+                said.update(reading.measure(("entropy",)))
+                return said["entropy"]
+
+            out, slope = slopes(loss, batch, logp_BT=said["logp"], entropy=entropy, value_BT=said.get("value"))
+            if slope:
+                torch.autograd.backward([said[name] for name in slope], list(slope.values()))
+        return out
 
     def optim_step(self, *, learning_rate: float) -> dict[str, float]:
         """Clip, step, zero the gradient, raise the version.
@@ -250,21 +247,17 @@ class LocalEngine(Keeping):
             TrainingError: when the gradient is not finite (naming the parameters) or there is none; the weights and
                 the optimiser are untouched and the gathered gradient is dropped.
         """
-        if not (learning_rate >= 0 and math.isfinite(learning_rate)):
-            raise InputError(f"the learning rate is {learning_rate}; give a finite number that is not negative")
+        check_rate(learning_rate)
         if not self._has_gradient():
             raise TrainingError("there is no gradient to step along; call forward_backward first")
-        norm_ = nn.utils.get_total_norm([p.grad for p in self._trained.values() if p.grad is not None])
+        trained = self._trained.values()
+        norm_ = gradient_norm(trained)
         norm = norm_.item()
         if not math.isfinite(norm):
-            problem = explain_gradient(self._trained.items(), norm)
+            bad = not_finite((name, p.grad) for name, p in self._trained.items() if p.grad is not None)
             self._drop_gradient()
-            raise TrainingError(problem + _UNTOUCHED)
-        nn.utils.clip_grads_with_norm_(self._trained.values(), self.clip_norm, norm_)
-        for group in self._optimizer.param_groups:
-            group["lr"] = learning_rate
-        self._optimizer.step()
-        self._drop_gradient()
+            raise TrainingError(explain_gradient(bad, norm) + UNTOUCHED)
+        take_step(self._optimizer, trained, norm=norm_, clip_norm=self.clip_norm, learning_rate=learning_rate)
         self.version += 1
         return {"grad_norm": norm, "grad_clipped": float(norm > self.clip_norm), "learning_rate": learning_rate}
 

@@ -43,12 +43,15 @@ class Reader(NamedTuple):
             return sibling_order(batch)
         return torch.argsort(batch.attend_BT.sum(1), stable=True)
 
+    def layout(self, model: Model, batch: Batch) -> Layout:
+        """How a batch that is on the model's device is read."""
+        if self.uses_trees(model):
+            return lay_out(batch, pack_tokens=self.pack_tokens, width=model.hidden_size)
+        return padded(batch)
+
     def read(self, model: Model, batch: Batch, chosen_BT: Tensor) -> Measuring:
         """Read a batch that is on the model's device, to ask about the chosen tokens."""
-        if self.uses_trees(model):
-            layout = lay_out(batch, pack_tokens=self.pack_tokens, width=model.hidden_size)
-        else:
-            layout = padded(batch)
+        layout = self.layout(model, batch)
         return Measuring(model, batch, layout, read(model, batch, layout), chosen_BT)
 
 

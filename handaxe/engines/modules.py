@@ -11,7 +11,18 @@ from torch import Tensor, nn
 
 from handaxe.networks import Model
 
-__all__ = ["adamw", "buffers", "evaluating", "frozen", "moment_shapes", "moments", "set_moments", "value_head"]
+__all__ = [
+    "adamw",
+    "buffers",
+    "evaluating",
+    "frozen",
+    "kept_tensors",
+    "moment_shapes",
+    "moments",
+    "set_moments",
+    "training_setup",
+    "value_head",
+]
 
 MOMENTS = ("step", "exp_avg", "exp_avg_sq")
 
@@ -56,6 +67,27 @@ def buffers(prefix: str, module: nn.Module) -> dict[str, Tensor]:
     """The buffers that the module itself would save, by name behind `prefix`."""
     parameters = {name for name, _ in module.named_parameters(remove_duplicate=False)}
     return {prefix + name: tensor for name, tensor in module.state_dict().items() if name not in parameters}
+
+
+def kept_tensors(trained: Mapping[str, Tensor], model: Model, reference: Model | None) -> dict[str, Tensor]:
+    """What an engine keeps besides its optimiser: trained parameters, buffers and the reference copy. They are the
+    engine's own tensors, not copies of them."""
+    kept = {**trained, **buffers("weights.", model.module)}
+    if reference is not None:
+        module = reference.module
+        kept |= {f"reference.{k}": p for k, p in module.named_parameters() if f"weights.{k}" in trained}
+        kept |= buffers("reference.", module)
+    return kept
+
+
+def training_setup(
+    optimizer: torch.optim.AdamW, trained: Iterable[str], *, clip_norm: float, device: torch.device
+) -> str:
+    """A text that is equal for engines that train alike."""
+    settings = {k: v for k, v in optimizer.defaults.items() if isinstance(v, (int, float, tuple))}
+    decays = [group["weight_decay"] for group in optimizer.param_groups]
+    weights = [name for name in trained if name.startswith("weights.")]
+    return repr((sorted(settings.items()), decays, weights, clip_norm, device.type))
 
 
 def moments(optimizer: torch.optim.AdamW, named: Mapping[str, Tensor]) -> dict[str, Tensor]:

@@ -4,16 +4,30 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Protocol
 
 import numpy as np
 
 from handaxe.engines.draw import uniforms
 from handaxe.errors import InputError, TrainingError
 from handaxe.exchange import Completion, Partial, Sample
-from handaxe.networks import Model
 from handaxe.records import Finish
 
-__all__ = ["begun", "check_request", "completed", "finish", "remaining_uniforms"]
+__all__ = ["Limits", "begun", "check_request", "completed", "finish", "remaining_uniforms", "room"]
+
+
+class Limits(Protocol):
+    """What is known of a model to tell whether a request can be sampled from it."""
+
+    @property
+    def vocab_size(self) -> int:
+        """Ids are below it."""
+        ...
+
+    @property
+    def max_length(self) -> int:
+        """Most tokens of one sequence."""
+        ...
 
 
 def begun(request: Sample) -> Partial:
@@ -24,7 +38,7 @@ def begun(request: Sample) -> Partial:
 def remaining_uniforms(request: Sample, max_length: int) -> np.ndarray:
     """One uniform number for each token that may still be sampled: up to `max_tokens`, those sampled before counted,
     and to the room that is left in the model's `max_length`."""
-    return uniforms(request.seed, _room(request, max_length))[len(begun(request).ids) :]
+    return uniforms(request.seed, room(request, max_length))[len(begun(request).ids) :]
 
 
 def finish(request: Sample, last: int) -> Finish:
@@ -48,7 +62,7 @@ def completed(ticket: int, request: Sample, sampled: Partial, seconds: float) ->
     return Completion(*sampled, finish=finish(request, sampled.ids[-1]), seconds=seconds)
 
 
-def check_request(ticket: int, request: Sample, model: Model) -> None:
+def check_request(ticket: int, request: Sample, model: Limits) -> None:
     """Raise InputError, naming the request, when it cannot be sampled."""
     ids = request.ids
     sampling = request.sampling
@@ -73,16 +87,17 @@ def check_request(ticket: int, request: Sample, model: Model) -> None:
     elif request.seed < 0:
         problem = f"its seed is {request.seed}; give 0 or more"
     else:
-        problem = _over(request, _room(request, model.max_length))
+        problem = _over(request, room(request, model.max_length))
     if problem:
         raise InputError(f"request {ticket} cannot be sampled: {problem}")
 
 
-def _room(request: Sample, max_length: int) -> int:
+def room(request: Sample, max_length: int) -> int:
+    """The most tokens that the turn may have, those sampled before counted."""
     return min(request.sampling.max_tokens, max_length - len(request.ids))
 
 
-def _known(ids: Sequence[int], model: Model) -> bool:
+def _known(ids: Sequence[int], model: Limits) -> bool:
     return not len(ids) or (min(ids) >= 0 and max(ids) < model.vocab_size)
 
 

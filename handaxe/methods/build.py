@@ -1,7 +1,8 @@
 """Makes the keyword arguments of `train` out of what was chosen."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from handaxe.envs.slow import slow
@@ -9,12 +10,13 @@ from handaxe.errors import InputError
 from handaxe.losses.policy import policy as policy_loss
 from handaxe.methods.chosen import Chosen, Named, is_root, recipe_of
 from handaxe.methods.held_out import HeldOut
+from handaxe.methods.machines import Machines, make_engine
 from handaxe.methods.method import Method, Setting
 from handaxe.methods.names import find, tools_named
 from handaxe.methods.options import options_of
 from handaxe.methods.others import speakers
 from handaxe.methods.ranges import flag
-from handaxe.models.load import Policy, load
+from handaxe.models.load import Policy, load, stand_in
 from handaxe.records import Sampling
 from handaxe.rewards.shuffled import shuffled
 from handaxe.selection.in_order import in_order
@@ -23,19 +25,25 @@ from handaxe.training.cold_start import start_policy
 from handaxe.training.siblings import check_siblings
 from handaxe.worlds.world import World
 
-__all__ = ["build", "loss_of", "made_world", "make_method", "make_world", "offered_tools"]
+__all__ = ["HERE", "build", "loss_of", "made_world", "make_method", "make_world", "offered_tools"]
 
 TRAIN = 4096
 """Tasks that a run trains on."""
 ROWS = 16
 """Rows of a micro-batch: what a small machine holds of a model of 135M parameters."""
 START = "start"
+HERE = Machines()
 SELDOM = 1_000_000
 """Steps between evaluations where only the first and the last are wanted."""
 
 
 def build(
-    chosen: Chosen, *, policy: Policy | None = None, method: Method | None = None, progress: bool = False
+    chosen: Chosen,
+    *,
+    policy: Policy | None = None,
+    method: Method | None = None,
+    progress: bool = False,
+    machines: Machines = HERE,
 ) -> dict[str, Any]:
     """The keyword arguments of `train`; its `keep` is missing.
 
@@ -44,10 +52,12 @@ def build(
         policy: takes the place of what `Setting.model` names.
         method: takes the place of one that is made anew, where something else holds parts of it, such as its stages.
         progress: whether a bar is shown while the world's start is made, which is done once.
+        machines: where it computes; whoever calls this ends the engine (`methods.machines.ending`).
 
     Raises:
         InputError: something named is not there, or does not fit.
     """
+    machines.check()
     setting, world = chosen.setting, make_world(chosen)
     tools = offered_tools(setting, world)
     env, method = world.env(tools), method or make_method(chosen, world)
@@ -55,10 +65,11 @@ def build(
         check_siblings(setting.group_size, credit=method.credit, shape=method.shape, rollout=method.rollout)
     held_out, train = world.tasks("test", setting.held_out, 0), world.tasks("train", TRAIN, setting.seed)
     others = speakers(setting.others, max_tokens=setting.max_tokens)
-    loaded = policy or _loaded(setting, world, tools, progress)
+    load = _loads(setting) if machines and policy is None else None
+    loaded = policy or (_loaded(setting, world, tools, progress) if load is None else stand_in(setting.model))
     plain = Sampling(max_tokens=setting.max_tokens)
     return {
-        "engine": _engine(chosen, loaded, method),
+        "engine": _engine(chosen, loaded, method, machines, load),
         "format": loaded.format,
         "env": slow(env, median=setting.wait, sigma=setting.wait_sigma) if setting.wait else env,
         "tasks": in_order(train, seed=setting.seed) if method.tasks is None else method.tasks(train, setting.seed),
@@ -141,6 +152,11 @@ def _loaded(setting: Setting, world: World, tools: Sequence[Any], progress: bool
     return load(setting.model, lora=setting.lora)
 
 
+def _loads(setting: Setting) -> Callable[[], Policy] | None:
+    """What loads a model elsewhere, for which this process needs its chat format alone; None for one made here."""
+    return None if setting.model == START else partial(load, setting.model, lora=setting.lora)
+
+
 def offered_tools(setting: Setting, world: World) -> Sequence[Any]:
     """The tools that the setting names, those of the world where it names none."""
     return world.tools if setting.tools is None else tools_named(setting.tools)
@@ -166,7 +182,9 @@ def _changed(made: Named, options: Mapping[str, Any], *given: Any, prefix: str =
     return found
 
 
-def _engine(chosen: Chosen, loaded: Policy, method: Method) -> Engine:
+def _engine(
+    chosen: Chosen, loaded: Policy, method: Method, machines: Machines, load: Callable[[], Policy] | None
+) -> Engine:
     """The engine, with a critic or a reference model where a feature needs it."""
     made = chosen.choice.engine
     takes = {one.name for one in options_of(made.make)}
@@ -174,4 +192,4 @@ def _engine(chosen: Chosen, loaded: Policy, method: Method) -> Engine:
     if lacking := [name for name, needed in needs.items() if needed and name not in takes]:
         raise InputError(f"engine {made.name} has no {' and no '.join(lacking)}, which recipe {chosen.name} needs")
     given = {name: needed for name, needed in needs.items() if name in takes}
-    return made.make(loaded.model, **chosen.options["engine"], **given)
+    return make_engine(made.make, loaded.model, machines, {**chosen.options["engine"], **given}, load=load)

@@ -3,7 +3,7 @@
     recipes    any folder below handaxe/recipes    the function of the file's name, beside its RECIPE
     worlds     handaxe/worlds                      the function of the file's name that returns a World
     tools      handaxe/tools                       the tool of the file's name, or the function that makes it
-    engines    handaxe/engines                     the class NAMEEngine of the file NAME
+    engines    handaxe/engines                     the class NAMEEngine of the file NAME, made of a model in hand
 
 Rooms are read and not imported, so that listing them is quick.
 """
@@ -132,7 +132,10 @@ def _is_tool(node: Node, stem: str, _tree: ast.Module) -> bool:
 
 
 def _is_engine(node: Node, stem: str, _tree: ast.Module) -> bool:
-    return isinstance(node, ast.ClassDef) and node.name.lower() == f"{stem.replace('_', '')}engine"
+    if not isinstance(node, ast.ClassDef) or node.name.lower() != f"{stem.replace('_', '')}engine":
+        return False
+    made = [one for one in node.body if isinstance(one, ast.FunctionDef) and one.name == "__init__"]
+    return not made or [one.arg for one in made[0].args.args[1:2]] == ["model"]
 
 
 CHECKS: dict[str, Callable[[Node, str, ast.Module], bool]] = {

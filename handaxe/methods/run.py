@@ -8,9 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from handaxe.errors import InputError
-from handaxe.methods.build import build, make_method, make_world
+from handaxe.methods.build import HERE, build, make_method, make_world
 from handaxe.methods.chosen import Chosen
 from handaxe.methods.held_out import HeldOut
+from handaxe.methods.machines import Machines, ending
+from handaxe.methods.method import Method
 from handaxe.ops.seeds import derive_seed
 from handaxe.slots import Engine, Site, Stage
 from handaxe.training.loop import train
@@ -26,18 +28,25 @@ LAST = "closing"
 ROLES = ("engine", "format", "env", "tasks", "rollout", "reward", "seed")
 
 
-def run(chosen: Chosen, keep: Keep) -> TrainResult:
+def run(chosen: Chosen, keep: Keep, *, machines: Machines = HERE) -> TrainResult:
     """Train what was chosen, its method's stages first, in OUT/stages, and those that close it last, in OUT/closing.
 
     Args:
         chosen: recipe, base, world, engine, setting and their options.
         keep: where the run goes, and what is shown of it.
+        machines: where it computes; it may be resumed on others.
 
     Raises:
         InputError: something named is not there, or does not fit; the folder is in use.
     """
     method = make_method(chosen, make_world(chosen))
-    made = build(chosen, method=method, progress=keep.progress)  # a judge may be in a stage and beside the policy
+    # A judge may be in a stage and beside the policy.
+    made = build(chosen, method=method, progress=keep.progress, machines=machines)
+    with ending(made["engine"]):
+        return _run(method, made, keep)
+
+
+def _run(method: Method, made: dict[str, Any], keep: Keep) -> TrainResult:
     site = make_site(
         **{name: made[name] for name in ROLES},
         sampling=made["evaluate"].sampling,

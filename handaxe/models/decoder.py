@@ -88,8 +88,13 @@ def find_decoder(model: Any) -> Decoder | None:
     layers = getattr(inner, "layers", None)
     if not isinstance(layers, nn.ModuleList) or not len(layers):
         return None
-    kinds = {f"{type(layer).__module__}.{type(layer).__qualname__}" for layer in layers}
+    kinds = {f"{kind.__module__}.{kind.__qualname__}" for kind in map(_own_class, layers)}
     return Decoder(inner) if kinds <= KNOWN_LAYERS else None
+
+
+def _own_class(layer: nn.Module) -> type:
+    """Of a layer that torch has split over several processes, which makes a class of its own around the layer's."""
+    return next(kind for kind in type(layer).__mro__ if not kind.__module__.startswith("torch.distributed."))
 
 
 def _normed(norm: Any, x_ND: Tensor) -> Tensor:

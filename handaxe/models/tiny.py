@@ -223,6 +223,10 @@ class TinyModel:
         """What an id is embedded with by itself [V, D]; that of the id before it is another table."""
         return self.module.embed.weight
 
+    def layers(self) -> list[Block]:
+        """The blocks, first to last."""
+        return self.module.stack
+
     def reads_trees(self) -> bool:
         """It does."""
         return True

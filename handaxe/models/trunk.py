@@ -121,7 +121,7 @@ class Trunk:
             seen.append(hidden_BTD)
             return hidden_BTD[..., :1]
 
-        layers = self._layers() if self.checkpointing and torch.is_grad_enabled() else []
+        layers = self.layers() if self.checkpointing and torch.is_grad_enabled() else []
         with recomputing(layers), overriding(self._base().get_output_embeddings(), catch):
             self.module(input_ids=ids_BT, use_cache=False, **options)
         return seen[0]
@@ -133,7 +133,8 @@ class Trunk:
         with overriding(layer, lambda original, unused: original(hidden)):
             return self.module(input_ids=torch.zeros(1, 1, dtype=torch.int64, device=device), use_cache=False).logits
 
-    def _layers(self) -> list[nn.Module]:
+    def layers(self) -> list[nn.Module]:
+        """The layers, first to last; none for a model whose layers transformers cannot compute again."""
         from transformers.modeling_layers import GradientCheckpointingLayer
 
         return [part for part in self.module.modules() if isinstance(part, GradientCheckpointingLayer)]

@@ -1,9 +1,8 @@
 import math
 
 import torch
-from torch import nn
 
-from handaxe.engines.faults import explain_gradient, explain_loss
+from handaxe.engines.faults import explain_gradient, explain_loss, not_finite
 from handaxe.tensors import LossOut
 
 
@@ -29,17 +28,11 @@ def test_finite_inputs_are_said_to_be_finite(batch_of):
 
 
 def test_names_parameters():
-    good, bad = nn.Parameter(torch.ones(2)), nn.Parameter(torch.ones(2))
-    good.grad, bad.grad = torch.ones(2), torch.tensor([1.0, math.nan])
-    named = [("good", good), ("bad", bad), ("unused", nn.Parameter(torch.ones(1)))]
-    assert explain_gradient(named, math.nan) == "the gradient norm is nan in bad"
-    assert "overflows" in explain_gradient([("good", good)], math.inf)
+    bad = not_finite([("good", torch.ones(2)), ("bad", torch.tensor([1.0, math.nan]))])
+    assert explain_gradient(bad, math.nan) == "the gradient norm is nan in bad"
+    assert "overflows" in explain_gradient([], math.inf)
 
 
 def test_long_lists_are_cut():
-    many = []
-    for i in range(11):
-        p = nn.Parameter(torch.ones(1))
-        p.grad = torch.full((1,), math.nan)
-        many.append((f"p{i}", p))
+    many = not_finite((f"p{i}", torch.full((1,), math.nan)) for i in range(11))
     assert explain_gradient(many, math.nan).endswith("p7 and 3 more")

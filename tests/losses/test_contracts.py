@@ -19,6 +19,7 @@ import torch
 
 import handaxe.losses
 from handaxe.engines.local import LocalEngine
+from handaxe.engines.slopes import slopes
 from handaxe.losses.policy import policy
 from handaxe.losses.ratios.token import token
 from handaxe.losses.reductions.rollout_mean import rollout_mean
@@ -172,6 +173,23 @@ def test_every_metric_is_finite_on_a_far_policy():
         assert math.isfinite(result.value), name
         assert all(math.isfinite(number) for number in result.metrics.values()), name
         assert all(gradient.isfinite().all() for gradient in result.gradients.values()), name
+
+
+@pytest.mark.parametrize("name", found())
+def test_slopes_are_the_gradients(name):
+    """What ranks go backward from, for coupled rows too."""
+    for seed in (1, 2):
+        batch = own(name, "BATCH", ragged)(seed)
+        out = random_policy(batch, seed)
+        want = differentiate(as_loss(name), out, batch)
+        entropy_BT = out.entropy()
+        found, slope = slopes(
+            as_loss(name), batch, logp_BT=out.logp_BT, entropy=lambda: entropy_BT, value_BT=out.value_BT
+        )
+        assert found.value.item() == want.value and found.metrics == want.metrics
+        for kind, gradient_BT in want.gradients.items():
+            got_BT = slope.get(kind, torch.zeros_like(gradient_BT))
+            torch.testing.assert_close(got_BT, gradient_BT, rtol=0, atol=1e-12)
 
 
 @pytest.mark.parametrize("name", found())

@@ -1,0 +1,32 @@
+"""What a rank costs beside one process."""
+
+from statistics import median
+from typing import Any
+
+from pages.tables import spread, table
+
+NAMES = {
+    "local": "update, `LocalEngine`",
+    "one_rank": "update, one rank",
+    "two_ranks": "update, two ranks",
+    "gather_one": "gather from one rank",
+    "gather_two": "gather from two ranks",
+}
+
+
+def section(found: dict[str, Any]) -> str:
+    """Milliseconds by size of model."""
+    text = (
+        f"Updates of {found['rows']} short rows on the CPU, one thread each, in {found['rounds']} alternating rounds, "
+        f"on {found['cores']} cores: two ranks and their driver have less than one core each. Milliseconds. Command: "
+        f"`python bench/cluster.py --rounds {found['rounds']}`.\n"
+    )
+    sizes = found["sizes"]
+    rows = []
+    for name, title in NAMES.items():
+        rows.append([title, *(spread([1000 * one for one in size["seconds"][name]], 1) for size in sizes)])
+    ratios = [median(size["seconds"]["one_rank"]) / median(size["seconds"]["local"]) for size in sizes]
+    rows.append(["one rank over `LocalEngine`", *(f"{ratio:.2f}" for ratio in ratios)])
+    heads = ["", *(f"{size['parameters'] / 1e6:.2f}M parameters" for size in sizes)]
+    fit = "Gloo on a shared CPU is not what ranks are for: read this as what a call to them costs.\n"
+    return f"{text}\n{table(heads, rows)}\n{fit}"

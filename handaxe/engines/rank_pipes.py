@@ -1,0 +1,202 @@
+"""Ranks as processes of this machine, each behind a pipe.
+
+A rank ends when its pipe does, so that none outlives the driver, however that ends. What goes through is written by
+pickle alone: tensors are copied, and no file or memory is shared that somebody would have to clear up.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pickle
+import queue
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from multiprocessing import Pipe
+from multiprocessing.connection import Connection, wait
+from typing import Any
+
+from handaxe.engines.rank_process import RankProcess
+from handaxe.errors import InputError
+
+__all__ = ["PipedRanks", "RankDiedError", "sendable"]
+
+
+class RankDiedError(Exception):
+    """A rank's process has ended."""
+
+
+class PipedRanks:
+    """Processes of this machine, one a rank; see `Ranks`.
+
+    Args:
+        count: of ranks.
+        device: "cpu", or "cuda": the GPU of the rank's number.
+    """
+
+    def __init__(self, count: int, device: str):
+        self._processes: list[subprocess.Popen] = []
+        self._pipes: list[Connection] = []
+        try:
+            for rank in range(count):
+                self._start(rank, count, f"cuda:{rank}" if device == "cuda" else device)
+        except BaseException:
+            self.end()
+            raise
+
+    def _start(self, rank: int, count: int, device: str) -> None:
+        ours, theirs = Pipe()
+        words = [
+            sys.executable,
+            "-m",
+            "handaxe.engines.rank_pipes",
+            str(theirs.fileno()),
+            str(rank),
+            str(count),
+            device,
+        ]
+        environment = {"OMP_NUM_THREADS": str(max(1, (os.cpu_count() or 1) // count)), **os.environ}
+        environment["PYTHONPATH"] = os.pathsep.join(filter(None, sys.path))  # also what a script has put there
+        with theirs:
+            # In a session of its own, Ctrl-C reaches the driver alone, which ends the ranks.
+            self._processes.append(
+                subprocess.Popen(words, pass_fds=[theirs.fileno()], env=environment, start_new_session=True)
+            )
+        self._pipes.append(ours)
+
+    def pids(self) -> list[int]:
+        """Of the ranks, in their order."""
+        return [process.pid for process in self._processes]
+
+    def ask(self, rank: int, method: str, arguments: Sequence[Any]) -> Any:
+        """Begin a call; what stands for it."""
+        with contextlib.suppress(OSError):  # of a rank that died: seen when its answer is wanted
+            self._pipes[rank].send_bytes(method.encode())
+            self._pipes[rank].send_bytes(pickle.dumps(tuple(arguments), protocol=5))
+        return self._pipes[rank]
+
+    def ready(self, calls: Sequence[Any], timeout: float) -> list[Any]:
+        """Those that have ended, at least one if any does within so many seconds."""
+        return list(wait(list(calls), timeout=timeout))
+
+    def answer(self, call: Any) -> Any:
+        """What a call that has ended gave.
+
+        Raises:
+            RankDiedError: the process has ended.
+            Exception: what it raised.
+        """
+        try:
+            fine, answer = pickle.loads(call.recv_bytes())
+        except (EOFError, OSError) as error:
+            process = self._processes[self._pipes.index(call)]
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(1.0)
+            raise RankDiedError(f"its process {process.pid} has ended with code {process.returncode}") from error
+        if not fine:
+            raise answer
+        return answer
+
+    def where(self, ranks: Sequence[int], timeout: float) -> Mapping[int, str]:
+        """What ranks that are in a call are doing right now, of those that can say it."""
+        for rank in ranks:
+            self.ask(rank, "where", ())
+        found, deadline = dict[int, str](), time.monotonic() + timeout
+        waiting = {id(self._pipes[rank]): rank for rank in ranks}
+        while waiting and time.monotonic() < deadline:
+            pipes = [self._pipes[rank] for rank in waiting.values()]
+            for call in self.ready(pipes, deadline - time.monotonic()):
+                with contextlib.suppress(Exception):
+                    found[waiting[id(call)]] = str(self.answer(call))
+                del waiting[id(call)]
+        return found
+
+    def end(self) -> None:
+        """End every process, also one that is stopped."""
+        for process in self._processes:
+            with contextlib.suppress(ProcessLookupError):
+                process.send_signal(signal.SIGKILL)
+        for process in self._processes:
+            process.wait()
+        for pipe in self._pipes:
+            pipe.close()
+        self._processes.clear()
+        self._pipes.clear()
+
+
+def sendable(load: Any) -> Any:
+    """What makes a model, as another process can take it: one that only this process knows makes it here.
+
+    Raises:
+        InputError: neither it nor what it makes can be sent.
+    """
+    if _sent(load):
+        return load
+    made = _Made(load())
+    if not _sent(made):
+        raise InputError("the model cannot be sent to another process: give a function of a module that loads it there")
+    return made
+
+
+class _Made:
+    def __init__(self, model: Any):
+        self._model = model
+
+    def __call__(self) -> Any:
+        return self._model
+
+
+def _sent(thing: Any) -> bool:
+    """Whether it can be sent; what stands in the script that is run is not there in another process."""
+    try:
+        return b"__main__" not in pickle.dumps(thing)
+    except Exception:  # whatever a thing's own way of being written raises
+        return False
+
+
+def _serve(pipe: Connection, rank: int, count: int, device: str) -> None:
+    """Work off calls until the pipe ends; "where" is answered at once."""
+    process = RankProcess(rank, count, device)
+    calls: queue.SimpleQueue[tuple[str, bytes]] = queue.SimpleQueue()
+    turn = threading.Lock()
+
+    def tell(fine: bool, answer: Any) -> None:
+        with turn:
+            pipe.send_bytes(pickle.dumps((fine, answer), protocol=5))
+
+    def listen() -> None:
+        with contextlib.suppress(EOFError, OSError):
+            while True:
+                method, arguments = pipe.recv_bytes().decode(), pipe.recv_bytes()
+                if method == "where":
+                    tell(True, process.where())
+                else:
+                    calls.put((method, arguments))
+        os._exit(1)  # nobody is there any more; what is at work may never end
+
+    threading.Thread(target=listen, daemon=True).start()
+    while True:
+        method, arguments = calls.get()
+        try:
+            answer = getattr(process, method)(*pickle.loads(arguments))
+        except Exception as error:
+            tell(False, _told(error))
+        else:
+            tell(True, answer)
+
+
+def _told(error: Exception) -> Exception:
+    """The error, or its words where it cannot be sent."""
+    try:
+        pickle.loads(pickle.dumps(error))
+    except Exception:
+        return RuntimeError(f"{type(error).__name__}: {error}")
+    return error
+
+
+if __name__ == "__main__":
+    _serve(Connection(int(sys.argv[1])), int(sys.argv[2]), int(sys.argv[3]), sys.argv[4])

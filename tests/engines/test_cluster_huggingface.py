@@ -1,0 +1,88 @@
+"""Ranks that split models of transformers: heads tied to the embedding or not, and an adapter."""
+
+import pytest
+import torch
+
+from handaxe.engines.cluster import ClusterEngine
+from handaxe.engines.local import LocalEngine
+from handaxe.engines.ranks import Ranks
+from handaxe.models.huggingface import AdaptedModel, HuggingFaceModel
+from handaxe.testing.engine_case import example_batch, example_loss
+
+pytestmark = [pytest.mark.hf, pytest.mark.slow]
+transformers = pytest.importorskip("transformers")
+SIZES = {"vocab_size": 24, "hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2}
+
+
+def tokenizer():
+    from tokenizers import Tokenizer, models
+
+    vocab = {f"t{i}": i for i in range(24)}
+    return transformers.PreTrainedTokenizerFast(
+        tokenizer_object=Tokenizer(models.WordLevel(vocab, "t0")), eos_token="t5", pad_token="t5"
+    )
+
+
+def llama(tied=False):
+    config = transformers.LlamaConfig(
+        **SIZES, intermediate_size=24, num_key_value_heads=1, max_position_embeddings=20, tie_word_embeddings=tied
+    )
+    torch.manual_seed(0)
+    return HuggingFaceModel(transformers.LlamaForCausalLM(config).double(), tokenizer())
+
+
+def adapted():
+    peft = pytest.importorskip("peft")
+    torch.manual_seed(1)
+    config = peft.LoraConfig(r=2, target_modules="all-linear", task_type="CAUSAL_LM", init_lora_weights=False)
+    return AdaptedModel(peft.get_peft_model(llama().module, config).double(), tokenizer())
+
+
+def gpt2():
+    config = transformers.GPT2Config(vocab_size=24, n_embd=16, n_layer=2, n_head=2, n_positions=20)
+    torch.manual_seed(0)
+    return HuggingFaceModel(transformers.GPT2LMHeadModel(config).double(), tokenizer())
+
+
+@pytest.fixture(scope="module")
+def two():
+    ranks = Ranks(2, timeout=300.0, device="cpu")
+    yield ranks
+    ranks.close()
+
+
+@pytest.mark.parametrize(
+    "make, options",
+    [
+        (lambda: llama(tied=True), {"reference": True, "critic": True}),
+        (llama, {"checkpointing": True}),
+        (llama, {"packing": "rows", "checkpointing": True}),
+        (adapted, {"reference": True}),
+        (gpt2, {}),
+    ],
+    ids=["tied", "untied, layers again", "rows, layers again", "adapter", "gpt2"],
+)
+def test_two_ranks_are_one_process(two, make, options, tmp_path):
+    one, several = LocalEngine(make(), **options), ClusterEngine(make(), trainers=two, **options)
+    for seed in range(3):
+        batch = example_batch(one.model, seed=seed, rows=1 if seed == 1 else 5)
+        batch = batch.map(lambda tensor: tensor.double() if tensor.is_floating_point() else tensor)
+        reference = options.get("reference", False)
+        want, got = (engine.forward(batch, reference=reference)["logp"] for engine in (one, several))
+        torch.testing.assert_close(got, want, rtol=0, atol=1e-12)
+        values = [engine.forward_backward(batch, example_loss).value for engine in (one, several)]
+        torch.testing.assert_close(values[1], values[0], rtol=0, atol=1e-12)
+        norms = [engine.optim_step(learning_rate=1e-2)["grad_norm"] for engine in (one, several)]
+        assert norms[1] == pytest.approx(norms[0], abs=1e-12)
+    found = dict(several.pieces())
+    for name, p in one.model.module.named_parameters():
+        torch.testing.assert_close(found[name], p.detach(), rtol=0, atol=1e-10, msg=name)
+    several.save(tmp_path / "checkpoint")
+    again = LocalEngine(make(), **options)
+    again.load(tmp_path / "checkpoint")
+    torch.testing.assert_close(again.forward(batch)["logp"], several.forward(batch)["logp"], rtol=0, atol=1e-12)
+    assert (tmp_path / "checkpoint" / "model" / "config.json").is_file()
+    plain = dict(several.gather())  # without an adapter, by the names of transformers
+    assert {"model.layers.0.self_attn.q_proj.weight"} <= plain.keys() or make is gpt2
+    assert not any("lora" in name for name in plain)
+    several.close()

@@ -1,0 +1,22 @@
+import torch
+
+from handaxe.engines.dealing import deal
+
+
+def test_runs_of_about_equal_length(batch_of):
+    batch = batch_of([[1, 1, 1, 1], [2, 2], [3, 3], [4, 4, 4, 4], [5, 5, 5, 5]])
+    assert [rows.tolist() for rows in deal(batch, 2)] == [[0, 1, 2], [3, 4]]
+    assert [rows.tolist() for rows in deal(batch, 1)] == [[0, 1, 2, 3, 4]]
+
+
+def test_what_begins_alike_stays_together(batch_of):
+    batch = batch_of([[5, 6, 7], [1, 2, 3], [5, 6, 8], [1, 2, 4]])
+    assert [sorted(rows.tolist()) for rows in deal(batch, 2)] == [[1, 3], [0, 2]]
+
+
+def test_each_row_goes_to_one_rank_and_some_ranks_get_none(batch_of):
+    for rows, ranks in ((1, 3), (2, 3), (7, 3), (4, 4)):
+        dealt = deal(batch_of([[k, k + 1] for k in range(rows)]), ranks)
+        assert len(dealt) == ranks and sorted(torch.cat(dealt).tolist()) == list(range(rows))
+    nothing = batch_of([[1, 2]]).rows(torch.tensor([], dtype=torch.int64))
+    assert [len(rows) for rows in deal(nothing, 2)] == [0, 0]

@@ -1,0 +1,100 @@
+"""What tests with a real vLLM server share: a small Llama, and LocalEngine's training half with servers sampling."""
+
+import torch
+from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
+
+from handaxe.engines.local import LocalEngine
+from handaxe.engines.vllm_servers import VllmServers
+from handaxe.engines.weights import ServedPolicy, served_weights, write_config
+from handaxe.exchange import Measure
+from handaxe.models.huggingface import HuggingFaceModel
+
+VOCABULARY, LONGEST = 48, 64
+# A server takes its threads and its memory from these: two of them and a trainer share two cores.
+SMALL = ("--enforce-eager", "--max-num-seqs", "16", "--max-num-batched-tokens", "512")
+ENVIRONMENT = {"VLLM_CPU_KVCACHE_SPACE": "1", "VLLM_CPU_OMP_THREADS_BIND": "nobind", "OMP_NUM_THREADS": "1"}
+
+
+def make_model(tied=True, seed=0):
+    """Always the same weights; sharp enough for greedy and temperature to show."""
+    from tokenizers import Tokenizer, models
+
+    backend = Tokenizer(models.WordLevel({f"w{i}": i for i in range(VOCABULARY)}, unk_token="w0"))
+    tokenizer = PreTrainedTokenizerFast(tokenizer_object=backend, eos_token="w1")
+    config = LlamaConfig(
+        vocab_size=VOCABULARY,
+        hidden_size=64,
+        intermediate_size=96,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        max_position_embeddings=LONGEST,
+        tie_word_embeddings=tied,
+    )
+    with torch.random.fork_rng():
+        torch.manual_seed(seed)
+        module = LlamaForCausalLM(config)
+        with torch.no_grad():
+            module.get_output_embeddings().weight.mul_(8)
+    return HuggingFaceModel(module, tokenizer)
+
+
+class Fleet:
+    """Servers that sample for whichever engine asked last: starting one for each would take minutes."""
+
+    def __init__(self, model, **options):
+        self.engine, self.count = LocalEngine(model), 0
+        policy = ServedPolicy(
+            version=lambda: self.engine.version,
+            mark=lambda: (getattr(self.engine, "number", 0), self.engine.version, _writes(self.engine)),
+            gather=lambda: served_weights(self.engine.model.module),
+            score=lambda ids: self.engine.measure([Measure(ids, 1)])[0]["logp"],
+            vocab_size=model.vocab_size,
+            max_length=model.max_length,
+        )
+        options |= {} if options.get("servers") else {"write_config": lambda folder: write_config(model.module, folder)}
+        self.servers = VllmServers(policy, options=SMALL, **options)
+
+
+class Served(LocalEngine):
+    """Trains as LocalEngine, samples by servers."""
+
+    def __init__(self, fleet, model, **options):
+        super().__init__(model, **options)
+        self._fleet = fleet
+        fleet.count += 1
+        self.number = fleet.count
+
+    def stream(self):
+        return _Stream(self._fleet, self)
+
+    def sample(self, requests):
+        self._fleet.engine = self
+        return self._fleet.servers.sample(requests)
+
+
+class _Stream:
+    def __init__(self, fleet, engine):
+        self._fleet, self._engine = fleet, engine
+        self._stream = fleet.servers.stream()
+
+    def submit(self, request):
+        return self._stream.submit(request)
+
+    def poll(self, wait=0.0):
+        self._fleet.engine = self._engine
+        return self._stream.poll(wait)
+
+    def interrupt(self, ticket):
+        self._fleet.engine = self._engine
+        return self._stream.interrupt(ticket)
+
+    def __len__(self):
+        return len(self._stream)
+
+    def close(self):
+        self._stream.close()
+
+
+def _writes(engine):
+    """Grows whenever a weight is written into."""
+    return sum(parameter._version for parameter in engine.model.module.parameters())

@@ -1,0 +1,73 @@
+"""`train` on ranks is `train` in one process: with a calculator, ahead of the step, and in segments."""
+
+import numpy as np
+import pytest
+import torch
+
+from handaxe.engines.cluster import ClusterEngine
+from handaxe.engines.local import LocalEngine
+from handaxe.engines.ranks import Ranks
+from handaxe.envs.tool_chat import tool_chat
+from handaxe.invariants import check
+from handaxe.models.load import load
+from handaxe.records import Message, Sampling, Task
+from handaxe.rollouts.linear import linear
+from handaxe.selection.in_order import in_order
+from handaxe.tools.calculator import calculator
+from handaxe.training.loop import train
+from handaxe.training.record.run_record import RunRecord
+
+pytestmark = pytest.mark.slow
+QUESTIONS = ("What is 3 + 4?", "What is 12 - 5?", "What is 6 * 7?", "What is 20 - 8?")
+
+
+@pytest.fixture(scope="module")
+def two():
+    ranks = Ranks(2, timeout=300.0, device="cpu")
+    yield ranks
+    ranks.close()
+
+
+def policy():
+    model, chat = load("tiny")
+    model.module.double()
+    return model, chat
+
+
+@pytest.mark.parametrize(
+    "pace", [{}, {"staleness": 1, "lockstep": False}, {"segment_tokens": 4}], ids=["plain", "ahead", "segments"]
+)
+def test_three_steps_with_a_calculator(world, two, tmp_path, pace):
+    model, chat = policy()
+    engines = {"one": LocalEngine(model), "ranks": ClusterEngine(policy()[0], trainers=two)}
+    norms = {}
+    for name, engine in engines.items():
+        tasks = [Task(f"t{i}", (Message("user", text),), answer="7") for i, text in enumerate(QUESTIONS)]
+        roles = world.arguments(
+            engine=engine,
+            format=chat,
+            env=tool_chat([calculator]),
+            tasks=in_order(tasks, shuffle=False),
+            rollout=linear(max_turns=3),
+            sampling=Sampling(max_tokens=24),
+            steps=3,
+            groups=2,
+            group_size=2,
+            learning_rate=1e-3,
+            out=tmp_path / name,
+            **pace,
+        )
+        train(**roles)
+        with RunRecord.open(tmp_path / name) as record:
+            norms[name] = [step["grad_norm"] for step in record.metrics() if "grad_norm" in step]
+            for trajectory in record.trajectories():
+                check(trajectory)
+                for sequence in trajectory.sequences:
+                    assert int(np.max(sequence.version)) <= 2
+    assert norms["ranks"][0] == pytest.approx(norms["one"][0], rel=1e-4)
+    if "staleness" not in pace:  # else what is sampled under which weights is a matter of time
+        assert norms["ranks"] == pytest.approx(norms["one"], rel=1e-6)
+        found = dict(engines["ranks"].pieces())
+        for name, p in model.module.named_parameters():
+            torch.testing.assert_close(found[name], p.detach(), rtol=0, atol=1e-6, msg=name)
+    engines["ranks"].close()
