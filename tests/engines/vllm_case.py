@@ -13,6 +13,7 @@ VOCABULARY, LONGEST = 48, 64
 # A server takes its threads and its memory from these: two of them and a trainer share two cores.
 SMALL = ("--enforce-eager", "--max-num-seqs", "16", "--max-num-batched-tokens", "512")
 ENVIRONMENT = {"VLLM_CPU_KVCACHE_SPACE": "1", "VLLM_CPU_OMP_THREADS_BIND": "nobind", "OMP_NUM_THREADS": "1"}
+ENVIRONMENT |= {"TORCHDYNAMO_DISABLE": "1"}  # else the first request waits for a compiler of C++
 
 
 def make_model(tied=True, seed=0):
