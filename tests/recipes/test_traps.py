@@ -49,7 +49,6 @@ alone counts, that are numbers between which a gate chooses, or that others impl
 MAY_TIE = {
     "calibrated": "an answer that does not say how sure it is earns the least, by the paper's rule",
     "deepsport": "a call that is made again breaks the form, by the paper's rule",
-    "gated": "beyond the gate steps count as much as they are, by the paper's rule",
     "longvt": "a wrong answer after a perfect look earns as much as a right one without a look, by the paper's weights",
     "prs": "a right answer without a call that worked does not count, by the paper's rule",
     "prs_vspo": "likewise",
