@@ -7,7 +7,7 @@ import numpy as np
 
 from handaxe.errors import InputError
 from handaxe.ops.composite import Composite
-from handaxe.ops.ragged import times
+from handaxe.ops.ragged import multiplied
 from handaxe.records import Advantages, Group, Scores, Task
 from handaxe.slots import Credit
 
@@ -85,7 +85,7 @@ class _Scaled(Composite):
         room = tuple(
             tuple(value * sequence.mask for sequence in one.sequences) for value, one in zip(room_G, group, strict=True)
         )
-        return replace(said, tokens=times(said.tokens, scale), channels={**said.channels, "room": room})
+        return replace(said, tokens=multiplied(said.tokens, scale), channels={**said.channels, "room": room})
 
     def parts(self) -> Mapping[str, object]:
         return {"credit": self._credit}

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from handaxe.errors import TaskError
-from handaxe.ops.ragged import times
+from handaxe.ops.ragged import multiplied
 from handaxe.records import Advantages, Group, Task
 from handaxe.slots import Shaper
 
@@ -42,6 +42,6 @@ def task_weight(*, weight: Callable[[Task], float]) -> Shaper:
         factor = float(weight(group.task))
         if not 0 <= factor < float("inf"):
             raise TaskError(f"task {group.task.id!r} weighs {factor}; give a finite number of 0 or more")
-        return replace(advantages, tokens=times(advantages.tokens, factor))
+        return replace(advantages, tokens=multiplied(advantages.tokens, factor))
 
     return shaper

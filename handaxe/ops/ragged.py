@@ -24,10 +24,10 @@ __all__ = [
     "gather",
     "kl_penalty",
     "last_of_turn",
+    "multiplied",
     "rewards_of",
     "scatter",
     "scatter_group",
-    "times",
     "token_rewards",
     "turn_channel",
     "turn_of_token",
@@ -60,7 +60,7 @@ def scatter_group(
     return tuple(scatter(trajectory, own) for trajectory, own in zip(group, values, strict=True))
 
 
-def times(values: tuple[tuple[np.ndarray, ...], ...], factor: float) -> tuple[tuple[np.ndarray, ...], ...]:
+def multiplied(values: tuple[tuple[np.ndarray, ...], ...], factor: float) -> tuple[tuple[np.ndarray, ...], ...]:
     """Values of a group's tokens, such as `Advantages.tokens`, each times a number."""
     return tuple(tuple(factor * value_T for value_T in own) for own in values)
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from handaxe.errors import InputError
-from handaxe.ops.ragged import rewards_of, times
+from handaxe.ops.ragged import multiplied, rewards_of
 from handaxe.ops.returns import deviation
 from handaxe.ops.seeds import generator
 from handaxe.records import Rated
@@ -97,5 +97,5 @@ def _trains(one: Rated) -> bool:
 
 def _scaled(one: Rated, factor: float) -> Rated:
     old = one.advantages
-    channels = {name: times(values, factor) for name, values in old.channels.items()}
-    return replace(one, advantages=replace(old, tokens=times(old.tokens, factor), channels=channels))
+    channels = {name: multiplied(values, factor) for name, values in old.channels.items()}
+    return replace(one, advantages=replace(old, tokens=multiplied(old.tokens, factor), channels=channels))

@@ -34,6 +34,7 @@ SLOW = {"hybrid", "router_r1", "tool_orchestra"}
 """Of these one task is enough: their tools or rewards are models."""
 EXCUSED = {
     "calibrated": {"brier"},
+    "chartmaster": {"drew"},
     "codedance": {"steps", "whole/correct", "whole/bonus/worth/then", "whole/bonus/worth/otherwise"},
     "codedance_turns": {"steps"},
     "deepeyes": {"yes/always"},
@@ -44,11 +45,10 @@ EXCUSED = {
     "tool_orchestra": {"format"},
 }
 """Parts that weigh nothing unless an option says otherwise, that the credit or the selection reads, of which the mean
-alone counts, that are numbers between which a gate chooses, or that only attempts which are cut off fail."""
+alone counts, that are numbers between which a gate chooses, or that others imply."""
 MAY_TIE = {
     "calibrated": "an answer that does not say how sure it is earns the least, by the paper's rule",
     "deepsport": "a call that is made again breaks the form, by the paper's rule",
-    "gated": "beyond the gate steps count as much as they are, by the paper's rule",
     "longvt": "a wrong answer after a perfect look earns as much as a right one without a look, by the paper's weights",
     "prs": "a right answer without a call that worked does not count, by the paper's rule",
     "prs_vspo": "likewise",
@@ -79,7 +79,7 @@ class Open(Compact):
         return [one for one in super().encode_turn(message, tools) if one != CALL_END]
 
 
-def attempts(world, task, others, max_turns):
+def attempts(world, task, others):
     """What a policy that is neither lost nor done might do: by habit, twice, what is right for another task, too long,
     not at all, in bad form."""
     expert = world.need("expert")
@@ -112,7 +112,7 @@ def attempts(world, task, others, max_turns):
             speaker,
             format=form,
             id=f"{task.id}/{number}",
-            rollout=world.plays(max_turns),
+            rollout=world.plays(16),
         )
 
 
@@ -124,7 +124,7 @@ class Played:
         tasks = world.tasks("train", 24, 0)
         kinds = {tuple(str(task.metadata.get(key)) for key in world.by): task for task in tasks}
         several = list({task.id: task for task in (*kinds.values(), *tasks[:2])}.values())[: 1 if name in SLOW else 4]
-        groups = [Group(task, tuple(attempts(world, task, tasks[2:4], chosen.setting.max_turns))) for task in several]
+        groups = [Group(task, tuple(attempts(world, task, tasks[2:4]))) for task in several]
         self.groups = [scored(self.method.reward, group) for group in groups]
         if made_of_others(self.method.reward):
             for _, parts, key in list(leaves(self.method.reward)):

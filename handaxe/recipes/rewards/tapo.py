@@ -41,7 +41,7 @@ def tapo(base: Method, *, each: float = 0.0) -> Method:
     checks = {"easy": exact_match(normalise=in_digits), "hard": numeric_match(abs_tol=1e-3), "fact": edit_similarity()}
     kinds, blocks = by_task(key="kind", rewards=checks), tag_grammar(grammar="tool_call* answer", text=in_blocks)
     formed = [Rung("ended", well_formed(), 0.0, failed=-1.0), Rung("format", blocks, 0.0, failed=-1.0)]
-    calls, long = annealed_calls(scale=1.0, each=1.0, most=3.0), overlong(limit=64, cache=32)
+    calls, long = annealed_calls(scale=1.0, each=1.0, most=3.0), overlong(limit=96, cache=32)
     checked = ladder([*formed, Rung("answer", kinds)])
     reward = weighted({"correct": (1.0, checked), "calls": (each, calls), "overlong": (1.0, long)})
     return replace(base, reward=reward, surrogate=dual_clip(eps_high=0.28, cap=10.0))
