@@ -30,7 +30,7 @@ TITLES = ("tea", "rice", "wool", "salt", "corn", "iron")
 NUMBERS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 LETTERS = "abcdef"
 FINAL = ("draw",)
-START = Start(Habit(clumsy=0.2), skill=200, steps=50)
+START = Start(Habit(clumsy=0.2), skill=150, steps=30, batch_size=16, learning_rate=2e-3)
 DRAWER = Drawer()
 """Shared by all worlds of this process: what a code draws depends on the code alone."""
 

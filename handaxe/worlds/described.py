@@ -19,7 +19,7 @@ from handaxe.worlds.world import Facts, Habit, Split, Start, World
 
 __all__ = ["described", "rouge_l"]
 
-START = Start(Habit(needed=0.6, clumsy=0.1), skill=300, steps=40, batch_size=16)
+START = Start(Habit(needed=0.85, clumsy=0.1), skill=300, steps=15, batch_size=16, learning_rate=2e-3)
 
 
 def described(*, size: int = 200, world_seed: int = 0) -> World:

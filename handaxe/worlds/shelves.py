@@ -25,7 +25,7 @@ __all__ = ["KINDS", "found_documents", "gold_documents", "needed_calls", "shelve
 KINDS = ("count", "longest", "shared")
 """How many there are; which has the most pages; how many two conditions leave."""
 ROOMS = 3
-START = Start(Habit(needed=0.6, clumsy=0.1), skill=300, steps=40, batch_size=16)
+START = Start(Habit(needed=0.6, clumsy=0.1), skill=100, steps=20, batch_size=16, learning_rate=2e-3)
 Made = tuple[dict[str, dict[str, Any]], tuple[tuple[str, ...], tuple[str, ...]]]
 
 
