@@ -154,7 +154,11 @@ def _rewards(run: Path, names: Sequence[str]) -> dict[str, Reward]:
 def _compare_own(recorded: Sequence[Scored], again: Mapping[str, Rescored], terminal: Console) -> int | None:
     """How many attempts the run's own reward says something else of than was recorded."""
     if OWN not in again:
-        note(terminal, "record", "a script made this run, and its record does not hold the reward: name it with --rewards")
+        note(
+            terminal,
+            "record",
+            "a script made this run, and its record does not hold the reward: name it with --rewards",
+        )
         return None
     changed = differences(recorded, again[OWN].scored)
     total = sum(len(group) for group, _ in recorded)

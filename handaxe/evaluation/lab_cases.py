@@ -104,19 +104,20 @@ EXPLAINED: Mapping[str, str] = {
     "give it with `within_length`.",
     "text_similarity": "Its encoder reads look-alikes as what they look like, and spells words in pieces.",
     "rule_or_model": "The model's part of it is what moves.",
-    "call_match": "It counts the reference calls that were made, and no others: further calls cost nothing. Add a price "
-    "on calls, or `graded_call`.",
+    "call_match": "It counts the reference calls that were made, and no others: further calls cost nothing. Add a "
+    "price on calls, or `graded_call`.",
     "action_score": "By the paper's formula a right call pays and a wrong one costs nothing. Give it with "
     "`call_economy` behind a `gate`.",
     "state_and_outputs": "Where the right thing is to change nothing and hand the user over, the databases stand as "
     "wanted from the start, and the paper's reward looks at nothing else: doing nothing is paid in full. tau2's own "
     "judgement (`solved`) also asks for the actions, and holds.",
     "outcome_state": "The state is the wanted one, by whatever else was tried on the way: it is solved.",
-    "implicit_prm": "It has seen right and wrong answers and no attack, and likes what is unlike both. No learned judge "
-    "should stand alone; add attacks as negatives, as paper 2507.08794 does.",
+    "implicit_prm": "It has seen right and wrong answers and no attack, and likes what is unlike both. No learned "
+    "judge should stand alone; add attacks as negatives, as paper 2507.08794 does.",
     "pure": "Steps are added up here, and a judge that likes calls that ran is paid for each of them: the vice that "
     "the paper shows. Its credit takes their minimum instead, which no table of rewards can show.",
     "world workspace": "See `outcome_state`.",
+    "world gym": "The scorer of the package reasoning-gym reads full-width and Arabic-Indic digits as numbers.",
 }
 """File of a reward or judge, recipe or "world NAME" -> why something falls."""
 

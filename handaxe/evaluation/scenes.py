@@ -68,7 +68,9 @@ def make_scenes(
         if len(scenes) == count:
             break
     if not scenes:
-        raise InputError(f"in world {world.name!r} no attempt at one task is wrong at another, so nothing can be attacked")
+        raise InputError(
+            f"in world {world.name!r} no attempt at one task is wrong at another, so nothing can be attacked"
+        )
     return scenes
 
 
@@ -100,7 +102,9 @@ def _answer(task: Task, facts: Facts) -> Message:
     del facts
     answer = task.answer[0] if isinstance(task.answer, list | tuple) and task.answer else task.answer
     if answer is None:
-        raise InputError(f"task {task.id!r} has no answer and its world no expert: one of them has to say what is right")
+        raise InputError(
+            f"task {task.id!r} has no answer and its world no expert: one of them has to say what is right"
+        )
     return Message("assistant", str(answer))
 
 

@@ -50,8 +50,8 @@ def lab_tables(found: Found) -> str:
     lines = [
         "## What falls",
         "",
-        f"Of {len(both)} rewards tried, {sum(one.right for one in both)} say what is right; {holds} of these hold against "
-        "every attack.",
+        f"Of {len(both)} rewards tried, {sum(one.right for one in both)} say what is right; {holds} of these hold "
+        "against every attack.",
         "",
         *_falls(both, found.explained),
         "",
@@ -62,8 +62,8 @@ def lab_tables(found: Found) -> str:
         "## Rewards and judges that pay for something else",
         "",
         "What they pay is no right answer, so that each is paid to attacks too: give them with a reward that says what",
-        "is right, and behind it (`gate`, `ladder`) where the table has them high. Figures are rewards; bold: as much as",
-        "the oracle has at some scene at which it has no more than the wrong attempt.",
+        "is right, and behind it (`gate`, `ladder`) where the table has them high. Figures are rewards; bold: as much",
+        "as the oracle has at some scene at which it has no more than the wrong attempt.",
         "",
         *_table(form),
         "",
@@ -108,7 +108,8 @@ def _falls(trials: Sequence[Trial], explained: Mapping[str, str]) -> list[str]:
     for one in trials:
         if one.falls:
             what = ", ".join(f"{fall.attack} ({_where(fall)})" for fall in one.falls)
-            why = explained.get(one.said.partition("(")[0].strip(), "Nobody has looked into it.")
+            names = (one.said.partition("(")[0].strip(), f"world {one.world}")
+            why = next((explained[name] for name in names if name in explained), "Nobody has looked into it.")
             lines.append(f"- `{one.said}` in {one.world}: {what}. {why}")
     return lines or ["Nothing."]
 

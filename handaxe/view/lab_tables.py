@@ -23,9 +23,10 @@ QUANTILES = ("least", "25 %", "median", "75 %", "most")
 def attack_table(trials: Sequence[Trial]) -> Table:
     """One row an attack and one column a reward: the margin, red where it falls; the reward itself, yellow where it is
     paid, of one that does not say what is right."""
-    title = "attacks: margin of those that say what is right (1: as the oracle), reward of the others"
-    table = Table(title=title, box=SIMPLE_HEAD, title_justify="left", title_style="bold")
-    table.add_column("", overflow="fold")
+    table = Table(title="attacks", box=SIMPLE_HEAD, title_justify="left", title_style="bold")
+    table.caption = "margin, 1 as the oracle, of what says what is right; reward of what does not"
+    table.caption_justify = "left"
+    table.add_column("", no_wrap=True)
     for one in trials:
         table.add_column(plain(one.said), justify="right")
     for honest in ("oracle", "wrong"):

@@ -53,7 +53,10 @@ def test_a_run_scored_again_is_as_it_was_recorded(played, tmp_path, capsys):
     body, shown = json.loads(file.read_text()), capsys.readouterr().out
     assert "says the same of 48 of 48 attempts" in shown and "alike" in shown
     assert (body["attempts"], body["changed"]) == (48, 0)
-    assert body["agreement"]["its own"]["equal"] == 1.0
+    assert set(body["agreement"]) == {"exact_match", "plain"} and set(body["seconds"]) == {
+        "its own",
+        *body["agreement"],
+    }
     with RunRecord.open(played) as record:
         recorded = scored_groups(record.groups())
     other = rescore(exact_match(), [group for group, _ in recorded])
@@ -109,7 +112,7 @@ def test_rewards_are_attacked(tmp_path, capsys):
     assert lab.main(["--attack", "otc", "--scenes", "1", "--json", str(file)]) == 0
     (one,) = json.loads(file.read_text())["attacks"]
     assert one["right"] and one["falls"] == [] and len(one["attacks"]) == 10
-    assert lab.main(["--attack", "action_score", "--world", "hops", "--scenes", "1", "--json", str(file)]) == 1
+    assert lab.main(["--attack", "edit_similarity", "--world", "described", "--scenes", "1", "--json", str(file)]) == 1
     assert json.loads(file.read_text())["attacks"][0]["falls"] == ["gold among many"]
     shown = capsys.readouterr().out
     assert "look-alikes" in shown and "1.00" in shown
@@ -141,13 +144,13 @@ def test_a_stale_page_is_told_and_a_fresh_one_is_not(tmp_path, monkeypatch, caps
     monkeypatch.setattr(tried, "MODEL", ("otc",))
     (tmp_path / "docs").mkdir()
     page = tmp_path / "docs" / "lab.md"
-    page.write_text("by hand\n" + lab_page.MARK + "old\n")
+    page.write_text("by hand\n" + lab_page.MARK + "stale words\n")
     where = ["--page", "--root", str(tmp_path)]
     with pytest.raises(Exception, match="stale"):
         lab.main([*where, "--check"])
     assert lab.main(where) == 0
     text = page.read_text()
-    assert text.startswith("by hand\n") and "old" not in text
+    assert text.startswith("by hand\n") and "stale words" not in text
     assert "- `action_score(...)` in hops: gold among many (3 of 3" in text and EXPLAINED["action_score"] in text
     assert "These pay what their world pays: `plain`." in text and "| `otc` | sums |" in text
     assert lab.main([*where, "--check"]) == 0

@@ -37,7 +37,9 @@ def paying(empty, wrong=0.0, right=1.0):
     return outcome(lambda one: worth[one.id.partition("/")[0]])
 
 
-@pytest.mark.parametrize(("empty", "margin", "fell"), [(0.2, 0.0, 0), (0.6, 0.5, 0), (0.991, 0.98875, 0), (0.993, 0.99125, 2)])
+@pytest.mark.parametrize(
+    ("empty", "margin", "fell"), [(0.2, 0.0, 0), (0.6, 0.5, 0), (0.991, 0.98875, 0), (0.993, 0.99125, 2)]
+)
 def test_margins_by_hand(empty, margin, fell):
     found = tried(paying(empty, wrong=0.2))["empty"]
     assert found.margin == pytest.approx(margin) and (found.told, found.fell) == (2, fell)
@@ -124,4 +126,6 @@ def test_a_stage_plays_a_world_once():
     stage, world = Stage(count=1), replace(WORLD, tasks=tasks)
     first = stage.attack(exact_match(), world, key="a", said="exact")
     stage.attack(exact_match(), world, key="a", said="again")
-    assert asked == ["test"] and first.right and not first.falls and [one.attack for one in first.tried] == list(ATTACKS)
+    assert (
+        asked == ["test"] and first.right and not first.falls and [one.attack for one in first.tried] == list(ATTACKS)
+    )

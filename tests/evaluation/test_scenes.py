@@ -24,7 +24,9 @@ def test_the_oracle_is_right_and_the_wrong_attempt_is_as_well_formed():
     for scene in make_scenes(world, count=2):
         right, wrong = world.correct(Group(scene.task, (scene.oracle, scene.wrong))).outcome
         assert (right, wrong) == (1.0, 0.0)
-        assert [len(one.calls) for one in lines(scene.wrong)] == [len(one.calls) for one in lines(scene.oracle)] == [1, 0]
+        assert (
+            [len(one.calls) for one in lines(scene.wrong)] == [len(one.calls) for one in lines(scene.oracle)] == [1, 0]
+        )
         assert scene.oracle.replies[0].content == scene.task.answer  # tools really answered
         assert scene.others and all(lines(one) != lines(scene.oracle) for one in scene.others)
 
