@@ -6,10 +6,10 @@ import re
 from collections.abc import Mapping, Sequence
 
 from handaxe.evaluation.attacks import ATTACKS
-from handaxe.evaluation.lab import Trial, Tried
+from handaxe.evaluation.lab import Attacked, Trial
 from handaxe.view.lab_tables import two_digits
 
-__all__ = ["Found", "lab_tables", "stale"]
+__all__ = ["LabResults", "lab_tables", "stale"]
 
 CLOSE = 0.015
 """By how much a figure of the page may differ from what is measured: figures have two digits."""
@@ -18,7 +18,7 @@ SHOWN = 60
 NUMBER = re.compile(r"-?\d+\.\d+")
 
 
-class Found:
+class LabResults:
     """Everything that the page shows.
 
     Args:
@@ -42,7 +42,7 @@ class Found:
         self.left_out, self.explained = left_out, explained
 
 
-def lab_tables(found: Found) -> str:
+def lab_tables(found: LabResults) -> str:
     """The part of the page that is measured, without the text before it."""
     both = [*found.rewards, *found.recipes]
     right, form = [one for one in found.rewards if one.right], [one for one in found.rewards if not one.right]
@@ -114,7 +114,7 @@ def _falls(trials: Sequence[Trial], explained: Mapping[str, str]) -> list[str]:
     return lines or ["Nothing."]
 
 
-def _where(fall: Tried) -> str:
+def _where(fall: Attacked) -> str:
     said = fall.example.replace("`", "'").replace("\n", " ").encode("ascii", "backslashreplace").decode()
     said = f"{said[:SHOWN]}..." if len(said) > SHOWN else said
     return f"{fall.fell} of {fall.told}" + (f", such as `{said}`" if said.strip() else "")
@@ -133,7 +133,7 @@ def _row(trial: Trial) -> str:
     return "| " + " | ".join([f"`{trial.said}`", trial.world, *cells]) + " |"
 
 
-def _cell(trial: Trial, one: Tried) -> str:
+def _cell(trial: Trial, one: Attacked) -> str:
     if one.failed:
         return "fails"
     if not one.scenes:

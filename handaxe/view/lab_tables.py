@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from handaxe.evaluation.agreement import COVARIATES, Agreement, Channel
-from handaxe.evaluation.lab import Trial, Tried
+from handaxe.evaluation.lab import Attacked, Trial
 from handaxe.evaluation.rescoring import Determinism
 from handaxe.view.escape import plain
 from handaxe.view.tables import decimal
@@ -94,6 +94,6 @@ def _cell(trial: Trial, attack: str) -> Text:
     return _margin(one) if trial.right else Text(two_digits(one.reward), style="yellow" if one.paid else "")
 
 
-def _margin(one: Tried) -> Text:
+def _margin(one: Attacked) -> Text:
     share = f" {one.fell}/{one.told}" if 0 < one.fell < one.told else ""
     return Text(two_digits(one.margin) + share, style="bold red" if one.fell else "")

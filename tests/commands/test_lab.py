@@ -11,7 +11,7 @@ from handaxe.commands import lab, lab_page
 from handaxe.commands.configure import parse_train
 from handaxe.commands.train import RunOptions
 from handaxe.errors import InputError
-from handaxe.evaluation.lab_cases import CASES, EXPLAINED, LEFT_OUT
+from handaxe.evaluation.lab_cases import EXPLAINED, LAB_CASES, NOT_TRIED
 from handaxe.evaluation.rescoring import differences, rescore, scored_groups
 from handaxe.methods import tried
 from handaxe.methods.named_rewards import reward_named
@@ -127,21 +127,21 @@ def test_wrong_input_is_one_line(tmp_path, capsys):
 
 
 def test_every_reward_and_judge_is_tried_or_left_out_with_a_reason(monkeypatch):
-    assert lab_page._complete(CASES) is CASES and all({**LEFT_OUT, **EXPLAINED}.values())
+    assert lab_page._complete(LAB_CASES) is LAB_CASES and all({**NOT_TRIED, **EXPLAINED}.values())
     with pytest.raises(InputError, match="tries exact_match nowhere"):
-        lab_page._complete([case for case in CASES if case.mechanism != "exact_match"])
+        lab_page._complete([case for case in LAB_CASES if case.mechanism != "exact_match"])
     with pytest.raises(InputError, match="tries noisy, step_status nowhere"):
-        lab_page._complete([case for case in CASES if case.mechanism not in ("noisy", "step_status")])
+        lab_page._complete([case for case in LAB_CASES if case.mechanism not in ("noisy", "step_status")])
 
 
 def test_a_stale_page_is_told_and_a_fresh_one_is_not(tmp_path, monkeypatch, capsys):
-    few = [one for one in CASES if one.said in ("exact_match()", "action_score(...)", "well_formed()") or one.model]
+    few = [one for one in LAB_CASES if one.said in ("exact_match()", "action_score(...)", "well_formed()") or one.model]
     few = [one for one in few if one.mechanism not in ("rule_or_model", "text_similarity", "implicit_prm")] + [
-        next(one for one in CASES if one.mechanism == "embedding_match")
+        next(one for one in LAB_CASES if one.mechanism == "embedding_match")
     ]
     monkeypatch.setattr(lab_page, "_complete", lambda cases: few)
     monkeypatch.setattr(tried, "_names", lambda: ["plain", "otc"])
-    monkeypatch.setattr(tried, "MODEL", ("otc",))
+    monkeypatch.setattr(tried, "ASKS_MODEL", ("otc",))
     (tmp_path / "docs").mkdir()
     page = tmp_path / "docs" / "lab.md"
     page.write_text("by hand\n" + lab_page.MARK + "stale words\n")

@@ -9,7 +9,7 @@ import pytest
 
 from handaxe.errors import VerifierError
 from handaxe.evaluation.attacks import ATTACKS
-from handaxe.evaluation.lab import LabError, Stage, ask, attack_reward, of_judge, perform_all
+from handaxe.evaluation.lab import Bench, LabError, ask, attack_reward, of_judge, perform_all
 from handaxe.evaluation.scenes import make_scenes
 from handaxe.judges.step_status import step_status
 from handaxe.records import Group, Scores
@@ -123,7 +123,7 @@ def test_a_stage_plays_a_world_once():
         asked.append(split)
         return WORLD.tasks(split, count, seed)
 
-    stage, world = Stage(count=1), replace(WORLD, tasks=tasks)
+    stage, world = Bench(count=1), replace(WORLD, tasks=tasks)
     first = stage.attack(exact_match(), world, key="a", said="exact")
     stage.attack(exact_match(), world, key="a", said="again")
     assert (

@@ -5,12 +5,12 @@ import math
 import pytest
 
 from handaxe.evaluation.attacks import ATTACKS
-from handaxe.evaluation.lab import Trial, Tried
-from handaxe.view.lab_page import Found, lab_tables, stale
+from handaxe.evaluation.lab import Attacked, Trial
+from handaxe.view.lab_page import LabResults, lab_tables, stale
 
 
 def one(attack, **given):
-    made = Tried(attack, told=2, fell=0, margin=0.0, scenes=2, paid=0, reward=0.1, oracle=1.0, wrong=0.1, example="",
+    made = Attacked(attack, told=2, fell=0, margin=0.0, scenes=2, paid=0, reward=0.1, oracle=1.0, wrong=0.1, example="",
                  unscored=0, failed="")  # fmt: skip
     return made._replace(**given)
 
@@ -21,7 +21,7 @@ def trial(said, world="sums", **given):
 
 def page(*rewards, recipes=()):
     return lab_tables(
-        Found(
+        LabResults(
             rewards,
             recipes,
             plain=["plain"],

@@ -6,7 +6,7 @@ import math
 from rich.console import Console
 
 from handaxe.evaluation.agreement import Agreement, Channel
-from handaxe.evaluation.lab import Trial, Tried
+from handaxe.evaluation.lab import Attacked, Trial
 from handaxe.evaluation.rescoring import Determinism
 from handaxe.view.lab_tables import agreement_table, attack_table, determinism_table, spread_table, two_digits
 
@@ -18,7 +18,7 @@ def shown(table):
 
 
 def tried(attack, **given):
-    made = Tried(attack, told=2, fell=0, margin=0.25, scenes=2, paid=0, reward=0.1, oracle=1.0, wrong=0.05, example="",
+    made = Attacked(attack, told=2, fell=0, margin=0.25, scenes=2, paid=0, reward=0.1, oracle=1.0, wrong=0.05, example="",
                  unscored=0, failed="")  # fmt: skip
     return made._replace(**given)
 
