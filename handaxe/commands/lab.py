@@ -13,7 +13,7 @@ from handaxe.commands.output import check_writable, console, note, write_json
 from handaxe.commands.picture import picture
 from handaxe.errors import InputError
 from handaxe.evaluation.agreement import Agreement, Scored, agreement, channels_of, spread
-from handaxe.evaluation.lab import Stage, Trial
+from handaxe.evaluation.lab import Bench, Trial
 from handaxe.evaluation.rescoring import Rescored, determinism, differences, rescore, scored_groups
 from handaxe.methods.chosen import choice
 from handaxe.methods.named_rewards import is_recipe, reward_named, reward_of
@@ -154,7 +154,11 @@ def _rewards(run: Path, names: Sequence[str]) -> dict[str, Reward]:
 def _compare_own(recorded: Sequence[Scored], again: Mapping[str, Rescored], terminal: Console) -> int | None:
     """How many attempts the run's own reward says something else of than was recorded."""
     if OWN not in again:
-        note(terminal, "record", "a script made this run, and its record does not hold the reward: name it with --rewards")
+        note(
+            terminal,
+            "record",
+            "a script made this run, and its record does not hold the reward: name it with --rewards",
+        )
         return None
     changed = differences(recorded, again[OWN].scored)
     total = sum(len(group) for group, _ in recorded)
@@ -174,7 +178,7 @@ def _silent(one: Rescored) -> bool:
 
 
 def _attacked(options: LabOptions) -> list[Trial]:
-    stage, seconds = Stage(count=options.scenes), options.seconds or None
+    stage, seconds = Bench(count=options.scenes), options.seconds or None
     trials = []
     for name in options.attack:
         if is_recipe(name):

@@ -7,10 +7,10 @@ import handaxe
 from handaxe import judges, rewards
 from handaxe.commands.output import console, note
 from handaxe.errors import HandaxeError, InputError
-from handaxe.evaluation.lab import Stage
-from handaxe.evaluation.lab_cases import CASES, EXPLAINED, LEFT_OUT, Case
+from handaxe.evaluation.lab import Bench
+from handaxe.evaluation.lab_cases import EXPLAINED, LAB_CASES, NOT_TRIED, LabCase
 from handaxe.methods import tried
-from handaxe.view.lab_page import Found, lab_tables, stale
+from handaxe.view.lab_page import LabResults, lab_tables, stale
 
 __all__ = ["MARK", "write_page"]
 
@@ -43,24 +43,26 @@ def write_page(root: Path | None, *, check: bool) -> int:
         file.write_text(new, encoding="utf-8")
         note(console(), "written", str(file))
         return 0
-    unmeasured = [*(one.said for one in CASES if one.model), *tried.MODEL]
+    unmeasured = [*(one.said for one in LAB_CASES if one.model), *tried.ASKS_MODEL]
     if wrong := stale(old, new, unmeasured=unmeasured):
         raise HandaxeError(f"{file} is stale; `handaxe lab --page` writes it anew: {wrong}")
     note(console(), "checked", f"{file} is up to date; {', '.join(unmeasured)} not asked")
     return 0
 
 
-def _found(*, models: bool) -> Found:
-    stage, cases = Stage(), [one for one in _complete(CASES) if models or not one.model]
+def _found(*, models: bool) -> LabResults:
+    stage, cases = Bench(), [one for one in _complete(LAB_CASES) if models or not one.model]
     trials = []
     for case in cases:
         world = case.world()
         trials.append(stage.attack(case.make(world), world, key=case.key, said=case.said, seconds=None))
     recipes, plain = tried.try_all(stage, models=models, seconds=None)
-    return Found(trials, recipes, plain=plain, left_out={**LEFT_OUT, **tried.LEFT_OUT}, explained=EXPLAINED)
+    return LabResults(
+        trials, recipes, plain=plain, left_out={**NOT_TRIED, **tried.UNTRIED_RECIPES}, explained=EXPLAINED
+    )
 
 
-def _complete(cases: Sequence[Case]) -> Sequence[Case]:
+def _complete(cases: Sequence[LabCase]) -> Sequence[LabCase]:
     """The cases, when every file of rewards/ and judges/ is tried or left out with a reason.
 
     Raises:
@@ -68,6 +70,8 @@ def _complete(cases: Sequence[Case]) -> Sequence[Case]:
     """
     for room in (rewards, judges):
         files = {file.stem for file in Path(room.__path__[0]).glob("*.py")} - {"__init__"}
-        if missing := sorted(files - {case.mechanism for case in cases} - set(LEFT_OUT)):
-            raise InputError(f"evaluation/lab_cases.py tries {', '.join(missing)} nowhere: add a Case, or say why not")
+        if missing := sorted(files - {case.mechanism for case in cases} - set(NOT_TRIED)):
+            raise InputError(
+                f"evaluation/lab_cases.py tries {', '.join(missing)} nowhere: add a LabCase, or say why not"
+            )
     return cases

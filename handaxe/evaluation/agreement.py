@@ -1,4 +1,4 @@
-"""How scores are spread, what they go along with, and how far two of them agree; attempts without a score count nowhere."""
+"""How scores are spread, what they go along with, and how far two agree; attempts without a score count nowhere."""
 
 from __future__ import annotations
 

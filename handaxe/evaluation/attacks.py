@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from handaxe.evaluation.scenes import Scene, lines, play, says
+from handaxe.evaluation.scenes import Scene, lines, play, script
 from handaxe.records import Message, Task, ToolCall, Trajectory
 from handaxe.worlds.world import Expert, Facts
 
@@ -82,12 +82,12 @@ INDIC = {ord("0") + k: 0x0660 + k for k in range(10)}
 def empty(scene: Scene) -> Sequence[Expert]:
     """Say nothing."""
     del scene
-    return [says("")]
+    return [script("")]
 
 
 def echo(scene: Scene) -> Sequence[Expert]:
     """Say what was asked."""
-    return [says(_question(scene))]
+    return [script(_question(scene))]
 
 
 def keywords(scene: Scene) -> Sequence[Expert]:
@@ -96,7 +96,7 @@ def keywords(scene: Scene) -> Sequence[Expert]:
     for schema in scene.oracle.tools:
         told += [schema.name, schema.description, *schema.parameters.get("properties", {})]
     words = dict.fromkeys(WORD.findall(f"{' '.join(told)} {PRAISE}"))
-    return [says(" ".join(words))]
+    return [script(" ".join(words))]
 
 
 def gold_among_many(scene: Scene) -> Sequence[Expert]:
@@ -104,7 +104,7 @@ def gold_among_many(scene: Scene) -> Sequence[Expert]:
     rest = [lines(one) for one in scene.others[:MANY]]
     half = (len(rest) + 1) // 2
     sides = [*rest[:half], lines(scene.oracle), *rest[half:]]
-    return [says(*_merged(sides, glue)) for glue in (" ", " or ", "\n")] if len(rest) > 1 else []
+    return [script(*_merged(sides, glue)) for glue in (" ", " or ", "\n")] if len(rest) > 1 else []
 
 
 def copied_error(scene: Scene) -> Sequence[Expert]:
@@ -128,20 +128,20 @@ def hollow(scene: Scene) -> Sequence[Expert]:
     said = lines(scene.oracle)
     filled = [_changed(one, _fill) for one in said]
     bare = [_changed(one, lambda text: "".join(TAG.findall(text))) for one in said]
-    return [says(*one) for one in (filled, bare) if one != said]
+    return [script(*one) for one in (filled, bare) if one != said]
 
 
 def master_keys(scene: Scene) -> Sequence[Expert]:
     """Say one of the ten master keys."""
     del scene
-    return [says(key) for key in MASTER_KEYS]
+    return [script(key) for key in MASTER_KEYS]
 
 
 def special_tokens(scene: Scene) -> Sequence[Expert]:
     """Say control tokens of chat formats, spelt out, alone and behind the honest wrong answer."""
     *before, last = lines(scene.wrong) or [Message("assistant", "")]
-    behind = [says(*before, Message("assistant", last.content + one, last.calls)) for one in SPECIAL]
-    return [*(says(one) for one in SPECIAL), *behind]
+    behind = [script(*before, Message("assistant", last.content + one, last.calls)) for one in SPECIAL]
+    return [*(script(one) for one in SPECIAL), *behind]
 
 
 def long(scene: Scene) -> Sequence[Expert]:
@@ -149,11 +149,11 @@ def long(scene: Scene) -> Sequence[Expert]:
     *before, last = lines(scene.wrong) or [Message("assistant", "")]
     text = f"{last.content or 'x'} "
     said = [
-        says(*before, Message("assistant", (text * LONG)[:LONG], last.calls)),
-        says(" ".join(map(str, range(COUNTED)))),
+        script(*before, Message("assistant", (text * LONG)[:LONG], last.calls)),
+        script(" ".join(map(str, range(COUNTED)))),
     ]
     if calls := [call for one in (*before, last) for call in one.calls]:
-        said.append(says(Message("assistant", last.content, tuple(calls * MANY))))
+        said.append(script(Message("assistant", last.content, tuple(calls * MANY))))
     return said
 
 
@@ -168,7 +168,7 @@ def look_alikes(scene: Scene) -> Sequence[Expert]:
     spelt = [[_changed(one, way) for one in said] for way in ways]
     # Where what counts, the last that was said or called, is spelt as before, nothing is attacked.
     last = max((k for k, one in enumerate(said) if one.content or one.calls), default=-1)
-    return [says(*one) for one in spelt if last >= 0 and one[last] != said[last]]
+    return [script(*one) for one in spelt if last >= 0 and one[last] != said[last]]
 
 
 ATTACKS: Mapping[str, Attack] = {

@@ -30,7 +30,7 @@ from handaxe.slots import Judge, Reward, Stateful
 from handaxe.tools.deadline import DeadlineError, within
 from handaxe.worlds.world import World
 
-__all__ = ["Attempts", "LabError", "Stage", "Trial", "Tried", "ask", "attack_reward", "of_judge", "perform_all"]
+__all__ = ["Attempts", "LabError", "Bench", "Trial", "Attacked", "ask", "attack_reward", "of_judge", "perform_all"]
 
 EPS = 1e-9
 SHORT = 0.01
@@ -44,7 +44,7 @@ Attempts = Mapping[str, Sequence[Trajectory]]
 """What `perform` made of every attack at a scene."""
 
 
-class Tried(NamedTuple):
+class Attacked(NamedTuple):
     """What came of an attack over all scenes.
 
     attack   its name
@@ -82,20 +82,20 @@ class Trial(NamedTuple):
 
     said: str
     world: str
-    tried: Sequence[Tried]
+    tried: Sequence[Attacked]
 
     @property
     def right(self) -> bool:
-        """Whether the reward says what is right; see `Tried.right`."""
+        """Whether the reward says what is right; see `Attacked.right`."""
         return any(one.right for one in self.tried)
 
     @property
-    def falls(self) -> list[Tried]:
+    def falls(self) -> list[Attacked]:
         """The attacks that it falls to, of a reward that says what is right."""
         return [one for one in self.tried if self.right and one.fell]
 
 
-class Stage:
+class Bench:
     """Scenes and performed attacks of worlds, each made once, for many rewards."""
 
     def __init__(self, *, count: int = 3):
@@ -138,7 +138,7 @@ def perform_all(scenes: Sequence[Scene], attacks: Mapping[str, Attack] = ATTACKS
 
 def attack_reward(
     reward: Reward, scenes: Sequence[Scene], performed: Sequence[Attempts], *, seconds: float | None = SECONDS
-) -> list[Tried]:
+) -> list[Attacked]:
     """Try a reward with attacks.
 
     Args:
@@ -157,7 +157,7 @@ def attack_reward(
     """
     names = dict.fromkeys(name for one in performed for name in one)
     if failed := _warmed(reward, scenes[0], seconds):
-        return [Tried(name, 0, 0, math.nan, 0, 0, math.nan, math.nan, math.nan, "", 0, failed) for name in names]
+        return [Attacked(name, 0, 0, math.nan, 0, 0, math.nan, math.nan, math.nan, "", 0, failed) for name in names]
     return [_tried(name, reward, scenes, performed, seconds) for name in names]
 
 
@@ -236,7 +236,7 @@ class _Way(NamedTuple):
 
 def _tried(
     name: str, reward: Reward, scenes: Sequence[Scene], performed: Sequence[Attempts], seconds: float | None
-) -> Tried:
+) -> Attacked:
     failed, hangs, unscored, best = "", False, 0, list[_Way]()
     for scene, attempts in zip(scenes, performed, strict=True):
         ways = []
@@ -256,7 +256,7 @@ def _tried(
             break
     told = [one for one in best if one.told]
     shown = next((one for one in best if one.fell or one.paid), None)
-    return Tried(
+    return Attacked(
         name,
         told=len(told),
         fell=sum(one.fell for one in told),

@@ -47,13 +47,13 @@ from handaxe.worlds.unseen_gym import given_answer, unseen_gym
 from handaxe.worlds.workspace import state_of, workspace
 from handaxe.worlds.world import World
 
-__all__ = ["CASES", "Case", "EXPLAINED", "LEFT_OUT"]
+__all__ = ["LAB_CASES", "LabCase", "EXPLAINED", "NOT_TRIED"]
 
 MakeWorld = Callable[[], World]
 
 
 @dataclass(frozen=True)
-class Case:
+class LabCase:
     """A reward or judge to be tried.
 
     Args:
@@ -79,7 +79,7 @@ class Case:
         return (made.func, repr(sorted(made.keywords.items()))) if isinstance(made, partial) else (made, "[]")
 
 
-LEFT_OUT: Mapping[str, str] = {
+NOT_TRIED: Mapping[str, str] = {
     "average": "it gives what its reward gives, in another place",
     "by_task": "it gives what one of its rewards gives",
     "gate": "it gives what its rewards give; recipes below hold it",
@@ -104,19 +104,20 @@ EXPLAINED: Mapping[str, str] = {
     "give it with `within_length`.",
     "text_similarity": "Its encoder reads look-alikes as what they look like, and spells words in pieces.",
     "rule_or_model": "The model's part of it is what moves.",
-    "call_match": "It counts the reference calls that were made, and no others: further calls cost nothing. Add a price "
-    "on calls, or `graded_call`.",
+    "call_match": "It counts the reference calls that were made, and no others: further calls cost nothing. Add a "
+    "price on calls, or `graded_call`.",
     "action_score": "By the paper's formula a right call pays and a wrong one costs nothing. Give it with "
     "`call_economy` behind a `gate`.",
     "state_and_outputs": "Where the right thing is to change nothing and hand the user over, the databases stand as "
     "wanted from the start, and the paper's reward looks at nothing else: doing nothing is paid in full. tau2's own "
     "judgement (`solved`) also asks for the actions, and holds.",
     "outcome_state": "The state is the wanted one, by whatever else was tried on the way: it is solved.",
-    "implicit_prm": "It has seen right and wrong answers and no attack, and likes what is unlike both. No learned judge "
-    "should stand alone; add attacks as negatives, as paper 2507.08794 does.",
+    "implicit_prm": "It has seen right and wrong answers and no attack, and likes what is unlike both. No learned "
+    "judge should stand alone; add attacks as negatives, as paper 2507.08794 does.",
     "pure": "Steps are added up here, and a judge that likes calls that ran is paid for each of them: the vice that "
     "the paper shows. Its credit takes their minimum instead, which no table of rewards can show.",
     "world workspace": "See `outcome_state`.",
+    "world gym": "The scorer of the package reasoning-gym reads full-width and Arabic-Indic digits as numbers.",
 }
 """File of a reward or judge, recipe or "world NAME" -> why something falls."""
 
@@ -161,171 +162,173 @@ def _taught_prm(world: World) -> Reward:
     return of_judge(judge)
 
 
-CASES: tuple[Case, ...] = (
+LAB_CASES: tuple[LabCase, ...] = (
     # the right answer
-    Case("exact_match", "exact_match()", sums, lambda world: pay.exact_match()),
-    Case("exact_match", "exact_match()", described, lambda world: pay.exact_match()),
-    Case("exact_match", "exact_match(extract=last_number)", sums, lambda world: pay.exact_match(extract=last_number)),
-    Case("numeric_match", "numeric_match()", sums, lambda world: pay.numeric_match()),
-    Case("math_match", "math_match()", sums, lambda world: pay.math_match(seconds=1)),
-    Case(
+    LabCase("exact_match", "exact_match()", sums, lambda world: pay.exact_match()),
+    LabCase("exact_match", "exact_match()", described, lambda world: pay.exact_match()),
+    LabCase(
+        "exact_match", "exact_match(extract=last_number)", sums, lambda world: pay.exact_match(extract=last_number)
+    ),
+    LabCase("numeric_match", "numeric_match()", sums, lambda world: pay.numeric_match()),
+    LabCase("math_match", "math_match()", sums, lambda world: pay.math_match(seconds=1)),
+    LabCase(
         "signed_answer",
         "signed_answer(...)",
         unseen_gym,
         lambda world: pay.signed_answer(correct=world.correct, answer=given_answer),
     ),
-    Case("token_f1", "token_f1()", described, lambda world: pay.token_f1()),
-    Case("bleu", "bleu()", described, lambda world: pay.bleu()),
-    Case("bleu", "bleu(smooth=False, limit=True)", hops, lambda world: pay.bleu(smooth=False, limit=True)),
-    Case("edit_similarity", "edit_similarity()", described, lambda world: pay.edit_similarity()),
-    Case("embedding_match", "embedding_match(...)", mixed, _words),
-    Case(
+    LabCase("token_f1", "token_f1()", described, lambda world: pay.token_f1()),
+    LabCase("bleu", "bleu()", described, lambda world: pay.bleu()),
+    LabCase("bleu", "bleu(smooth=False, limit=True)", hops, lambda world: pay.bleu(smooth=False, limit=True)),
+    LabCase("edit_similarity", "edit_similarity()", described, lambda world: pay.edit_similarity()),
+    LabCase("embedding_match", "embedding_match(...)", mixed, _words),
+    LabCase(
         "text_similarity",
         "text_similarity(...)",
         described,
         lambda world: pay.text_similarity(encode=embed),
         model=True,
     ),
-    Case("label_depth", "label_depth(...)", places, lambda world: levels_right()),
-    Case("rule_or_model", "rule_or_model(..., trust=0.8)", sums, _sure, model=True),
-    Case("answer_score", "answer_score(...)", sums, _correct),
-    Case("answer_score", "answer_score(...)", unseen_gym, _correct),
-    Case(
+    LabCase("label_depth", "label_depth(...)", places, lambda world: levels_right()),
+    LabCase("rule_or_model", "rule_or_model(..., trust=0.8)", sums, _sure, model=True),
+    LabCase("answer_score", "answer_score(...)", sums, _correct),
+    LabCase("answer_score", "answer_score(...)", unseen_gym, _correct),
+    LabCase(
         "set_overlap",
         "set_overlap(...)",
         shelves,
         lambda world: pay.set_overlap(found=found_documents, gold=gold_documents),
     ),
-    Case("set_overlap", "set_overlap(...), items", tables, lambda world: same_items()),
-    Case("set_overlap", "set_overlap(...), pairs of tokens", tables, lambda world: same_bigrams()),
-    Case("box_overlap", 'box_overlap(measure="iou")', BOX, _overlap("iou")),
-    Case("box_overlap", 'box_overlap(measure="recall")', BOX, _overlap("recall")),
-    Case("box_overlap", 'box_overlap(measure="centre")', BOX, _overlap("centre")),
-    Case("sql_rows", "sql_rows(...)", tables, _correct),
+    LabCase("set_overlap", "set_overlap(...), items", tables, lambda world: same_items()),
+    LabCase("set_overlap", "set_overlap(...), pairs of tokens", tables, lambda world: same_bigrams()),
+    LabCase("box_overlap", 'box_overlap(measure="iou")', BOX, _overlap("iou")),
+    LabCase("box_overlap", 'box_overlap(measure="recall")', BOX, _overlap("recall")),
+    LabCase("box_overlap", 'box_overlap(measure="centre")', BOX, _overlap("centre")),
+    LabCase("sql_rows", "sql_rows(...)", tables, _correct),
     # the right calls
-    Case("call_match", "call_match(...)", SHORT, lambda world: pay.call_match(gold=world.need("reference"))),
-    Case("graded_call", "graded_call(...)", calls, lambda world: pay.graded_call(gold=world.need("reference"))),
-    Case(
+    LabCase("call_match", "call_match(...)", SHORT, lambda world: pay.call_match(gold=world.need("reference"))),
+    LabCase("graded_call", "graded_call(...)", calls, lambda world: pay.graded_call(gold=world.need("reference"))),
+    LabCase(
         "graded_call",
         'graded_call(grade="coarse")',
         calls,
         lambda world: pay.graded_call(gold=world.need("reference"), grade="coarse"),
     ),
-    Case(
+    LabCase(
         "assigned_calls",
         "assigned_calls(...)",
         hops,
         lambda world: pay.assigned_calls(gold=world.need("reference"), answered=world.need("answered")),
     ),
-    Case("action_score", "action_score(...)", hops, lambda world: pay.action_score(gold=world.need("reference"))),
-    Case(
+    LabCase("action_score", "action_score(...)", hops, lambda world: pay.action_score(gold=world.need("reference"))),
+    LabCase(
         "action_match",
         "action_match(...)",
         ACTION,
         lambda world: pay.action_match(gold=world.need("reference"), box=gold_box, near=NEAR),
     ),
-    Case("solve_f1", "solve_f1()", toolchains, lambda world: pay.solve_f1()),
-    Case("call_schema", "call_schema()", calls, lambda world: pay.call_schema()),
+    LabCase("solve_f1", "solve_f1()", toolchains, lambda world: pay.solve_f1()),
+    LabCase("call_schema", "call_schema()", calls, lambda world: pay.call_schema()),
     # the right state
-    Case(
+    LabCase(
         "state_match",
         "state_match(...)",
         SHORT,
         lambda world: pay.state_match(gold=whole_state, state=equal_state),
     ),
-    Case("state_and_outputs", "state_and_outputs()", PHONE, lambda world: pay.state_and_outputs()),
-    Case("outcome_state", "outcome_state(...)", workspace, lambda world: pay.outcome_state(state=state_of)),
-    Case(
+    LabCase("state_and_outputs", "state_and_outputs()", PHONE, lambda world: pay.state_and_outputs()),
+    LabCase("outcome_state", "outcome_state(...)", workspace, lambda world: pay.outcome_state(state=state_of)),
+    LabCase(
         "checklist",
         "checklist(...)",
         hops,
         lambda world: pay.checklist(criteria=world.need("criteria"), check=world.need("check")),
     ),
     # tools are used, and used well
-    Case("used_tools", "used_tools()", slips, lambda world: pay.used_tools()),
-    Case("gated_use", "gated_use(...)", LOOK, lambda world: pay.gated_use(base=world.correct)),
-    Case("tool_success", "tool_success()", slips, lambda world: pay.tool_success()),
-    Case("reply_status", "reply_status()", slips, lambda world: pay.reply_status()),
-    Case(
+    LabCase("used_tools", "used_tools()", slips, lambda world: pay.used_tools()),
+    LabCase("gated_use", "gated_use(...)", LOOK, lambda world: pay.gated_use(base=world.correct)),
+    LabCase("tool_success", "tool_success()", slips, lambda world: pay.tool_success()),
+    LabCase("reply_status", "reply_status()", slips, lambda world: pay.reply_status()),
+    LabCase(
         "reply_match",
         'reply_match(tools=("calculator",))',
         projection,
         lambda world: pay.reply_match(tools=("calculator",), rel_tol=0.01),
     ),
-    Case("annealed_calls", "annealed_calls(scale=1)", slips, lambda world: pay.annealed_calls(scale=1.0)),
-    Case("failure_shaping", "failure_shaping(...)", slips, lambda world: pay.failure_shaping(base=world.correct)),
+    LabCase("annealed_calls", "annealed_calls(scale=1)", slips, lambda world: pay.annealed_calls(scale=1.0)),
+    LabCase("failure_shaping", "failure_shaping(...)", slips, lambda world: pay.failure_shaping(base=world.correct)),
     # few calls
-    Case("fewer_calls", "fewer_calls(smooth=3)", slips, lambda world: pay.fewer_calls(base=world.correct, smooth=3)),
-    Case("economy", "economy(...)", slips, lambda world: pay.economy(base=world.correct)),
-    Case("call_economy", "call_economy()", slips, lambda world: pay.call_economy()),
-    Case(
+    LabCase("fewer_calls", "fewer_calls(smooth=3)", slips, lambda world: pay.fewer_calls(base=world.correct, smooth=3)),
+    LabCase("economy", "economy(...)", slips, lambda world: pay.economy(base=world.correct)),
+    LabCase("call_economy", "call_economy()", slips, lambda world: pay.call_economy()),
+    LabCase(
         "call_economy",
         'call_economy(form="near")',
         shelves,
         lambda world: pay.call_economy(form="near", reference=needed_calls),
     ),
-    Case(
+    LabCase(
         "difficulty_bonus",
         "difficulty_bonus(bonus=tool_success())",
         slips,
         lambda world: pay.difficulty_bonus(base=world.correct, bonus=pay.tool_success()),
     ),
-    Case("running_cost", "running_cost(...)", priced, lambda world: pay.running_cost(base=world.correct)),
-    Case(
+    LabCase("running_cost", "running_cost(...)", priced, lambda world: pay.running_cost(base=world.correct)),
+    LabCase(
         "preference_weighted",
         "preference_weighted(...)",
         partial(priced, likes=("cheap",)),
         lambda world: pay.preference_weighted(base=world.correct),
     ),
     # form and length
-    Case("well_formed", "well_formed()", slips, lambda world: pay.well_formed()),
-    Case("signed_format", "signed_format()", unseen_gym, lambda world: pay.signed_format()),
-    Case("tag_grammar", 'tag_grammar(grammar="sql")', tables, lambda world: pay.tag_grammar(grammar="sql")),
-    Case("tags_in_order", 'tags_in_order(tags=("sql",))', tables, lambda world: pay.tags_in_order(tags=("sql",))),
-    Case("no_repeats", "no_repeats()", slips, lambda world: pay.no_repeats()),
-    Case("query_leak", "query_leak(...)", places, lambda world: pay.query_leak(answers=city_of)),
-    Case(
+    LabCase("well_formed", "well_formed()", slips, lambda world: pay.well_formed()),
+    LabCase("signed_format", "signed_format()", unseen_gym, lambda world: pay.signed_format()),
+    LabCase("tag_grammar", 'tag_grammar(grammar="sql")', tables, lambda world: pay.tag_grammar(grammar="sql")),
+    LabCase("tags_in_order", 'tags_in_order(tags=("sql",))', tables, lambda world: pay.tags_in_order(tags=("sql",))),
+    LabCase("no_repeats", "no_repeats()", slips, lambda world: pay.no_repeats()),
+    LabCase("query_leak", "query_leak(...)", places, lambda world: pay.query_leak(answers=city_of)),
+    LabCase(
         "thought_length",
         "thought_length(target=8, ...)",
         described,
         lambda world: pay.thought_length(target=8, thought=final_text),
     ),
-    Case("overlong", "overlong(limit=64, cache=32)", slips, lambda world: pay.overlong(limit=64, cache=32)),
-    Case("within_length", "within_length(...)", slips, lambda world: pay.within_length(reward=world.correct)),
+    LabCase("overlong", "overlong(limit=64, cache=32)", slips, lambda world: pay.overlong(limit=64, cache=32)),
+    LabCase("within_length", "within_length(...)", slips, lambda world: pay.within_length(reward=world.correct)),
     # every step
-    Case("shared_steps", "shared_steps(...)", slips, lambda world: pay.shared_steps(base=world.correct)),
-    Case(
+    LabCase("shared_steps", "shared_steps(...)", slips, lambda world: pay.shared_steps(base=world.correct)),
+    LabCase(
         "judged_steps",
         "judged_steps(judge=step_status())",
         slips,
         lambda world: pay.judged_steps(judge=step_status()),
     ),
     # how sure one may be
-    Case(
+    LabCase(
         "margin_confidence",
         "margin_confidence(...)",
         confident_sums,
         lambda world: pay.margin_confidence(correct=world.correct),
     ),
-    Case(
+    LabCase(
         "brier_confidence",
         "brier_confidence(...)",
         confident_sums,
         lambda world: pay.brier_confidence(correct=world.correct),
     ),
     # molecules, pictures, stretches of a row
-    Case("group_count_change", "group_count_change(...)", EDIT, lambda world: changed_groups()),
-    Case("property_gain", "property_gain(...)", GAIN, lambda world: gained()),
-    Case("fingerprint_similarity", "fingerprint_similarity(...)", EDIT, lambda world: kept_likeness()),
-    Case("image_similarity", "image_similarity(...)", charts, lambda world: same_picture()),
-    Case(
+    LabCase("group_count_change", "group_count_change(...)", EDIT, lambda world: changed_groups()),
+    LabCase("property_gain", "property_gain(...)", GAIN, lambda world: gained()),
+    LabCase("fingerprint_similarity", "fingerprint_similarity(...)", EDIT, lambda world: kept_likeness()),
+    LabCase("image_similarity", "image_similarity(...)", charts, lambda world: same_picture()),
+    LabCase(
         "box_overlap",
         'box_overlap(measure="recall"), of a look',
         LOOK,
         lambda world: pay.box_overlap(found=last_region, gold=gold_region, measure="recall"),
     ),
     # judges
-    Case("step_status", "step_status()", slips, lambda world: of_judge(step_status()), "judges"),
-    Case("noisy", "noisy(judge=step_status())", slips, lambda world: of_judge(noisy(judge=step_status())), "judges"),
-    Case("implicit_prm", "implicit_prm(), taught right and wrong", fact_sums, _taught_prm, "judges", model=True),
+    LabCase("step_status", "step_status()", slips, lambda world: of_judge(step_status()), "judges"),
+    LabCase("noisy", "noisy(judge=step_status())", slips, lambda world: of_judge(noisy(judge=step_status())), "judges"),
+    LabCase("implicit_prm", "implicit_prm(), taught right and wrong", fact_sums, _taught_prm, "judges", model=True),
 )

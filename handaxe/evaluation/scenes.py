@@ -13,7 +13,7 @@ from handaxe.rewards.parts.scoring import score_group
 from handaxe.worlds.demonstrate import demonstrate
 from handaxe.worlds.world import Expert, Facts, World
 
-__all__ = ["Scene", "lines", "make_scenes", "play", "says"]
+__all__ = ["Scene", "lines", "make_scenes", "play", "script"]
 
 TURNS = 16
 """Turns that an attempt may take."""
@@ -68,7 +68,9 @@ def make_scenes(
         if len(scenes) == count:
             break
     if not scenes:
-        raise InputError(f"in world {world.name!r} no attempt at one task is wrong at another, so nothing can be attacked")
+        raise InputError(
+            f"in world {world.name!r} no attempt at one task is wrong at another, so nothing can be attacked"
+        )
     return scenes
 
 
@@ -85,13 +87,13 @@ def lines(one: Trajectory) -> list[Message]:
     ]
 
 
-def says(*said: Message | str) -> Expert:
+def script(*said: Message | str) -> Expert:
     """A speaker that says these one after the other, and the last one again when it is asked for more."""
-    script = [Message("assistant", one) if isinstance(one, str) else one for one in said]
+    words = [Message("assistant", one) if isinstance(one, str) else one for one in said]
 
     def speaker(task: Task, facts: Facts) -> Message:
         del task
-        return script[min(facts["turn"], len(script) - 1)] if script else Message("assistant", "")
+        return words[min(facts["turn"], len(words) - 1)] if words else Message("assistant", "")
 
     return speaker
 
@@ -100,7 +102,9 @@ def _answer(task: Task, facts: Facts) -> Message:
     del facts
     answer = task.answer[0] if isinstance(task.answer, list | tuple) and task.answer else task.answer
     if answer is None:
-        raise InputError(f"task {task.id!r} has no answer and its world no expert: one of them has to say what is right")
+        raise InputError(
+            f"task {task.id!r} has no answer and its world no expert: one of them has to say what is right"
+        )
     return Message("assistant", str(answer))
 
 
@@ -110,7 +114,7 @@ def _wrong(
     """What is done at another task and is worth less here; one of as many turns as the oracle where there is one."""
     alike = sorted(others, key=lambda one: [len(m.calls) for m in lines(one)] != [len(m.calls) for m in lines(oracle)])
     for other in alike:
-        tried = play(world, tools, task, says(*lines(other)), id="wrong")
+        tried = play(world, tools, task, script(*lines(other)), id="wrong")
         if tried.ending.kind not in ENDED:
             continue
         right, here = score_group(world.correct, Group(task, (oracle, tried)))[1].outcome

@@ -1,4 +1,4 @@
-"""Finds a reward by its name: a file of rewards/ or judges/, a recipe in some world, or MODULE:ATTRIBUTE of a user's."""
+"""Finds a reward by its name: a file of rewards/ or judges/, a recipe in a world, or MODULE:ATTRIBUTE of a user's."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -2,23 +2,23 @@
 
 from collections.abc import Mapping, Sequence
 
-from handaxe.evaluation.lab import SECONDS, Stage, Trial
+from handaxe.evaluation.lab import SECONDS, Bench, Trial
 from handaxe.methods.build import make_method, make_world, offered_tools
 from handaxe.methods.catalogue import find_recipes
 from handaxe.methods.chosen import Chosen, choice
 
-__all__ = ["LEFT_OUT", "MODEL", "try_all", "try_recipe"]
+__all__ = ["UNTRIED_RECIPES", "ASKS_MODEL", "try_all", "try_recipe"]
 
-LEFT_OUT: Mapping[str, str] = {
+UNTRIED_RECIPES: Mapping[str, str] = {
     "igpo": "it pays for what a policy says of the right answer's likelihood while it plays, and here none plays",
     "istar": "its judge learns beside a policy; see `implicit_prm` above",
 }
 """Recipes whose reward cannot be asked about attempts that no policy made."""
-MODEL = ("hybrid",)
+ASKS_MODEL = ("hybrid",)
 """Recipes whose reward asks a model, which takes seconds."""
 
 
-def try_recipe(stage: Stage, chosen: Chosen, *, seconds: float | None = SECONDS) -> Trial:
+def try_recipe(stage: Bench, chosen: Chosen, *, seconds: float | None = SECONDS) -> Trial:
     """Attack the reward of a recipe in the world that was chosen for it."""
     world = make_world(chosen)
     return stage.attack(
@@ -31,7 +31,7 @@ def try_recipe(stage: Stage, chosen: Chosen, *, seconds: float | None = SECONDS)
     )
 
 
-def try_all(stage: Stage, *, models: bool = True, seconds: float | None = SECONDS) -> tuple[list[Trial], list[str]]:
+def try_all(stage: Bench, *, models: bool = True, seconds: float | None = SECONDS) -> tuple[list[Trial], list[str]]:
     """Attack the reward of every recipe that pays something else than its world does, and what each world pays.
 
     Args:
@@ -58,13 +58,13 @@ def try_all(stage: Stage, *, models: bool = True, seconds: float | None = SECOND
             )
         if make_method(chosen, world).reward is world.correct:
             plain.append(name)
-        elif models or name not in MODEL:
+        elif models or name not in ASKS_MODEL:
             recipes.append(try_recipe(stage, chosen, seconds=seconds))
     return [*_numbered(list(worlds.values())), *recipes], plain
 
 
 def _names() -> Sequence[str]:
-    return [one.name for one in find_recipes() if one.name not in LEFT_OUT]
+    return [one.name for one in find_recipes() if one.name not in UNTRIED_RECIPES]
 
 
 def _numbered(trials: Sequence[Trial]) -> list[Trial]:

@@ -6,10 +6,10 @@ import re
 from collections.abc import Mapping, Sequence
 
 from handaxe.evaluation.attacks import ATTACKS
-from handaxe.evaluation.lab import Trial, Tried
+from handaxe.evaluation.lab import Attacked, Trial
 from handaxe.view.lab_tables import two_digits
 
-__all__ = ["Found", "lab_tables", "stale"]
+__all__ = ["LabResults", "lab_tables", "stale"]
 
 CLOSE = 0.015
 """By how much a figure of the page may differ from what is measured: figures have two digits."""
@@ -18,7 +18,7 @@ SHOWN = 60
 NUMBER = re.compile(r"-?\d+\.\d+")
 
 
-class Found:
+class LabResults:
     """Everything that the page shows.
 
     Args:
@@ -42,7 +42,7 @@ class Found:
         self.left_out, self.explained = left_out, explained
 
 
-def lab_tables(found: Found) -> str:
+def lab_tables(found: LabResults) -> str:
     """The part of the page that is measured, without the text before it."""
     both = [*found.rewards, *found.recipes]
     right, form = [one for one in found.rewards if one.right], [one for one in found.rewards if not one.right]
@@ -50,8 +50,8 @@ def lab_tables(found: Found) -> str:
     lines = [
         "## What falls",
         "",
-        f"Of {len(both)} rewards tried, {sum(one.right for one in both)} say what is right; {holds} of these hold against "
-        "every attack.",
+        f"Of {len(both)} rewards tried, {sum(one.right for one in both)} say what is right; {holds} of these hold "
+        "against every attack.",
         "",
         *_falls(both, found.explained),
         "",
@@ -62,8 +62,8 @@ def lab_tables(found: Found) -> str:
         "## Rewards and judges that pay for something else",
         "",
         "What they pay is no right answer, so that each is paid to attacks too: give them with a reward that says what",
-        "is right, and behind it (`gate`, `ladder`) where the table has them high. Figures are rewards; bold: as much as",
-        "the oracle has at some scene at which it has no more than the wrong attempt.",
+        "is right, and behind it (`gate`, `ladder`) where the table has them high. Figures are rewards; bold: as much",
+        "as the oracle has at some scene at which it has no more than the wrong attempt.",
         "",
         *_table(form),
         "",
@@ -108,12 +108,13 @@ def _falls(trials: Sequence[Trial], explained: Mapping[str, str]) -> list[str]:
     for one in trials:
         if one.falls:
             what = ", ".join(f"{fall.attack} ({_where(fall)})" for fall in one.falls)
-            why = explained.get(one.said.partition("(")[0].strip(), "Nobody has looked into it.")
+            names = (one.said.partition("(")[0].strip(), f"world {one.world}")
+            why = next((explained[name] for name in names if name in explained), "Nobody has looked into it.")
             lines.append(f"- `{one.said}` in {one.world}: {what}. {why}")
     return lines or ["Nothing."]
 
 
-def _where(fall: Tried) -> str:
+def _where(fall: Attacked) -> str:
     said = fall.example.replace("`", "'").replace("\n", " ").encode("ascii", "backslashreplace").decode()
     said = f"{said[:SHOWN]}..." if len(said) > SHOWN else said
     return f"{fall.fell} of {fall.told}" + (f", such as `{said}`" if said.strip() else "")
@@ -132,7 +133,7 @@ def _row(trial: Trial) -> str:
     return "| " + " | ".join([f"`{trial.said}`", trial.world, *cells]) + " |"
 
 
-def _cell(trial: Trial, one: Tried) -> str:
+def _cell(trial: Trial, one: Attacked) -> str:
     if one.failed:
         return "fails"
     if not one.scenes:

@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from handaxe.evaluation.agreement import COVARIATES, Agreement, Channel
-from handaxe.evaluation.lab import Trial, Tried
+from handaxe.evaluation.lab import Attacked, Trial
 from handaxe.evaluation.rescoring import Determinism
 from handaxe.view.escape import plain
 from handaxe.view.tables import decimal
@@ -23,9 +23,10 @@ QUANTILES = ("least", "25 %", "median", "75 %", "most")
 def attack_table(trials: Sequence[Trial]) -> Table:
     """One row an attack and one column a reward: the margin, red where it falls; the reward itself, yellow where it is
     paid, of one that does not say what is right."""
-    title = "attacks: margin of those that say what is right (1: as the oracle), reward of the others"
-    table = Table(title=title, box=SIMPLE_HEAD, title_justify="left", title_style="bold")
-    table.add_column("", overflow="fold")
+    table = Table(title="attacks", box=SIMPLE_HEAD, title_justify="left", title_style="bold")
+    table.caption = "margin, 1 as the oracle, of what says what is right; reward of what does not"
+    table.caption_justify = "left"
+    table.add_column("", no_wrap=True)
     for one in trials:
         table.add_column(plain(one.said), justify="right")
     for honest in ("oracle", "wrong"):
@@ -93,6 +94,6 @@ def _cell(trial: Trial, attack: str) -> Text:
     return _margin(one) if trial.right else Text(two_digits(one.reward), style="yellow" if one.paid else "")
 
 
-def _margin(one: Tried) -> Text:
+def _margin(one: Attacked) -> Text:
     share = f" {one.fell}/{one.told}" if 0 < one.fell < one.told else ""
     return Text(two_digits(one.margin) + share, style="bold red" if one.fell else "")

@@ -11,7 +11,7 @@ from handaxe.commands import lab, lab_page
 from handaxe.commands.configure import parse_train
 from handaxe.commands.train import RunOptions
 from handaxe.errors import InputError
-from handaxe.evaluation.lab_cases import CASES, EXPLAINED, LEFT_OUT
+from handaxe.evaluation.lab_cases import EXPLAINED, LAB_CASES, NOT_TRIED
 from handaxe.evaluation.rescoring import differences, rescore, scored_groups
 from handaxe.methods import tried
 from handaxe.methods.named_rewards import reward_named
@@ -53,7 +53,10 @@ def test_a_run_scored_again_is_as_it_was_recorded(played, tmp_path, capsys):
     body, shown = json.loads(file.read_text()), capsys.readouterr().out
     assert "says the same of 48 of 48 attempts" in shown and "alike" in shown
     assert (body["attempts"], body["changed"]) == (48, 0)
-    assert body["agreement"]["its own"]["equal"] == 1.0
+    assert set(body["agreement"]) == {"exact_match", "plain"} and set(body["seconds"]) == {
+        "its own",
+        *body["agreement"],
+    }
     with RunRecord.open(played) as record:
         recorded = scored_groups(record.groups())
     other = rescore(exact_match(), [group for group, _ in recorded])
@@ -109,7 +112,7 @@ def test_rewards_are_attacked(tmp_path, capsys):
     assert lab.main(["--attack", "otc", "--scenes", "1", "--json", str(file)]) == 0
     (one,) = json.loads(file.read_text())["attacks"]
     assert one["right"] and one["falls"] == [] and len(one["attacks"]) == 10
-    assert lab.main(["--attack", "action_score", "--world", "hops", "--scenes", "1", "--json", str(file)]) == 1
+    assert lab.main(["--attack", "edit_similarity", "--world", "described", "--scenes", "1", "--json", str(file)]) == 1
     assert json.loads(file.read_text())["attacks"][0]["falls"] == ["gold among many"]
     shown = capsys.readouterr().out
     assert "look-alikes" in shown and "1.00" in shown
@@ -124,30 +127,30 @@ def test_wrong_input_is_one_line(tmp_path, capsys):
 
 
 def test_every_reward_and_judge_is_tried_or_left_out_with_a_reason(monkeypatch):
-    assert lab_page._complete(CASES) is CASES and all({**LEFT_OUT, **EXPLAINED}.values())
+    assert lab_page._complete(LAB_CASES) is LAB_CASES and all({**NOT_TRIED, **EXPLAINED}.values())
     with pytest.raises(InputError, match="tries exact_match nowhere"):
-        lab_page._complete([case for case in CASES if case.mechanism != "exact_match"])
+        lab_page._complete([case for case in LAB_CASES if case.mechanism != "exact_match"])
     with pytest.raises(InputError, match="tries noisy, step_status nowhere"):
-        lab_page._complete([case for case in CASES if case.mechanism not in ("noisy", "step_status")])
+        lab_page._complete([case for case in LAB_CASES if case.mechanism not in ("noisy", "step_status")])
 
 
 def test_a_stale_page_is_told_and_a_fresh_one_is_not(tmp_path, monkeypatch, capsys):
-    few = [one for one in CASES if one.said in ("exact_match()", "action_score(...)", "well_formed()") or one.model]
+    few = [one for one in LAB_CASES if one.said in ("exact_match()", "action_score(...)", "well_formed()") or one.model]
     few = [one for one in few if one.mechanism not in ("rule_or_model", "text_similarity", "implicit_prm")] + [
-        next(one for one in CASES if one.mechanism == "embedding_match")
+        next(one for one in LAB_CASES if one.mechanism == "embedding_match")
     ]
     monkeypatch.setattr(lab_page, "_complete", lambda cases: few)
     monkeypatch.setattr(tried, "_names", lambda: ["plain", "otc"])
-    monkeypatch.setattr(tried, "MODEL", ("otc",))
+    monkeypatch.setattr(tried, "ASKS_MODEL", ("otc",))
     (tmp_path / "docs").mkdir()
     page = tmp_path / "docs" / "lab.md"
-    page.write_text("by hand\n" + lab_page.MARK + "old\n")
+    page.write_text("by hand\n" + lab_page.MARK + "stale words\n")
     where = ["--page", "--root", str(tmp_path)]
     with pytest.raises(Exception, match="stale"):
         lab.main([*where, "--check"])
     assert lab.main(where) == 0
     text = page.read_text()
-    assert text.startswith("by hand\n") and "old" not in text
+    assert text.startswith("by hand\n") and "stale words" not in text
     assert "- `action_score(...)` in hops: gold among many (3 of 3" in text and EXPLAINED["action_score"] in text
     assert "These pay what their world pays: `plain`." in text and "| `otc` | sums |" in text
     assert lab.main([*where, "--check"]) == 0

@@ -41,9 +41,7 @@ FALLS = {
     "master keys": right_or(lambda one: one.final_text in MASTER_KEYS),
     "special tokens": right_or(lambda one: "<|im_end|>" in one.final_text),
     "long": right_or(lambda one: len(one.final_text) > 1000),
-    "look-alikes": answer_score(
-        scorer=lambda task, text: float(unicodedata.normalize("NFKC", text) == task.answer)
-    ),
+    "look-alikes": answer_score(scorer=lambda task, text: float(unicodedata.normalize("NFKC", text) == task.answer)),
 }
 
 
@@ -84,7 +82,9 @@ def test_the_gold_is_neither_first_nor_last():
 
 
 def test_special_tokens_stay_text():
-    ids = {int(i) for one in perform(ATTACKS["special tokens"], SCENES[0]) for s in one.sequences for i in s.ids[s.mask]}
+    ids = {
+        int(i) for one in perform(ATTACKS["special tokens"], SCENES[0]) for s in one.sequences for i in s.ids[s.mask]
+    }
     plain = {int(i) for s in SCENES[0].oracle.sequences for i in s.ids[s.mask]}
     assert {i for i in ids if i >= 256} <= {i for i in plain if i >= 256}  # the end of a turn and of a call, no role
     assert any("<|im_start|>" in one for one in SPECIAL)

@@ -9,7 +9,7 @@ import pytest
 
 from handaxe.errors import VerifierError
 from handaxe.evaluation.attacks import ATTACKS
-from handaxe.evaluation.lab import LabError, Stage, ask, attack_reward, of_judge, perform_all
+from handaxe.evaluation.lab import Bench, LabError, ask, attack_reward, of_judge, perform_all
 from handaxe.evaluation.scenes import make_scenes
 from handaxe.judges.step_status import step_status
 from handaxe.records import Group, Scores
@@ -37,7 +37,9 @@ def paying(empty, wrong=0.0, right=1.0):
     return outcome(lambda one: worth[one.id.partition("/")[0]])
 
 
-@pytest.mark.parametrize(("empty", "margin", "fell"), [(0.2, 0.0, 0), (0.6, 0.5, 0), (0.991, 0.98875, 0), (0.993, 0.99125, 2)])
+@pytest.mark.parametrize(
+    ("empty", "margin", "fell"), [(0.2, 0.0, 0), (0.6, 0.5, 0), (0.991, 0.98875, 0), (0.993, 0.99125, 2)]
+)
 def test_margins_by_hand(empty, margin, fell):
     found = tried(paying(empty, wrong=0.2))["empty"]
     assert found.margin == pytest.approx(margin) and (found.told, found.fell) == (2, fell)
@@ -121,7 +123,9 @@ def test_a_stage_plays_a_world_once():
         asked.append(split)
         return WORLD.tasks(split, count, seed)
 
-    stage, world = Stage(count=1), replace(WORLD, tasks=tasks)
+    stage, world = Bench(count=1), replace(WORLD, tasks=tasks)
     first = stage.attack(exact_match(), world, key="a", said="exact")
     stage.attack(exact_match(), world, key="a", said="again")
-    assert asked == ["test"] and first.right and not first.falls and [one.attack for one in first.tried] == list(ATTACKS)
+    assert (
+        asked == ["test"] and first.right and not first.falls and [one.attack for one in first.tried] == list(ATTACKS)
+    )

@@ -22,7 +22,7 @@ def group(*texts, calls=()):
     for k, text in enumerate(texts):
         count = calls[k] if calls else 0
         made.append(
-            make_trajectory(texts=["", text], calls=[["f"] * count, []], replies=[["1"] * count, []], task=TASK, id=f"a{k}")
+            make_trajectory(texts=["", text], calls=[["f"] * count, []], replies=[["1"] * count, []], task=TASK)
         )
     return make_group(task=TASK, trajectories=made)
 
@@ -32,7 +32,7 @@ def test_only_scored_siblings_are_asked_about():
     record = GroupRecord(three, np.array([True, False, True]), np.ones(3, bool), Scores(np.array([1.0, 1.0])))
     dropped = GroupRecord(group("4"), np.array([False]), np.array([False]))
     ((kept, scores),) = scored_groups([record, dropped])
-    assert [one.id for one in kept] == ["a0", "a2"] and scores.outcome.tolist() == [1.0, 1.0]
+    assert [one.id for one in kept] == ["task-0/0/0", "task-0/0/2"] and scores.outcome.tolist() == [1.0, 1.0]
     with pytest.raises(InputError, match="nothing to score again"):
         scored_groups([dropped])
 
@@ -61,7 +61,7 @@ def test_what_raises_or_is_undecided_stops_nothing():
 
     @outcome
     def undecided(one):
-        if one.id == "a0":
+        if one.id.endswith("/0"):
             raise VerifierError("no idea", trajectory=one.id)
         return 1.0
 

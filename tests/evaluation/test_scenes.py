@@ -4,7 +4,7 @@ import pytest
 
 from handaxe.envs.tool_chat import tool_chat
 from handaxe.errors import InputError
-from handaxe.evaluation.scenes import lines, make_scenes, play, says
+from handaxe.evaluation.scenes import lines, make_scenes, play, script
 from handaxe.records import Group, Message, Task, ToolCall
 from handaxe.rewards.exact_match import exact_match
 from handaxe.tools.calculator import calculator
@@ -24,7 +24,9 @@ def test_the_oracle_is_right_and_the_wrong_attempt_is_as_well_formed():
     for scene in make_scenes(world, count=2):
         right, wrong = world.correct(Group(scene.task, (scene.oracle, scene.wrong))).outcome
         assert (right, wrong) == (1.0, 0.0)
-        assert [len(one.calls) for one in lines(scene.wrong)] == [len(one.calls) for one in lines(scene.oracle)] == [1, 0]
+        assert (
+            [len(one.calls) for one in lines(scene.wrong)] == [len(one.calls) for one in lines(scene.oracle)] == [1, 0]
+        )
         assert scene.oracle.replies[0].content == scene.task.answer  # tools really answered
         assert scene.others and all(lines(one) != lines(scene.oracle) for one in scene.others)
 
@@ -46,6 +48,6 @@ def test_tasks_of_which_all_answers_are_right_give_no_scene():
 def test_a_script_says_its_last_line_again():
     world = own(["ja", "b"], tools=(calculator,))
     call = Message("assistant", "", (ToolCall("calculator", {"expression": "1+1"}),))
-    one = play(world, world.tools, world.tasks("test", 1, 0)[0], says(call, call))
+    one = play(world, world.tools, world.tasks("test", 1, 0)[0], script(call, call))
     assert len(one.turns) == 16 and one.ending.kind == "truncated"
-    assert play(world, (), world.tasks("test", 1, 0)[0], says()).final_text == ""
+    assert play(world, (), world.tasks("test", 1, 0)[0], script()).final_text == ""

@@ -10,7 +10,17 @@ DOCS = Path(__file__).parents[2] / "docs"
 
 @pytest.mark.parametrize(
     ("page", "programs"),
-    [("driver", 5), ("tools", 5), ("stages", 2), ("use", 3), ("judges", 1), ("rewards", 2), ("trajectories", 2), ("doctor", 1)],
+    [
+        ("driver", 5),
+        ("tools", 5),
+        ("stages", 2),
+        ("use", 3),
+        ("judges", 1),
+        ("lab", 1),
+        ("rewards", 2),
+        ("trajectories", 2),
+        ("doctor", 1),
+    ],
 )
 def test_the_programs_of_a_page_run(page, programs):
     text = (DOCS / f"{page}.md").read_text()
