@@ -138,11 +138,11 @@ def examine(
     with unchanged(engine, learners, [given[name] for name in STATEFUL]) as kept:
         played, used = _played(given, seconds, tell)
     tell("looking at what was played")
-    first = played.steps[0] if played.steps else []
+    first = next((step for step in played.steps if any(one.scored.any() for one in step)), [])
     attempts = played.attempts
     found.append(check_step(played, limits=limits))
     found += _tried("mask", lambda: check_mask(played.groups, format))
-    found += _tried("log-probs", lambda: check_logps(engine, first, limits=limits))
+    found += _tried("log-probs", lambda: check_logps(engine, played.groups, limits=limits))
     found += _tried("reward twice", lambda: check_same_twice(reward, first))
     found += _tried(
         "zero gradient",
@@ -150,10 +150,14 @@ def examine(
     )
     found += _of_answers(home, shown, given, limits)
     replies = [reply for one in (*attempts, *shown.expert) for reply in one.replies]
-    found += _tried("tool time", lambda: check_latency(replies, limits=limits))
+    offered = any(one.tools for one in (*attempts, *shown.expert, *shown.empty))
+    found += _tried("tool time", lambda: check_latency(replies, offered=offered, limits=limits))
     found += _tried("tool failures", lambda: check_failures(attempts, shown.expert, limits=limits))
-    found += _tried("tool output", lambda: check_sizes(replies, format, context=engine.max_length, limits=limits))
-    found += _tried("cut off", lambda: check_cut_off(attempts, context=engine.max_length, limits=limits))
+    context = engine.max_length
+    found += _tried(
+        "tool output", lambda: check_sizes(replies, format, context=context, offered=offered, limits=limits)
+    )
+    found += _tried("cut off", lambda: check_cut_off(attempts, context=context, limits=limits))
     tell("timing an evaluation")
     found += _of_cost(given, played, used, kept, limits, seconds)
     return found

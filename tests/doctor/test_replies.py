@@ -89,6 +89,8 @@ def test_no_tool_at_all():
         tool_chat([]), Task("t", (Message("user", "?"),)), lambda *_: Message("assistant", "x"), format=FORMAT
     )
     assert check_failures([one]).level == "ok"
+    assert check_latency([], offered=False).found == "no tool is offered"
+    assert check_sizes([], FORMAT, context=9, offered=False).level == "ok"
 
 
 def test_a_tool_that_returns_a_megabyte():
