@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-__all__ = ["Finding", "LIMITS", "Level", "Limits", "graded", "unchecked"]
+__all__ = ["Finding", "Level", "THRESHOLDS", "Thresholds", "graded", "unchecked"]
 
 Level = Literal["ok", "look", "wrong"]
 
@@ -30,7 +30,7 @@ class Finding:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Limits:
+class Thresholds:
     """Above which figure a check says look, and above which wrong: pairs (look, wrong).
 
     logp_mean      nats: mean absolute difference of the log-probs of sampler and trainer at a token
@@ -59,7 +59,7 @@ class Limits:
     memory: tuple[float, float] = (0.7, 0.95)
 
 
-LIMITS = Limits()
+THRESHOLDS = Thresholds()
 
 
 def graded(value: float, limits: tuple[float, float]) -> Level:

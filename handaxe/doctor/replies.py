@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from handaxe.doctor.finding import LIMITS, Finding, Limits, graded, unchecked
+from handaxe.doctor.finding import THRESHOLDS, Finding, Thresholds, graded, unchecked
 from handaxe.records import Message, ToolReply, Trajectory
 from handaxe.slots import ChatFormat
 
@@ -21,7 +21,7 @@ REFUSED = ("retry", "failed")
 START = "teach the policy its tools first: see `handaxe start`"
 
 
-def check_latency(replies: Sequence[ToolReply], *, offered: bool = True, limits: Limits = LIMITS) -> Finding:
+def check_latency(replies: Sequence[ToolReply], *, offered: bool = True, limits: Thresholds = THRESHOLDS) -> Finding:
     """How long calls take: the 95th percentile is graded by limits.seconds.
 
     Args:
@@ -52,7 +52,7 @@ def check_latency(replies: Sequence[ToolReply], *, offered: bool = True, limits:
 
 
 def check_failures(
-    attempts: Sequence[Trajectory], shown: Sequence[Trajectory] = (), *, limits: Limits = LIMITS
+    attempts: Sequence[Trajectory], shown: Sequence[Trajectory] = (), *, limits: Thresholds = THRESHOLDS
 ) -> Finding:
     """How often calls fail for no fault of the policy, and how often the tool cannot carry them out.
 
@@ -91,7 +91,12 @@ def check_failures(
 
 
 def check_sizes(
-    replies: Sequence[ToolReply], format: ChatFormat, *, context: int, offered: bool = True, limits: Limits = LIMITS
+    replies: Sequence[ToolReply],
+    format: ChatFormat,
+    *,
+    context: int,
+    offered: bool = True,
+    limits: Thresholds = THRESHOLDS,
 ) -> Finding:
     """How much of the context the longest reply takes, as the run's chat format writes it, and whether replies are cut.
 

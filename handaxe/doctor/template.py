@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from handaxe.doctor.conversations import LOOK_UP, Conversation, conversations
+from handaxe.doctor.conversations import LOOK_UP, Trial, conversations
 from handaxe.doctor.finding import Finding
 from handaxe.errors import InputError
 from handaxe.exchange import Rendered
@@ -101,7 +101,7 @@ def _listed(kinds: Counter[str]) -> str:
     return ", ".join(f"{kind} {count}" for kind, count in kinds.items() if count)
 
 
-def _grown(format: ChatFormat, one: Conversation) -> tuple[str, bool]:
+def _grown(format: ChatFormat, one: Trial) -> tuple[str, bool]:
     """What is wrong with the way a conversation grows, "" for nothing; and whether it was rewritten."""
     spoken = [k for k, message in enumerate(one.messages) if message.role == "assistant"]
     ids, rewritten = list(format.start(one.messages[: spoken[0]], one.tools).ids), False
