@@ -167,7 +167,7 @@ def check_room(
         return Finding("room", "ok", found, figures=figures)
     return Finding(
         "room",
-        graded(figures["cut"], limits.cut),
+        graded(figures["cut"], limits.room),
         f"the expert itself is cut off on {len(cut)} of {len(shown.expert)} tasks, by {cut[0]}",
         "raise --max-turns or --max-tokens, shorten what tools reply, or take a model with a longer context",
         figures,

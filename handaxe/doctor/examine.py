@@ -17,7 +17,7 @@ from handaxe.doctor.played import Kept, Played, check_played, play, unchanged
 from handaxe.doctor.replies import check_failures, check_latency, check_sizes
 from handaxe.doctor.sampled import check_logps, check_mask
 from handaxe.doctor.scored import check_same_twice, check_zero_gradient
-from handaxe.doctor.template import check_control_text, check_prefixes, check_stops, model_ends
+from handaxe.doctor.template import check_control_text, check_keeps_prefixes, check_stops, model_ends
 from handaxe.errors import InputError
 from handaxe.exchange import Work
 from handaxe.methods.held_out import HeldOut
@@ -132,7 +132,7 @@ def examine(
     shown = _shown(home, given, seconds)
     tools = shown.expert[0].tools if shown.expert else ()
     told = model_ends(engine)
-    found += _tried("prefix", lambda: check_prefixes(format, tools))
+    found += _tried("prefix", lambda: check_keeps_prefixes(format, tools))
     found += _tried("stop", lambda: check_stops(format, told))
     found += _tried("control text", lambda: check_control_text(format, told))
     with unchanged(engine, learners, [given[name] for name in STATEFUL]) as kept:
@@ -239,7 +239,8 @@ def _of_answers(world: World | None, shown: Shown, given: Mapping[str, Any], lim
 def _of_cost(
     given: Mapping[str, Any], played: Played, groups: int, kept: Kept, limits: Thresholds, seconds: float
 ) -> list[Finding]:
-    keep, engine, evaluate = given["keep"], given["engine"], given["evaluate"]
+    keep, engine = given["keep"], given["engine"]
+    evaluate = given["evaluate"]
     if not played.walls:
         return [unchecked(name, "no step was played to its end") for name in ("memory", "time")]
     phases = [

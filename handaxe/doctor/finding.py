@@ -38,6 +38,7 @@ class Thresholds:
     zero_gradient  share of groups that give no gradient; 1 is wrong, where enough was played to say so
     expert         share of tasks on which the expert is not right
     empty          share of tasks on which the empty answer is right
+    room           share of tasks on which the expert itself is cut off
     cut            share of attempts that are truncated
     failed         share of calls that fail for no fault of the policy
     refused        share of calls that the tool says it cannot carry out
@@ -51,6 +52,7 @@ class Thresholds:
     zero_gradient: float = 0.5
     expert: tuple[float, float] = (0.0, 0.25)
     empty: tuple[float, float] = (0.0, 0.1)
+    room: tuple[float, float] = (0.0, 0.25)
     cut: tuple[float, float] = (0.1, 0.5)
     failed: tuple[float, float] = (0.0, 0.05)
     refused: float = 0.5

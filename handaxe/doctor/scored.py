@@ -30,7 +30,8 @@ def check_same_twice(reward: Reward, groups: Sequence[GroupRecord]) -> Finding:
     shown = [_shown(one) for one in groups if one.scored.any()]
     if not shown:
         return unchecked("reward twice", "nothing was scored")
-    rewind, apart, moved, attempts = rewinder(reward), list[float](), list[float](), 0
+    apart, moved = list[float](), list[float]()
+    rewind, attempts = rewinder(reward), 0
     try:
         for group in shown:
             turned = replace(group, trajectories=group.trajectories[::-1])

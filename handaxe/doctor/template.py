@@ -14,7 +14,7 @@ from handaxe.exchange import Rendered
 from handaxe.records import Author, Message, ToolCall, ToolSchema
 from handaxe.slots import ChatFormat, Engine
 
-__all__ = ["ModelEnds", "check_control_text", "check_prefixes", "check_stops", "model_ends"]
+__all__ = ["ModelEnds", "check_control_text", "check_keeps_prefixes", "check_stops", "model_ends"]
 
 SHOWN = 12
 """Ids of a list that are shown."""
@@ -45,13 +45,14 @@ def model_ends(engine: Engine) -> ModelEnds:
 # --- history -----------------------------------------------------------------------------------------------------
 
 
-def check_prefixes(format: ChatFormat, tools: Sequence[ToolSchema] = (), *, seed: int = 0) -> Finding:
+def check_keeps_prefixes(format: ChatFormat, tools: Sequence[ToolSchema] = (), *, seed: int = 0) -> Finding:
     """Whether opening + turn + extension is the opening of the longer conversation, id for id.
 
     Wrong where it is not, or a conversation is refused; to look at where the format says that its template rewrites
     what was said, so that an attempt of several turns becomes several rows.
     """
-    fresh, refused, broken, said = Counter[str](), Counter[str](), list[str](), ""
+    fresh, refused = Counter[str](), Counter[str]()
+    broken, said = list[str](), ""
     tried = conversations(tools, seed=seed)
     for one in tried:
         try:
