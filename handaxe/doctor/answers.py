@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from handaxe.doctor.finding import LIMITS, Finding, Limits, graded, unchecked
+from handaxe.doctor.finding import THRESHOLDS, Finding, Thresholds, graded, unchecked
 from handaxe.errors import HandaxeError
 from handaxe.records import Group, Message, Task, Trajectory
 from handaxe.rewards.parts.scoring import NEVER_SCORED, score_group
@@ -67,7 +67,7 @@ def _empty(task: Task, facts: Any) -> Message:
     return Message("assistant", "")
 
 
-def check_expert(shown: Shown, correct: Reward, reward: Reward, *, limits: Limits = LIMITS) -> Finding:
+def check_expert(shown: Shown, correct: Reward, reward: Reward, *, limits: Thresholds = THRESHOLDS) -> Finding:
     """Whether the expert is right, and earns more than the empty answer.
 
     Args:
@@ -109,7 +109,7 @@ def check_expert(shown: Shown, correct: Reward, reward: Reward, *, limits: Limit
     return Finding("expert", "ok", found, figures=figures)
 
 
-def check_empty(shown: Shown, correct: Reward, *, limits: Limits = LIMITS) -> Finding:
+def check_empty(shown: Shown, correct: Reward, *, limits: Thresholds = THRESHOLDS) -> Finding:
     """Whether an empty answer is wrong, as it should be."""
     scorable = [one for one in shown.empty if one.ending.kind not in NEVER_SCORED]
     if not scorable:
@@ -131,7 +131,7 @@ def check_room(
     rollout: Rollout,
     max_tokens: int,
     context: int,
-    limits: Limits = LIMITS,
+    limits: Thresholds = THRESHOLDS,
 ) -> Finding:
     """Whether what the expert does fits into the turns, the tokens of a turn and the context that the run allows.
 
@@ -167,7 +167,7 @@ def check_room(
         return Finding("room", "ok", found, figures=figures)
     return Finding(
         "room",
-        graded(figures["cut"], limits.cut),
+        graded(figures["cut"], limits.room),
         f"the expert itself is cut off on {len(cut)} of {len(shown.expert)} tasks, by {cut[0]}",
         "raise --max-turns or --max-tokens, shorten what tools reply, or take a model with a longer context",
         figures,

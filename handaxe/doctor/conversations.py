@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from handaxe.ops.seeds import derive_seed
 from handaxe.records import Message, ToolCall, ToolSchema
 
-__all__ = ["Conversation", "LOOK_UP", "conversations"]
+__all__ = ["LOOK_UP", "Trial", "conversations"]
 
 LOOK_UP = ToolSchema(
     "look_up",
@@ -20,7 +20,7 @@ WORDS = ("flint", "na\u00efve caf\u00e9", "\u6253\u88fd\u77f3\u5668", "a\tb\n\nc
 THOUGHT = "<think>\nIt is a kind of chisel.\n</think>\n\n"
 
 
-class Conversation(NamedTuple):
+class Trial(NamedTuple):
     """Messages of which the last is not the assistant's, and the tools offered. `kind`: what is special in it."""
 
     messages: tuple[Message, ...]
@@ -28,7 +28,7 @@ class Conversation(NamedTuple):
     kind: str
 
 
-def conversations(tools: Sequence[ToolSchema] = (), *, count: int = 24, seed: int = 0) -> list[Conversation]:
+def conversations(tools: Sequence[ToolSchema] = (), *, count: int = 24, seed: int = 0) -> list[Trial]:
     """Make conversations of two to four turns, each kind as often as the others.
 
         plain      questions and answers            calls     one call a turn, answered
@@ -46,7 +46,7 @@ def conversations(tools: Sequence[ToolSchema] = (), *, count: int = 24, seed: in
     return [_made(kinds[k % len(kinds)], tools, random.Random(derive_seed(seed, "talk", k))) for k in range(count)]
 
 
-def _made(kind: str, tools: Sequence[ToolSchema], rng: random.Random) -> Conversation:
+def _made(kind: str, tools: Sequence[ToolSchema], rng: random.Random) -> Trial:
     called = kind in ("calls", "two calls", "empty", "thoughts")
     messages = [Message("user", f"What is {rng.choice(WORDS)}?")]
     if kind == "system":
@@ -62,7 +62,7 @@ def _made(kind: str, tools: Sequence[ToolSchema], rng: random.Random) -> Convers
         else:
             messages.append(Message("user", f"And {rng.choice(WORDS)}?"))
     offered = (*(one for one in tools if one.name != LOOK_UP.name), LOOK_UP) if called else ()
-    return Conversation(tuple(messages), offered, kind)
+    return Trial(tuple(messages), offered, kind)
 
 
 def _call(turn: int, number: int, rng: random.Random) -> ToolCall:

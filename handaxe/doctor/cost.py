@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import torch
 
-from handaxe.doctor.finding import LIMITS, Finding, Level, Limits, graded
+from handaxe.doctor.finding import THRESHOLDS, Finding, Level, Thresholds, graded
 
 __all__ = ["Cost", "check_memory", "check_time", "evaluations_of"]
 
@@ -91,7 +91,12 @@ def check_time(cost: Cost, *, steps: int, evaluations: int, checkpoint_every: in
 
 
 def check_memory(
-    cost: Cost, *, device: torch.device | None, checkpoints: int, out: Path | None = None, limits: Limits = LIMITS
+    cost: Cost,
+    *,
+    device: torch.device | None,
+    checkpoints: int,
+    out: Path | None = None,
+    limits: Thresholds = THRESHOLDS,
 ) -> Finding:
     """How much memory the steps took at their height, of what there is; and whether checkpoints fit on the disk.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from handaxe.doctor.finding import LIMITS, Finding, Limits, graded, unchecked
+from handaxe.doctor.finding import THRESHOLDS, Finding, Thresholds, graded, unchecked
 from handaxe.records import STOPPED, Trajectory
 
 __all__ = ["check_cut_off"]
@@ -18,7 +18,7 @@ REMEDY = {
 }
 
 
-def check_cut_off(attempts: Sequence[Trajectory], *, context: int, limits: Limits = LIMITS) -> Finding:
+def check_cut_off(attempts: Sequence[Trajectory], *, context: int, limits: Thresholds = THRESHOLDS) -> Finding:
     """Which share of the attempts is truncated, graded by limits.cut; and how turns end.
 
     An attempt that was cut by the length of a turn ("max_tokens") is told from one that filled the context.

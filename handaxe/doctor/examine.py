@@ -12,12 +12,12 @@ import torch
 from handaxe.doctor.answers import Shown, check_empty, check_expert, check_room, show
 from handaxe.doctor.cost import Cost, check_memory, check_time, evaluations_of
 from handaxe.doctor.cut_off import check_cut_off
-from handaxe.doctor.finding import LIMITS, Finding, Limits, unchecked
-from handaxe.doctor.played import Kept, Played, check_step, play, unchanged
+from handaxe.doctor.finding import THRESHOLDS, Finding, Thresholds, unchecked
+from handaxe.doctor.played import Kept, Played, check_played, play, unchanged
 from handaxe.doctor.replies import check_failures, check_latency, check_sizes
 from handaxe.doctor.sampled import check_logps, check_mask
-from handaxe.doctor.scored import check_gradient, check_same_twice
-from handaxe.doctor.template import check_control_text, check_prefixes, check_stops, model_ends
+from handaxe.doctor.scored import check_same_twice, check_zero_gradient
+from handaxe.doctor.template import check_control_text, check_keeps_prefixes, check_stops, model_ends
 from handaxe.errors import InputError
 from handaxe.exchange import Work
 from handaxe.methods.held_out import HeldOut
@@ -96,7 +96,7 @@ def examine(
     others: Mapping[str, Speaker] = NO_OTHERS,
     world: World | None = None,
     stages: int = 0,
-    limits: Limits = LIMITS,
+    limits: Thresholds = THRESHOLDS,
     seconds: float = SECONDS,
     tell: Tell = lambda doing: None,
 ) -> list[Finding]:
@@ -132,28 +132,32 @@ def examine(
     shown = _shown(home, given, seconds)
     tools = shown.expert[0].tools if shown.expert else ()
     told = model_ends(engine)
-    found += _tried("prefix", lambda: check_prefixes(format, tools))
+    found += _tried("prefix", lambda: check_keeps_prefixes(format, tools))
     found += _tried("stop", lambda: check_stops(format, told))
     found += _tried("control text", lambda: check_control_text(format, told))
     with unchanged(engine, learners, [given[name] for name in STATEFUL]) as kept:
         played, used = _played(given, seconds, tell)
     tell("looking at what was played")
-    first = played.steps[0] if played.steps else []
+    first = next((step for step in played.steps if any(one.scored.any() for one in step)), [])
     attempts = played.attempts
-    found.append(check_step(played, limits=limits))
+    found.append(check_played(played, limits=limits))
     found += _tried("mask", lambda: check_mask(played.groups, format))
-    found += _tried("log-probs", lambda: check_logps(engine, first, limits=limits))
+    found += _tried("log-probs", lambda: check_logps(engine, played.groups, limits=limits))
     found += _tried("reward twice", lambda: check_same_twice(reward, first))
     found += _tried(
         "zero gradient",
-        lambda: check_gradient(played.groups, group_size=group_size, trains=epochs > 0, limits=limits),
+        lambda: check_zero_gradient(played.groups, group_size=group_size, trains=epochs > 0, limits=limits),
     )
     found += _of_answers(home, shown, given, limits)
     replies = [reply for one in (*attempts, *shown.expert) for reply in one.replies]
-    found += _tried("tool time", lambda: check_latency(replies, limits=limits))
+    offered = any(one.tools for one in (*attempts, *shown.expert, *shown.empty))
+    found += _tried("tool time", lambda: check_latency(replies, offered=offered, limits=limits))
     found += _tried("tool failures", lambda: check_failures(attempts, shown.expert, limits=limits))
-    found += _tried("tool output", lambda: check_sizes(replies, format, context=engine.max_length, limits=limits))
-    found += _tried("cut off", lambda: check_cut_off(attempts, context=engine.max_length, limits=limits))
+    context = engine.max_length
+    found += _tried(
+        "tool output", lambda: check_sizes(replies, format, context=context, offered=offered, limits=limits)
+    )
+    found += _tried("cut off", lambda: check_cut_off(attempts, context=context, limits=limits))
     tell("timing an evaluation")
     found += _of_cost(given, played, used, kept, limits, seconds)
     return found
@@ -207,7 +211,7 @@ def _played(given: Mapping[str, Any], seconds: float, tell: Tell) -> tuple[Playe
     return play(given, steps=steps, groups=groups), groups
 
 
-def _of_answers(world: World | None, shown: Shown, given: Mapping[str, Any], limits: Limits) -> list[Finding]:
+def _of_answers(world: World | None, shown: Shown, given: Mapping[str, Any], limits: Thresholds) -> list[Finding]:
     if world is None:
         why = "no world says what is right"
         return [unchecked(name, why, "pass world= to examine") for name in ("expert", "empty answer", "room")]
@@ -233,9 +237,10 @@ def _of_answers(world: World | None, shown: Shown, given: Mapping[str, Any], lim
 
 
 def _of_cost(
-    given: Mapping[str, Any], played: Played, groups: int, kept: Kept, limits: Limits, seconds: float
+    given: Mapping[str, Any], played: Played, groups: int, kept: Kept, limits: Thresholds, seconds: float
 ) -> list[Finding]:
-    keep, engine, evaluate = given["keep"], given["engine"], given["evaluate"]
+    keep, engine = given["keep"], given["engine"]
+    evaluate = given["evaluate"]
     if not played.walls:
         return [unchecked(name, "no step was played to its end") for name in ("memory", "time")]
     phases = [

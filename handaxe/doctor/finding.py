@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-__all__ = ["Finding", "LIMITS", "Level", "Limits", "graded", "unchecked"]
+__all__ = ["Finding", "Level", "THRESHOLDS", "Thresholds", "graded", "unchecked"]
 
 Level = Literal["ok", "look", "wrong"]
 
@@ -30,7 +30,7 @@ class Finding:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Limits:
+class Thresholds:
     """Above which figure a check says look, and above which wrong: pairs (look, wrong).
 
     logp_mean      nats: mean absolute difference of the log-probs of sampler and trainer at a token
@@ -38,6 +38,7 @@ class Limits:
     zero_gradient  share of groups that give no gradient; 1 is wrong, where enough was played to say so
     expert         share of tasks on which the expert is not right
     empty          share of tasks on which the empty answer is right
+    room           share of tasks on which the expert itself is cut off
     cut            share of attempts that are truncated
     failed         share of calls that fail for no fault of the policy
     refused        share of calls that the tool says it cannot carry out
@@ -51,6 +52,7 @@ class Limits:
     zero_gradient: float = 0.5
     expert: tuple[float, float] = (0.0, 0.25)
     empty: tuple[float, float] = (0.0, 0.1)
+    room: tuple[float, float] = (0.0, 0.25)
     cut: tuple[float, float] = (0.1, 0.5)
     failed: tuple[float, float] = (0.0, 0.05)
     refused: float = 0.5
@@ -59,7 +61,7 @@ class Limits:
     memory: tuple[float, float] = (0.7, 0.95)
 
 
-LIMITS = Limits()
+THRESHOLDS = Thresholds()
 
 
 def graded(value: float, limits: tuple[float, float]) -> Level:

@@ -10,7 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from handaxe.doctor.finding import LIMITS, Finding, Limits, graded
+from handaxe.doctor.finding import THRESHOLDS, Finding, Thresholds, graded
 from handaxe.records import STOPPED, Trajectory
 from handaxe.rewards.parts.scoring import NEVER_SCORED
 from handaxe.slots import Engine, Learner
@@ -21,7 +21,7 @@ from handaxe.training.rate import rewinder
 from handaxe.training.record.groups import GroupRecord
 from handaxe.training.record.run_record import RunRecord
 
-__all__ = ["Kept", "Played", "check_step", "play", "unchanged"]
+__all__ = ["Kept", "Played", "check_played", "play", "unchanged"]
 
 
 @dataclass
@@ -127,7 +127,7 @@ def play(arguments: Mapping[str, Any], *, steps: int, groups: int) -> Played:
     return found
 
 
-def check_step(played: Played, *, limits: Limits = LIMITS) -> Finding:
+def check_played(played: Played, *, limits: Thresholds = THRESHOLDS) -> Finding:
     """Whether a step can be played and trained at all, and how many attempts failed for no fault of the policy."""
     attempts = played.attempts
     failed = [one for one in attempts if one.ending.kind in NEVER_SCORED]

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from handaxe.doctor.finding import LIMITS, Finding, Limits, graded, unchecked
+from handaxe.doctor.finding import THRESHOLDS, Finding, Thresholds, graded, unchecked
 from handaxe.records import Message, ToolReply, Trajectory
 from handaxe.slots import ChatFormat
 
@@ -21,14 +21,15 @@ REFUSED = ("retry", "failed")
 START = "teach the policy its tools first: see `handaxe start`"
 
 
-def check_latency(replies: Sequence[ToolReply], *, limits: Limits = LIMITS) -> Finding:
+def check_latency(replies: Sequence[ToolReply], *, offered: bool = True, limits: Thresholds = THRESHOLDS) -> Finding:
     """How long calls take: the 95th percentile is graded by limits.seconds.
 
     Args:
         replies: of the policy's calls and of the expert's.
+        offered: whether there is any tool to call.
     """
     if not replies:
-        return _nothing("tool time")
+        return _nothing("tool time", offered=offered)
     seconds = np.array([one.seconds for one in replies])
     middle, high, most = (float(v) for v in np.quantile(seconds, (0.5, 0.95, 1.0)))
     figures = {"calls": float(len(replies)), "median": middle, "p95": high, "most": most, "total": float(seconds.sum())}
@@ -51,7 +52,7 @@ def check_latency(replies: Sequence[ToolReply], *, limits: Limits = LIMITS) -> F
 
 
 def check_failures(
-    attempts: Sequence[Trajectory], shown: Sequence[Trajectory] = (), *, limits: Limits = LIMITS
+    attempts: Sequence[Trajectory], shown: Sequence[Trajectory] = (), *, limits: Thresholds = THRESHOLDS
 ) -> Finding:
     """How often calls fail for no fault of the policy, and how often the tool cannot carry them out.
 
@@ -63,7 +64,7 @@ def check_failures(
     expert = [reply for one in shown for reply in one.replies]
     every = [*replies, *expert]
     if not every:
-        return _nothing("tool failures", offered=any(one.tools for one in attempts))
+        return _nothing("tool failures", offered=any(one.tools for one in (*attempts, *shown)))
     counts = Counter[str](one.status for one in every)
     failed = sum(counts[status] for status in MACHINERY) / len(every)
     refused = sum(counts[status] for status in REFUSED) / len(every)
@@ -89,16 +90,24 @@ def check_failures(
     return Finding("tool failures", "ok", found, figures=figures)
 
 
-def check_sizes(replies: Sequence[ToolReply], format: ChatFormat, *, context: int, limits: Limits = LIMITS) -> Finding:
+def check_sizes(
+    replies: Sequence[ToolReply],
+    format: ChatFormat,
+    *,
+    context: int,
+    offered: bool = True,
+    limits: Thresholds = THRESHOLDS,
+) -> Finding:
     """How much of the context the longest reply takes, as the run's chat format writes it, and whether replies are cut.
 
     Args:
         replies: of the policy's calls and of the expert's.
         format: of the run.
         context: most tokens of a sequence.
+        offered: whether there is any tool to call.
     """
     if not replies:
-        return _nothing("tool output")
+        return _nothing("tool output", offered=offered)
     longest = max(replies, key=lambda one: len(one.content))
     opening = [Message("user", "?")]
     empty = len(format.start([*opening, Message("user", "")], ()).ids)
@@ -127,7 +136,7 @@ def check_sizes(replies: Sequence[ToolReply], format: ChatFormat, *, context: in
     return Finding("tool output", level, found, "" if level == "ok" else remedy, figures)
 
 
-def _nothing(check: str, *, offered: bool = True) -> Finding:
+def _nothing(check: str, *, offered: bool) -> Finding:
     if not offered:
         return Finding(check, "ok", "no tool is offered")
     return unchecked(check, "no tool was called, neither by the policy nor by an expert", START)

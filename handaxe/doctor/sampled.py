@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from handaxe.doctor.finding import LIMITS, Finding, Limits, graded, unchecked
+from handaxe.doctor.finding import THRESHOLDS, Finding, Thresholds, graded, unchecked
 from handaxe.errors import HandaxeError, RecordError
 from handaxe.exchange import Completion, Sample
 from handaxe.invariants import check_group
@@ -104,7 +104,7 @@ def _foreign(trajectory: Trajectory, format: ChatFormat) -> list[str]:
 # --- log-probs ---------------------------------------------------------------------------------------------------
 
 
-def check_logps(engine: Engine, groups: Sequence[GroupRecord], *, limits: Limits = LIMITS) -> Finding:
+def check_logps(engine: Engine, groups: Sequence[GroupRecord], *, limits: Thresholds = THRESHOLDS) -> Finding:
     """Whether the engine, as it is, finds what it sampled as probable as it said when it did.
 
         d = log-prob by `forward` - log-prob by `sample`, at every sampled token, both of softmax(logits / temperature)

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from handaxe.doctor.finding import LIMITS, Finding, Limits, unchecked
+from handaxe.doctor.finding import THRESHOLDS, Finding, Thresholds, unchecked
 from handaxe.errors import HandaxeError
 from handaxe.records import Group, Scores
 from handaxe.rewards.parts.scoring import score_group
@@ -16,7 +16,7 @@ from handaxe.training.rate import rewinder
 from handaxe.training.record.groups import GroupRecord
 from handaxe.training.watch import why_flat
 
-__all__ = ["check_gradient", "check_same_twice", "expected_equal"]
+__all__ = ["check_same_twice", "check_zero_gradient", "expected_equal"]
 
 SAME = 1e-9
 """Scores that differ by less are equal: rounding that depends on the order of siblings is no fault."""
@@ -30,7 +30,8 @@ def check_same_twice(reward: Reward, groups: Sequence[GroupRecord]) -> Finding:
     shown = [_shown(one) for one in groups if one.scored.any()]
     if not shown:
         return unchecked("reward twice", "nothing was scored")
-    rewind, apart, moved, attempts = rewinder(reward), list[float](), list[float](), 0
+    apart, moved = list[float](), list[float]()
+    rewind, attempts = rewinder(reward), 0
     try:
         for group in shown:
             turned = replace(group, trajectories=group.trajectories[::-1])
@@ -106,8 +107,8 @@ def expected_equal(values: Sequence[float], group_size: int) -> float:
     return float(((counts / counts.sum()) ** group_size).sum())
 
 
-def check_gradient(
-    groups: Sequence[GroupRecord], *, group_size: int, trains: bool = True, limits: Limits = LIMITS
+def check_zero_gradient(
+    groups: Sequence[GroupRecord], *, group_size: int, trains: bool = True, limits: Thresholds = THRESHOLDS
 ) -> Finding:
     """How much scores vary within groups, and the share of groups that give no gradient, beside what the shares of the
     scores lead one to expect (`expected_equal`).

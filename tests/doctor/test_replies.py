@@ -2,7 +2,7 @@ import time
 
 import pytest
 
-from handaxe.doctor.finding import Limits
+from handaxe.doctor.finding import Thresholds
 from handaxe.doctor.replies import check_failures, check_latency, check_sizes
 from handaxe.envs.tool_chat import tool_chat
 from handaxe.models.compact import Compact
@@ -59,10 +59,10 @@ def test_a_good_tool():
 
 
 def test_a_slow_tool():
-    limits = Limits(seconds=(0.02, 60.0))
+    limits = Thresholds(seconds=(0.02, 60.0))
     found = check_latency(tried(slow, calls=3).replies, limits=limits)
     assert found.level == "look" and "'slow'" in found.found and found.figures["p95"] >= 0.03
-    assert check_latency(tried(slow).replies, limits=Limits(seconds=(0.001, 0.02))).level == "wrong"
+    assert check_latency(tried(slow).replies, limits=Thresholds(seconds=(0.001, 0.02))).level == "wrong"
 
 
 def test_a_tool_that_fails():
@@ -89,6 +89,8 @@ def test_no_tool_at_all():
         tool_chat([]), Task("t", (Message("user", "?"),)), lambda *_: Message("assistant", "x"), format=FORMAT
     )
     assert check_failures([one]).level == "ok"
+    assert check_latency([], offered=False).found == "no tool is offered"
+    assert check_sizes([], FORMAT, context=9, offered=False).level == "ok"
 
 
 def test_a_tool_that_returns_a_megabyte():

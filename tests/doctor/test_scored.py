@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from handaxe.credit.group_norm import group_norm
-from handaxe.doctor.scored import check_gradient, check_same_twice, expected_equal
+from handaxe.doctor.scored import check_same_twice, check_zero_gradient, expected_equal
 from handaxe.errors import TaskError
 from handaxe.records import Scores
 from handaxe.rewards.outcome import outcome
@@ -31,34 +31,34 @@ def test_chance_of_equal_scores():
 
 
 def test_half_of_the_groups_teach_something():
-    found = check_gradient(groups([1, 0, 0, 1], [0, 0, 0, 0]), group_size=4)
+    found = check_zero_gradient(groups([1, 0, 0, 1], [0, 0, 0, 0]), group_size=4)
     assert (found.level, found.figures["none"], found.figures["equal"]) == ("ok", 0.5, 0.5)
     assert found.figures["expected"] == pytest.approx(0.25**4 + 0.75**4) and found.figures["spread"] == 0.25
     assert "1 of 2 groups of 4 give no gradient (50%)" in found.found
 
 
 def test_a_constant_reward():
-    found = check_gradient(groups(*[[1, 1, 1, 1]] * 4), group_size=4)
+    found = check_zero_gradient(groups(*[[1, 1, 1, 1]] * 4), group_size=4)
     assert found.level == "wrong" and found.figures["none"] == found.figures["expected"] == 1
     assert found.remedy.startswith("All 16 attempts scored 1: take harder tasks")
-    assert check_gradient(groups([0, 0]), group_size=2).level == "look"  # which two attempts may do by chance
+    assert check_zero_gradient(groups([0, 0]), group_size=2).level == "look"  # which two attempts may do by chance
 
 
 def test_most_groups_teach_nothing():
-    assert check_gradient(groups([1, 0], [0, 0], [0, 0]), group_size=2).level == "look"
+    assert check_zero_gradient(groups([1, 0], [0, 0], [0, 0]), group_size=2).level == "look"
 
 
 def test_what_selection_leaves_out_gives_no_gradient():
     left_out = groups([1, 0] * 4, [0, 1] * 4, trained=False, fate="unselected")
-    found = check_gradient(left_out, group_size=8)
+    found = check_zero_gradient(left_out, group_size=8)
     assert found.level == "wrong" and found.figures["equal"] == 0 and found.figures["none"] == 1
     surplus = groups([1, 0] * 4, trained=False, fate="surplus")
-    assert check_gradient([*groups([1, 0] * 4), *surplus], group_size=8).figures["groups"] == 1
+    assert check_zero_gradient([*groups([1, 0] * 4), *surplus], group_size=8).figures["groups"] == 1
 
 
 def test_a_run_that_learns_nothing_on_purpose():
-    assert check_gradient(groups(*[[1] * 8] * 2), group_size=8, trains=False).level == "ok"
-    assert check_gradient([], group_size=8).found.startswith("cannot be checked")
+    assert check_zero_gradient(groups(*[[1] * 8] * 2), group_size=8, trains=False).level == "ok"
+    assert check_zero_gradient([], group_size=8).found.startswith("cannot be checked")
 
 
 def test_a_reward_that_says_the_same():
