@@ -14,7 +14,8 @@ from handaxe.errors import InfrastructureError, InputError, TrainingError
 from handaxe.exchange import Measure, Sample
 from handaxe.models.tiny import TinyConfig, TinyModel
 from handaxe.records import Sampling
-from handaxe.testing.engine import check_engine
+from handaxe.testing import engine_streams
+from handaxe.testing.engine_case import EngineCase
 
 pytest.importorskip("starlette")
 pytest.importorskip("uvicorn")
@@ -87,12 +88,22 @@ def sampled():
         engine.close()
 
 
-def test_the_whole_contract(tmp_path):
-    def kill(engine):
-        engine.started[0].stop()
+@pytest.mark.parametrize("check", engine_streams.__all__)
+def test_the_contract_of_streams(check, tmp_path):
+    """All of `check_engine` passes; what is about learning and measuring is LocalEngine's here."""
+    made = []
 
-    names = check_engine(lambda: Sampled(make_model(), count=2), make_model, folder=tmp_path, kill=kill)
-    assert names[-6:] == ["joining", "interrupting", "prefixes", "new_weights", "refusals", "lost_sampler"]
+    def make_engine():
+        made.append(Sampled(make_model(), count=1 + (check == "check_lost_sampler")))
+        return made[-1]
+
+    kill = lambda engine: engine.started[0].stop()  # noqa: E731
+    case = EngineCase(make_engine, make_model, tmp_path, 1e-5, None, None, False, kill)
+    try:
+        getattr(engine_streams, check)(case)
+    finally:
+        for engine in made:
+            engine.close()
 
 
 def test_a_push_gathers_once_and_clears_every_cache(sampled):
