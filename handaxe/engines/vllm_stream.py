@@ -212,7 +212,8 @@ class VllmStream:
             turn.future.cancel()
         if turn.place is not None:
             self._servers.leave(turn.place)
-        turn.place, turn.future, turn.waits = None, None, time.monotonic()
+        turn.place, turn.future = None, None
+        turn.waits = time.monotonic()
 
 
 def _joined(before: Partial, written: Written, count: int) -> Partial:

@@ -9,7 +9,7 @@ import torch
 
 from handaxe.engines.local import LocalEngine
 from handaxe.engines.vllm_servers import VllmServers
-from handaxe.engines.weights import Files, ServedPolicy, served_weights
+from handaxe.engines.weights import FileTransport, ServedPolicy, served_weights
 from handaxe.errors import InfrastructureError, InputError, TrainingError
 from handaxe.exchange import Measure, Sample
 from handaxe.models.tiny import TinyConfig, TinyModel
@@ -260,7 +260,7 @@ def test_refusals(sampled, tmp_path):
         VllmServers(policy, start_servers=1)
     with pytest.raises(InfrastructureError, match="no address"):
         VllmServers(policy, servers=["localhost"])
-    engine = sampled(transport=Files(tmp_path))
+    engine = sampled(transport=FileTransport(tmp_path))
     engine.sample(requests(1))
     assert len(list(tmp_path.rglob("*.safetensors"))) == 1
     engine.close()
