@@ -232,7 +232,7 @@ def test_a_server_that_never_comes_up_says_why_and_leaves_nothing():
     assert time.monotonic() - began < 20 and made[0].ended.is_set()
 
     def dies(number, folder):
-        made.append(SmallVllm(make_model()))
+        made.append(SmallVllm(make_model(), faults={"/health": 503}))
         made[-1].stop()
         return made[-1]
 
