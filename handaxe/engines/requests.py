@@ -13,10 +13,10 @@ from handaxe.errors import InputError, TrainingError
 from handaxe.exchange import Completion, Partial, Sample
 from handaxe.records import Finish
 
-__all__ = ["Limits", "begun", "check_request", "completed", "finish", "remaining_uniforms", "room"]
+__all__ = ["SamplingLimits", "begun", "check_request", "completed", "finish", "remaining_uniforms", "room"]
 
 
-class Limits(Protocol):
+class SamplingLimits(Protocol):
     """What is known of a model to tell whether a request can be sampled from it."""
 
     @property
@@ -62,7 +62,7 @@ def completed(ticket: int, request: Sample, sampled: Partial, seconds: float) ->
     return Completion(*sampled, finish=finish(request, sampled.ids[-1]), seconds=seconds)
 
 
-def check_request(ticket: int, request: Sample, model: Limits) -> None:
+def check_request(ticket: int, request: Sample, model: SamplingLimits) -> None:
     """Raise InputError, naming the request, when it cannot be sampled."""
     ids = request.ids
     sampling = request.sampling
@@ -97,7 +97,7 @@ def room(request: Sample, max_length: int) -> int:
     return min(request.sampling.max_tokens, max_length - len(request.ids))
 
 
-def _known(ids: Sequence[int], model: Limits) -> bool:
+def _known(ids: Sequence[int], model: SamplingLimits) -> bool:
     return not len(ids) or (min(ids) >= 0 and max(ids) < model.vocab_size)
 
 

@@ -26,7 +26,7 @@ from handaxe.engines.vllm_http import HttpLoop, LostError, VllmHttp
 from handaxe.engines.vllm_places import Places
 from handaxe.engines.vllm_process import Launch, Running, ServerProcess, server_options
 from handaxe.engines.vllm_stream import VllmStream
-from handaxe.engines.weights import Files, ServedPolicy, Transport, gap, probe_row, server_logp
+from handaxe.engines.weights import FileTransport, ServedPolicy, Transport, gap, probe_row, server_logp
 from handaxe.errors import InfrastructureError, InputError, TrainingError
 from handaxe.exchange import Completion, Sample
 
@@ -72,7 +72,7 @@ class VllmServers:
         start_servers: or how many to start.
         write_config: writes the model's config.json into the folder it is given; for servers that are started. See
             `engines.weights.write_config`.
-        transport: how weights travel; None: `Files()`.
+        transport: how weights travel; None: `FileTransport()`.
         launch: starts a server elsewhere; None: a subprocess here.
         dtype: of the servers that are started.
         options: further options of servers that are started, such as ["--tensor-parallel-size", "2"].
@@ -115,11 +115,13 @@ class VllmServers:
             raise InputError("servers that are started need write_config=, which writes the model's config.json")
         self.policy, self.metrics = policy, dict[str, float]()
         self.places = Places()
-        self._transport = transport or Files()
-        self._start_timeout, self._timeout, self._patience, self._longest = start_timeout, timeout, patience, longest
+        self._transport = transport or FileTransport()
+        self._start_timeout, self._timeout = start_timeout, timeout
+        self._patience, self._longest = patience, longest
         self._most_gap = GAPS.get(dtype, 0.5) if most_gap is None else most_gap
         self._mark: Hashable = None
-        self._label, self._pushes, self._known = "", 0, list[float]()
+        self._label, self._pushes = "", 0
+        self._known = list[float]()
         self._lock = threading.RLock()
         self._closing = threading.Event()
         self._threads: list[threading.Thread] = []
@@ -305,7 +307,8 @@ class VllmServers:
 
     def _lose(self, server: _Server, error: BaseException) -> None:
         """Begin a server again, in the background; or give it up."""
-        server.error, server.label, server.load, server.look = str(error), "", 0, None
+        server.error, server.label = str(error), ""
+        server.load, server.look = 0, None
         server.losses += 1
         server.life += 1
         server.state = "coming"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import concurrent.futures
 import time
 import uuid
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -133,8 +132,9 @@ class VllmStream:
                 return
             turn.place, turn.name = place, f"{uuid.uuid4().hex}-{turn.ticket}"
             policy = self._servers.policy
-            limits = {"vocab_size": policy.vocab_size, "max_length": policy.max_length}
-            turn.future = http.generate(turn.request, turn.name, **limits)
+            turn.future = http.generate(
+                turn.request, turn.name, vocab_size=policy.vocab_size, max_length=policy.max_length
+            )
             self._servers.places.learn(ids, place[0])
 
     def _collect(self) -> list[tuple[int, Any]]:
@@ -212,10 +212,15 @@ class VllmStream:
             turn.future.cancel()
         if turn.place is not None:
             self._servers.leave(turn.place)
-        turn.place, turn.future, turn.waits = None, None, time.monotonic()
+        turn.place, turn.future = None, None
+        turn.waits = time.monotonic()
 
 
 def _joined(before: Partial, written: Written, count: int) -> Partial:
     """What was sampled before, and the first `count` tokens that a server wrote."""
-    later: Sequence[Sequence[Any]] = written[:4]
-    return Partial(*([*one, *other[:count]] for one, other in zip(before, later)))
+    return Partial(
+        [*before.ids, *written.ids[:count]],
+        [*before.logp, *written.logp[:count]],
+        [*before.behaviour_logp, *written.behaviour_logp[:count]],
+        [*before.version, *written.version[:count]],
+    )

@@ -28,8 +28,8 @@ from handaxe.exchange import Sample
 from handaxe.records import Sampling
 
 __all__ = [
-    "Files",
-    "Nccl",
+    "FileTransport",
+    "NcclTransport",
     "ServedPolicy",
     "Transport",
     "gap",
@@ -138,7 +138,7 @@ class Transport(Protocol):
         ...
 
 
-class Files:
+class FileTransport:
     """Weights as one safetensors file, which the servers' plugin reads. Servers that were restarted read it again.
 
     Args:
@@ -191,7 +191,7 @@ def _near(size: int) -> Path | None:
     return None
 
 
-class Nccl:
+class NcclTransport:
     """Weights from this process's GPU to the servers' by vLLM's own NCCL classes. vLLM must be installed here, too.
 
     Untested: it needs two GPUs, which no test of handaxe has had.

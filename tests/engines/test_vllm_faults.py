@@ -11,7 +11,7 @@ import pytest
 
 from handaxe.engines.local import LocalEngine
 from handaxe.engines.vllm_process import ServerProcess, server_options
-from handaxe.engines.weights import Files
+from handaxe.engines.weights import FileTransport
 from handaxe.errors import InfrastructureError, TrainingError
 from handaxe.exchange import Sample
 from handaxe.records import Sampling
@@ -97,7 +97,7 @@ def test_a_server_that_dies_in_an_update_is_begun_again_with_the_weights(pair):
     victim = pair.servers._servers[1]
     found = processes(victim)
 
-    class Killing(Files):
+    class Killing(FileTransport):
         def send(self, server, label):
             if server is victim.http:
                 server.post("/start_weight_update")

@@ -9,12 +9,13 @@ import torch
 
 from handaxe.engines.local import LocalEngine
 from handaxe.engines.vllm_servers import VllmServers
-from handaxe.engines.weights import Files, ServedPolicy, served_weights
+from handaxe.engines.weights import FileTransport, ServedPolicy, served_weights
 from handaxe.errors import InfrastructureError, InputError, TrainingError
 from handaxe.exchange import Measure, Sample
 from handaxe.models.tiny import TinyConfig, TinyModel
 from handaxe.records import Sampling
-from handaxe.testing.engine import check_engine
+from handaxe.testing import engine_streams
+from handaxe.testing.engine_case import EngineCase
 
 pytest.importorskip("starlette")
 pytest.importorskip("uvicorn")
@@ -87,12 +88,22 @@ def sampled():
         engine.close()
 
 
-def test_the_whole_contract(tmp_path):
-    def kill(engine):
-        engine.started[0].stop()
+@pytest.mark.parametrize("check", engine_streams.__all__)
+def test_the_contract_of_streams(check, tmp_path):
+    """All of `check_engine` passes; what is about learning and measuring is LocalEngine's here."""
+    made = []
 
-    names = check_engine(lambda: Sampled(make_model(), count=2), make_model, folder=tmp_path, kill=kill)
-    assert names[-6:] == ["joining", "interrupting", "prefixes", "new_weights", "refusals", "lost_sampler"]
+    def make_engine():
+        made.append(Sampled(make_model(), count=1 + (check == "check_lost_sampler")))
+        return made[-1]
+
+    kill = lambda engine: engine.started[0].stop()  # noqa: E731
+    case = EngineCase(make_engine, make_model, tmp_path, 1e-5, None, None, False, kill)
+    try:
+        getattr(engine_streams, check)(case)
+    finally:
+        for engine in made:
+            engine.close()
 
 
 def test_a_push_gathers_once_and_clears_every_cache(sampled):
@@ -221,7 +232,7 @@ def test_a_server_that_never_comes_up_says_why_and_leaves_nothing():
     assert time.monotonic() - began < 20 and made[0].ended.is_set()
 
     def dies(number, folder):
-        made.append(SmallVllm(make_model()))
+        made.append(SmallVllm(make_model(), faults={"/health": 503}))
         made[-1].stop()
         return made[-1]
 
@@ -249,7 +260,7 @@ def test_refusals(sampled, tmp_path):
         VllmServers(policy, start_servers=1)
     with pytest.raises(InfrastructureError, match="no address"):
         VllmServers(policy, servers=["localhost"])
-    engine = sampled(transport=Files(tmp_path))
+    engine = sampled(transport=FileTransport(tmp_path))
     engine.sample(requests(1))
     assert len(list(tmp_path.rglob("*.safetensors"))) == 1
     engine.close()

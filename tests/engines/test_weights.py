@@ -7,7 +7,7 @@ import torch
 from safetensors.torch import load_file
 
 from handaxe.engines.local import LocalEngine
-from handaxe.engines.weights import Files, gap, probe_row, served_weights, write_config
+from handaxe.engines.weights import FileTransport, gap, probe_row, served_weights, write_config
 from handaxe.errors import InfrastructureError, InputError
 from handaxe.models.huggingface import load_pretrained
 from handaxe.tensors import LossOut
@@ -68,7 +68,7 @@ def test_an_adapter_of_another_kind_is_refused(small_llamas):
 
 
 def test_files_hold_the_last_weights_only(tmp_path):
-    files = Files(tmp_path)
+    files = FileTransport(tmp_path)
     for value in (1.0, 2.0):
         files.prepare({"a": torch.full((2, 3), value).T})
         (found,) = tmp_path.rglob("*.safetensors")
@@ -79,7 +79,7 @@ def test_files_hold_the_last_weights_only(tmp_path):
 
 
 def test_a_folder_that_cannot_be_written_is_an_error_that_says_so(tmp_path):
-    files = Files(tmp_path)
+    files = FileTransport(tmp_path)
     files.prepare({"a": torch.zeros(2)})
     for place in tmp_path.iterdir():
         for file in place.iterdir():

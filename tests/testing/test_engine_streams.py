@@ -54,7 +54,7 @@ def test_a_lost_sampler_may_change_no_token(tmp_path):
         def begin_anew(self):
             for slot in self._slots:
                 if slot.row is not None:
-                    slot.row.uniforms = 1 - slot.row.uniforms
+                    slot.row.uniforms = [1 - u for u in slot.row.uniforms]
 
     streams = []
 
