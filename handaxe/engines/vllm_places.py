@@ -34,7 +34,7 @@ class Places:
         idlest = min(loads, key=lambda server: (loads[server], server))
         for block in reversed(_blocks(ids)):
             server = self._blocks.get(block)
-            if server in loads:
+            if server is not None and server in loads:
                 return server if loads[server] <= loads[idlest] + AHEAD else idlest
         return idlest
 

@@ -248,7 +248,9 @@ class VllmServers:
         ids = probe_row(self.policy.vocab_size, self.policy.max_length)
         if not self._known:
             self._known = list(self.policy.score(ids))
-        found = gap(server_logp(http, ids, f"probe-{uuid.uuid4().hex}", self.policy, self._timeout), self._known)
+        name = f"probe-{uuid.uuid4().hex}"
+        # As long as a start may take: what a server has to compile, it compiles for its first request.
+        found = gap(server_logp(http, ids, name, self.policy, self._start_timeout), self._known)
         self.metrics["push_gap"] = max(self.metrics["push_gap"], found)
         if found > self._most_gap:
             raise TrainingError(

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
+from safetensors import SafetensorError
 from safetensors.torch import save_file
 from torch import Tensor, nn
 
@@ -163,7 +164,7 @@ class Files:
         previous, self._file = self._file, self._folder / f"{self._count}.safetensors"
         try:
             save_file({name: tensor.contiguous() for name, tensor in tensors.items()}, self._file)
-        except OSError as error:
+        except (OSError, SafetensorError) as error:
             raise InfrastructureError(
                 f"the weights for the servers cannot be written to {self._file}: {error}"
             ) from error
@@ -326,5 +327,5 @@ def server_logp(server: VllmHttp, ids: Sequence[int], name: str, policy: ServedP
 
 def gap(server: Sequence[float], engine: Sequence[float]) -> float:
     """The largest difference, in nats; infinite where one of them is not finite."""
-    difference = np.abs(np.asarray(server, dtype=np.float64) - np.asarray(engine, dtype=np.float64))
-    return float(difference.max()) if np.isfinite(difference).all() else float("inf")
+    both = np.array([server, engine], dtype=np.float64)
+    return float(np.abs(both[0] - both[1]).max()) if np.isfinite(both).all() else float("inf")

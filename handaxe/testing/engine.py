@@ -43,11 +43,13 @@ def check_engine(
     gradient: Callable[[Engine], Mapping[str, Tensor]] | None = None,
     weights: Callable[[Engine], Mapping[str, Tensor]] | None = None,
     reference: bool = False,
+    kill: Callable[[Engine], None] | None = None,
 ) -> list[str]:
     """Check everything that `slots.Engine` promises, and `slots.Stream` for an engine that is `slots.Streams`.
 
     Args:
-        make_engine: a fresh engine with version 0, the same weights at each call, without weight decay.
+        make_engine: a fresh engine with version 0, the same weights at each call, without weight decay. Several live
+            at a time. Those with a `close` are closed after each check.
         make_model: a fresh model in plain torch with those same weights; what the engine is compared with.
         folder: an empty folder for checkpoints.
         tolerance: absolute and relative, on log-probs, losses and gradients (gradients relative to the largest entry).
@@ -57,6 +59,7 @@ def check_engine(
             the learning rate against the sign of the oracle's gradient. Given neither, the loss and the norm of the
             gradient are still checked.
         reference: the engine keeps a reference model.
+        kill: kills what samples for an engine in another process, or one of several; None for one that samples itself.
 
     Returns:
         The names of the checks, all passed.
@@ -64,19 +67,35 @@ def check_engine(
     Raises:
         AssertionError: saying what the engine did and what it should have done.
     """
-    case = EngineCase(make_engine, make_model, folder, tolerance, gradient, weights, reference)
+    made: list[Engine] = []
+
+    def make() -> Engine:
+        made.append(make_engine())
+        return made[-1]
+
+    case = EngineCase(make, make_model, folder, tolerance, gradient, weights, reference, kill)
     checks = [_measures, _sampled_logp, _seeds, _endings, _greedy, _limits]
     checks += [engine_training.check_gradient, engine_training.check_splits, engine_training.check_step]
     checks += [engine_training.check_bad_loss, engine_training.check_checkpoint]
     checks += [engine_training.check_damaged_checkpoint]
     if reference:
         checks.append(engine_training.check_reference)
-    if isinstance(make_engine(), Streams):
+    if isinstance(make(), Streams):
         checks += [engine_streams.check_joining, engine_streams.check_interrupting, engine_streams.check_prefixes]
         checks += [engine_streams.check_new_weights, engine_streams.check_refusals]
+        checks += [engine_streams.check_lost_sampler] if kill is not None else []
     for check in checks:
-        check(case)
+        try:
+            check(case)
+        finally:
+            while made:
+                _close(made.pop())
     return [check.__name__.lstrip("_").removeprefix("check_") for check in checks]
+
+
+def _close(engine: Engine) -> None:
+    if callable(end := getattr(engine, "close", None)):
+        end()
 
 
 # --- measuring and sampling --------------------------------------------------------------------------------------

@@ -49,6 +49,7 @@ class EngineCase:
     gradient: Callable[[Engine], Mapping[str, Tensor]] | None
     weights: Callable[[Engine], Mapping[str, Tensor]] | None
     reference: bool
+    kill: Callable[[Engine], None] | None = None
 
 
 def example_batch(model: Model, *, rows: int = 5, padding: int = 0, seed: int = 0) -> Batch:

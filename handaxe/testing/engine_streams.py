@@ -1,14 +1,19 @@
 """The checks of `check_engine` about streams: whichever row joins, leaves or is interrupted, and whatever is kept
-between two requests, each completion is what a fresh engine samples for that request alone."""
+between two requests, each completion is what a fresh engine samples for that request alone.
+
+A stream may sample in another process, while nobody polls: how far a request has come is then not known, and bounded is
+the time that it may take, not the number of polls.
+"""
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 
 import torch
 
 from handaxe.errors import InputError
-from handaxe.exchange import Completion, Partial
+from handaxe.exchange import Completion, Partial, Sample
 from handaxe.records import Sampling
 from handaxe.slots import Engine, Stream, Streams
 from handaxe.testing.engine_case import (
@@ -24,13 +29,18 @@ from handaxe.testing.engine_case import (
 __all__ = [
     "check_interrupting",
     "check_joining",
+    "check_lost_sampler",
     "check_new_weights",
     "check_prefixes",
     "check_refusals",
 ]
 
-LONGEST = 200
-"""Polls after which a stream that still has requests is taken to hang."""
+LONGEST = 120.0
+"""Seconds after which a stream that still has requests is taken to hang."""
+WAIT = 0.1
+"""Seconds that a poll waits for a stream that samples elsewhere."""
+TRIES = 7
+"""Times that a request is let in to have a token of it, each time for twice as long."""
 
 
 def check_joining(case: EngineCase) -> None:
@@ -48,8 +58,9 @@ def check_joining(case: EngineCase) -> None:
         _same(case, f"request {ticket}, which joined between two tokens of others,", got[ticket], completion)
     for request in requests:
         stream.submit(request)
-    for _ in range(LONGEST):
-        tickets = [ticket for ticket, _ in stream.poll()]
+    begin = time.monotonic()
+    while len(stream) and time.monotonic() - begin < LONGEST:
+        tickets = [ticket for ticket, _ in stream.poll(WAIT)]
         assert tickets == sorted(tickets), f"poll hands over in order of ticket, not {tickets}"
 
 
@@ -66,12 +77,7 @@ def check_interrupting(case: EngineCase) -> None:
             beside = stream.submit(neighbour)
             got = stream.interrupt(stream.submit(begun))
             assert got == part, f"interrupted before its first poll, a request has what it began with, not {got}"
-            ticket = stream.submit(begun)
-            done = dict(stream.poll())
-            if ticket not in done:  # else the stream samples in rounds, and has it whole
-                got = stream.interrupt(ticket)
-                assert got.ids == want.ids[: cut + 1], f"begun at {cut}, it has one token more after a poll, not {got}"
-                ticket = stream.submit(request._replace(begun=got))
+            ticket, done = _once_more(stream, begun, want)
             done |= _finish(stream)
             _same(case, f"a turn interrupted after {cut} tokens", done[ticket], want)
             _same(case, "the neighbour of an interrupted turn", done[beside], engine.sample([neighbour])[0])
@@ -100,21 +106,39 @@ def check_new_weights(case: EngineCase) -> None:
     for request in requests:
         stream.submit(request)
     for _ in range(3):
-        done.update(stream.poll())
+        done.update(stream.poll(WAIT))
     train_steps(engine, [example_batch(case.make_model())])
     late = [stream.submit(request) for request in requests]
     done.update(_finish(stream))
+    begun = [done[place].version[0] for place in range(len(requests))]
+    assert 0 in begun, f"of the requests that were in before a step, none has a token of version 0: {begun}"
     for place, (request, ticket) in enumerate(zip(requests, late)):
         _same(case, "a request that begins after a step", done[ticket], engine.sample([request])[0])
         completion = done[place]
         versions = completion.version
-        assert versions == sorted(versions) and versions[0] == 0, f"versions of a turn over a step: {versions}"
+        in_order = versions == sorted(versions) and set(versions) <= {0, 1}
+        assert in_order, f"versions of a turn over a step: {versions}"
         batch, start = completed_batch([request], [completion]), len(request.ids)
         for version, weights in ((0, old), (1, engine)):
             chosen = torch.tensor(versions) == version
             want = weights.forward(batch)["logp"][0, start:][chosen]
             what = f"logp of tokens of version {version} in a turn over a step"
             close(what, torch.tensor(completion.logp)[chosen], want, case.tolerance)
+
+
+def check_lost_sampler(case: EngineCase) -> None:
+    """What samples elsewhere and dies with requests at work changes no token of any."""
+    assert case.kill is not None
+    requests = example_requests(case.make_model(), Sampling(max_tokens=8)) * 2
+    engine = case.make_engine()
+    want, stream = engine.sample(requests), _stream(engine)
+    for request in requests:
+        stream.submit(request)
+    done = dict(stream.poll())
+    case.kill(engine)
+    done |= _finish(stream)
+    for ticket, completion in enumerate(want):
+        _same(case, f"request {ticket}, whose sampler may have died,", done[ticket], completion)
 
 
 def check_refusals(case: EngineCase) -> None:
@@ -139,13 +163,33 @@ def _stream(engine: Engine) -> Stream:
     return engine.stream()
 
 
+def _once_more(stream: Stream, begun: Sample, want: Completion) -> tuple[int, dict[int, Completion]]:
+    """Let a request in, take it out with a token more or several, and submit it again; its ticket, and what ended."""
+    cut = len(begun.begun.ids) if begun.begun is not None else 0
+    done, got = dict[int, Completion](), begun.begun
+    for tried in range(TRIES):
+        ticket = stream.submit(begun)
+        done |= dict(stream.poll(WAIT * (2**tried - 1)))
+        if ticket in done:  # the stream samples in rounds, or elsewhere, and has it whole
+            return ticket, done
+        got = stream.interrupt(ticket)
+        count = len(got.ids)
+        assert count < len(want.ids), f"interrupted, it has {got}, which leaves no token to go on with"
+        if count > cut or got != begun.begun:
+            break
+    count = len(got.ids) if got is not None else 0
+    right = count > cut and got is not None and got.ids == want.ids[:count]
+    assert right, f"begun at {cut}, it has one token more after a poll, or several, of {want.ids}, not {got}"
+    return stream.submit(begun._replace(begun=got)), done
+
+
 def _finish(stream: Stream) -> dict[int, Completion]:
     done: dict[int, Completion] = {}
-    for _ in range(LONGEST):
-        if not len(stream):
-            return done
-        done.update(stream.poll())
-    raise AssertionError(f"{len(stream)} requests are still in the stream after {LONGEST} polls")
+    begin = time.monotonic()
+    while len(stream):
+        assert time.monotonic() - begin < LONGEST, f"{len(stream)} requests are in the stream after {LONGEST:g} s"
+        done.update(stream.poll(WAIT))
+    return done
 
 
 def _same(case: EngineCase, what: str, got: Completion, want: Completion) -> None:

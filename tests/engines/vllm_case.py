@@ -1,5 +1,8 @@
 """What tests with a real vLLM server share: a small Llama, and LocalEngine's training half with servers sampling."""
 
+import contextlib
+import os
+
 import torch
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
@@ -9,10 +12,11 @@ from handaxe.engines.weights import ServedPolicy, served_weights, write_config
 from handaxe.exchange import Measure
 from handaxe.models.huggingface import HuggingFaceModel
 
-VOCABULARY, LONGEST = 48, 64
+VOCABULARY, LONGEST = 48, 256
 # A server takes its threads and its memory from these: two of them and a trainer share two cores.
 SMALL = ("--enforce-eager", "--max-num-seqs", "16", "--max-num-batched-tokens", "512")
 ENVIRONMENT = {"VLLM_CPU_KVCACHE_SPACE": "1", "VLLM_CPU_OMP_THREADS_BIND": "nobind", "OMP_NUM_THREADS": "1"}
+ENVIRONMENT |= {"TORCHDYNAMO_DISABLE": "1"}  # else the first request waits for a compiler of C++
 
 
 def make_model(tied=True, seed=0):
@@ -35,6 +39,9 @@ def make_model(tied=True, seed=0):
         module = LlamaForCausalLM(config)
         with torch.no_grad():
             module.get_output_embeddings().weight.mul_(8)
+            for layer in module.model.layers:  # else every token is the one before it
+                for linear in (layer.self_attn.o_proj, layer.self_attn.v_proj, layer.mlp.down_proj, layer.mlp.up_proj):
+                    linear.weight.mul_(12)
     return HuggingFaceModel(module, tokenizer)
 
 
@@ -53,6 +60,25 @@ class Fleet:
         )
         options |= {} if options.get("servers") else {"write_config": lambda folder: write_config(model.module, folder)}
         self.servers = VllmServers(policy, options=SMALL, **options)
+
+
+@contextlib.contextmanager
+def started(**options):
+    """A fleet with servers of its own; or, to try things out without waiting for one, with the server that the variable
+    HANDAXE_TEST_SERVER names."""
+    before = dict(os.environ)
+    os.environ.update(ENVIRONMENT)
+    running = os.environ.get("HANDAXE_TEST_SERVER", "")
+    options = {"servers": running.split()} if running and set(options) == {"start_servers"} else options
+    try:
+        fleet = Fleet(make_model(), **options)
+        try:
+            yield fleet
+        finally:
+            fleet.servers.close()
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
 
 
 class Served(LocalEngine):

@@ -1,5 +1,7 @@
 """Every check of streams must be able to fail: streams with one fault each, and the words of their refusal."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 
@@ -13,6 +15,7 @@ from handaxe.testing.engine_case import EngineCase
 
 CONFIG = TinyConfig(vocab_size=20, width=16, layers=1, heads=2, max_length=22)
 CHECKS = {name: getattr(engine_streams, name) for name in engine_streams.__all__}
+LOSING = CHECKS.pop("check_lost_sampler")
 
 
 def make_model():
@@ -42,6 +45,27 @@ def case_of(kind, folder):
 def test_a_good_stream_passes(tmp_path):
     for check in CHECKS.values():
         check(case_of(SlotStream, tmp_path))
+
+
+def test_a_lost_sampler_may_change_no_token(tmp_path):
+    class Loses(SlotStream):
+        """What begins anew elsewhere draws otherwise."""
+
+        def begin_anew(self):
+            for slot in self._slots:
+                if slot.row is not None:
+                    slot.row.uniforms = 1 - slot.row.uniforms
+
+    streams = []
+
+    class Kept(Loses):
+        def __init__(self, *args, **options):
+            super().__init__(*args, **options)
+            streams.append(self)
+
+    LOSING(replace(case_of(SlotStream, tmp_path), kill=lambda engine: None))
+    with pytest.raises(AssertionError, match="whose sampler may have died"):
+        LOSING(replace(case_of(Kept, tmp_path), kill=lambda engine: streams[-1].begin_anew()))
 
 
 class SeedByTicket(SlotStream):

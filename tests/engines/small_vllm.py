@@ -1,0 +1,152 @@
+"""A small server with the routes of vLLM that handaxe uses, sampling by LocalEngine: real HTTP, draws and weights out
+of files, and faults on demand. What vLLM itself does is tested by `make test-vllm`."""
+
+import asyncio
+import json
+import threading
+import time
+
+import torch
+import uvicorn
+from safetensors.torch import load_file
+from starlette.applications import Starlette
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from handaxe.engines.local import LocalEngine
+from handaxe.engines.vllm_http import PREFIX
+from handaxe.exchange import Measure, Partial, Sample
+from handaxe.records import Sampling
+
+
+class SmallVllm:
+    """Implements `vllm_process.Running`. It knows nothing of sockets, so a server that is stopped cannot answer.
+
+    Attributes:
+        faults: by path: an HTTP status to answer with, or "die".
+        stale: a part of the names of weights that are not replaced.
+        pace: seconds that a token takes.
+        heard: paths that were asked for, in order.
+    """
+
+    def __init__(self, model, *, faults=(), stale="", pace=0.0, silent=False):
+        self.engine, self.faults, self.stale, self.pace, self.silent = (
+            LocalEngine(model),
+            dict(faults),
+            stale,
+            pace,
+            silent,
+        )
+        self.heard, self.labels, self.paused, self.file = [], {0: "default"}, False, None
+        self.stream, self.waiting = self.engine.stream(), {}
+        self.lock, self.ended = threading.Lock(), threading.Event()
+        routes = [Route("/{path:path}", self._reply, methods=["GET", "POST"])]
+        self._server = uvicorn.Server(uvicorn.Config(Starlette(routes=routes), port=0, log_level="critical"))
+        threading.Thread(target=self._server.run, daemon=True).start()
+        while not self._server.started:
+            time.sleep(0.01)
+        self.url = f"http://127.0.0.1:{self._server.servers[0].sockets[0].getsockname()[1]}"
+        threading.Thread(target=self._step, daemon=True).start()
+
+    def alive(self):
+        return not self.ended.is_set()
+
+    def tail(self):
+        return "the last words"
+
+    def stop(self):
+        self.ended.set()
+        self._server.force_exit = self._server.should_exit = True
+
+    def _step(self):
+        while not self.ended.is_set():
+            with self.lock:
+                done = self.stream.poll() if not self.paused else ()
+                for ticket, completion in done:
+                    self._end(ticket, completion, completion.finish)
+            time.sleep(self.pace if self.waiting else 0.002)
+
+    def _end(self, ticket, sampled, finish):
+        name = next(name for name, (each, *_) in self.waiting.items() if each == ticket)
+        _, drawn, loop, future = self.waiting.pop(name)
+        fields = [list(part)[drawn:] for part in sampled[:4]]
+        loop.call_soon_threadsafe(lambda: future.done() or future.set_result((*fields, finish)))
+
+    async def _reply(self, request):
+        path = request.url.path
+        self.heard.append(path)
+        raw = await request.body()
+        body = json.loads(raw) if raw else {}
+        fault = self.faults.get(path)
+        if self.silent:
+            await asyncio.sleep(60)
+        if fault == "die":
+            self.stop()
+            await asyncio.sleep(60)
+        if fault:
+            return JSONResponse({"error": f"fault {fault}"}, fault)
+        if path == "/inference/v1/generate":
+            return await self._generate(body)
+        with self.lock:
+            return self._control(path, request.query_params, body)
+
+    def _control(self, path, query, body):
+        if path == "/inference/v1/abort_requests":
+            for name in body["request_ids"]:
+                if name in self.waiting:
+                    ticket = self.waiting[name][0]
+                    self._end(ticket, self.stream.interrupt(ticket), "abort")
+            return Response(status_code=200)
+        if path == "/pause":
+            assert query["mode"] == "keep" and query["clear_cache"] == "true"
+            self.paused = True
+        elif path == "/resume":
+            self.paused = False
+        elif path == "/start_weight_update":
+            assert self.paused, "weights change under requests at work"
+        elif path == "/update_weights":
+            self.file = body["update_info"]["path"]
+        elif path == "/finish_weight_update":
+            found, own = load_file(self.file), dict(self.engine.model.module.named_parameters())
+            assert found.keys() == own.keys()
+            with torch.no_grad():
+                for name, tensor in found.items():
+                    if not self.stale or self.stale not in name:
+                        own[name].copy_(tensor)
+            self.engine.version += 1
+            self.labels[self.engine.version] = body["weight_version"]
+        return JSONResponse({"weight_version": self.labels[self.engine.version]})
+
+    async def _generate(self, body):
+        params, ids = body["sampling_params"], body["token_ids"]
+        asked = params["extra_args"]["handaxe"]
+        assert params["temperature"] == 0 and params["logprobs"] == 3 and params["ignore_eos"]
+        if min(ids) < 0 or max(ids) >= self.engine.model.vocab_size:
+            self.stop()  # as vLLM does
+        if asked["forced"]:
+            with self.lock:
+                logp = self.engine.measure([Measure([*ids, *asked["forced"]], len(ids))])[0]["logp"]
+                version = [self.engine.version] * len(logp)
+            return JSONResponse(self._answer(asked["forced"], logp, logp, version, "length"))
+        drawn = asked["drawn"]
+        sampling = Sampling(asked["temperature"], asked["top_p"], asked["top_k"], drawn + params["max_tokens"])
+        begun = Partial(ids[len(ids) - drawn :], *([0.0] * drawn for _ in range(2)), [0] * drawn)
+        stop = frozenset(params["stop_token_ids"])
+        sample = Sample(ids[: len(ids) - drawn], sampling, int(asked["seed"]), stop, begun=begun)
+        loop = asyncio.get_running_loop()
+        future = loop.create_future()
+        with self.lock:
+            ticket = self.stream.submit(sample)
+            self.waiting[PREFIX + body["request_id"]] = (ticket, drawn, loop, future)
+        return JSONResponse(self._answer(*await future))
+
+    def _answer(self, ids, logp, behaviour, version, finish):
+        content = []
+        vocabulary = self.engine.model.vocab_size
+        for token, low, high in zip(ids, logp, behaviour):
+            others = [(token, 1.0), ((token + 1) % vocabulary, high), ((token + 2) % vocabulary, low)]
+            said = [{"token_id": other, "logprob": value} for other, value in others]
+            content.append({"token_id": token, "logprob": 1.0, "top_logprobs": said})
+        spans = [{"version": self.labels[v], "start": n, "end": n + 1} for n, v in enumerate(version)]
+        choice = {"token_ids": list(ids), "logprobs": {"content": content}, "finish_reason": finish}
+        return {"choices": [choice | {"weight_versions": spans}]}
