@@ -18,7 +18,7 @@ from handaxe.engines.ranks import Ranks
 from handaxe.models.tiny import TinyConfig, TinyModel
 from handaxe.testing.engine_case import example_batch, example_loss
 
-WIDTHS = (64, 256, 512)
+WIDTHS = (64, 256)
 
 
 def main() -> None:
