@@ -37,7 +37,13 @@ def main() -> None:
     finally:
         one.close()
         two.close()
-    found = {"rounds": rounds, "rows": options.rows, "cores": os.cpu_count(), "sizes": sizes}
+    found = {
+        "rounds": rounds,
+        "rows": options.rows,
+        "cores": os.cpu_count(),
+        "load": os.getloadavg()[0],
+        "sizes": sizes,
+    }
     print(json.dumps(found))
     if options.out is not None:
         options.out.write_text(json.dumps(found, indent=1) + "\n")

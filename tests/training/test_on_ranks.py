@@ -34,7 +34,7 @@ def policy():
 
 
 @pytest.mark.parametrize(
-    "pace", [{}, {"staleness": 1, "lockstep": False}, {"segment_tokens": 4}], ids=["plain", "ahead", "segments"]
+    "pace", [{}, {"staleness": 1, "lockstep": False}, {"segment_tokens": 20}], ids=["plain", "ahead", "segments"]
 )
 def test_three_steps_with_a_calculator(world, two, tmp_path, pace):
     model, chat = policy()
