@@ -18,7 +18,7 @@ from handaxe.engines.ranks import Ranks
 from handaxe.models.tiny import TinyConfig, TinyModel
 from handaxe.testing.engine_case import example_batch, example_loss
 
-WIDTHS = (64, 256, 512)
+WIDTHS = (64, 256)
 
 
 def main() -> None:
@@ -37,7 +37,13 @@ def main() -> None:
     finally:
         one.close()
         two.close()
-    found = {"rounds": rounds, "rows": options.rows, "cores": os.cpu_count(), "sizes": sizes}
+    found = {
+        "rounds": rounds,
+        "rows": options.rows,
+        "cores": os.cpu_count(),
+        "load": os.getloadavg()[0],
+        "sizes": sizes,
+    }
     print(json.dumps(found))
     if options.out is not None:
         options.out.write_text(json.dumps(found, indent=1) + "\n")

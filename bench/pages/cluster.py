@@ -19,8 +19,13 @@ def section(found: dict[str, Any]) -> str:
     text = (
         f"Updates of {found['rows']} short rows on the CPU, one thread each, in {found['rounds']} alternating rounds, "
         f"on {found['cores']} cores: two ranks and their driver have less than one core each. Milliseconds. Command: "
-        f"`python bench/cluster.py --rounds {found['rounds']}`.\n"
+        f"`python bench/cluster.py --rounds {found['rounds']} --rows {found['rows']}`.\n"
     )
+    if found["load"] > 2 * found["cores"]:
+        text += (
+            f"\n**The machine was busy** ({found['load']:.0f} processes wanted its {found['cores']} cores), and a "
+            "rank, being a session of its own, then gets a share of its own: no ratio below is one of handaxe.\n"
+        )
     sizes = found["sizes"]
     rows = []
     for name, title in NAMES.items():
