@@ -10,7 +10,7 @@ import json
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from pages import asynchronous, decoding, driver_overhead, packing, sandbox, sides, templates
+from pages import asynchronous, decoding, driver_overhead, packing, sandbox, sides, templates, view
 from pages.tables import FOLDER
 
 RESULTS = FOLDER / "results"
@@ -48,6 +48,7 @@ BENCHES = (
     Bench("driver_overhead", "Overhead of a turn", driver_overhead.section),
     Bench("decoding", "Decoding beside a plain loop", decoding.section),
     Bench("templates", "Chat templates", templates.section),
+    Bench("view", "Looking at a run of 100,000 trajectories", view.section),
 )
 
 

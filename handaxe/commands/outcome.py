@@ -57,6 +57,8 @@ def read_outcome(folder: Path, *, stopped: str = "") -> Outcome:
 def print_outcome(found: Outcome, console: Console) -> None:
     """Show the table before and after, the curve, where the run lies, and what one may do next."""
     curves = {"reward (training)": [(row["step"] + 1, row["reward"]) for row in found.metrics if "reward" in row]}
+    if earned := [(row["step"] + 1, row["reward/all"]) for row in found.metrics if "reward/all" in row]:
+        curves["reward with that of turns (training)"] = earned
     points = [(float(s), one.metrics["pass@1"].value) for s, one in found.evaluated.items() if "pass@1" in one.metrics]
     curves["pass@1 (held out)"] = points
     if max(map(len, curves.values())) > 1:

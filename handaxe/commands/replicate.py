@@ -13,7 +13,7 @@ from handaxe.commands.output import command_line, console, note
 from handaxe.commands.sides import Side, job_of, read_side, side
 from handaxe.errors import InputError
 from handaxe.evaluation.claims import Claim, control_of, decide
-from handaxe.evaluation.figures import RunFigures
+from handaxe.evaluation.figures import TRAINING, RunFigures
 from handaxe.evaluation.replication import Decided, Replication, curve_of
 from handaxe.methods.catalogue import find_recipes
 from handaxe.methods.chosen import of_base
@@ -24,6 +24,8 @@ from handaxe.view.verdicts import verdict_table
 __all__ = ["ReplicateOptions", "main", "replicate"]
 
 CURVES = ("training/reward", "training/calls")
+EARNED = "training/reward/all"
+"""What is earned with what turns earn, which `training/reward`, of outcomes, leaves out."""
 
 
 @dataclass(frozen=True)
@@ -103,6 +105,8 @@ def replicate(name: str, options: ReplicateOptions, *, command: str, console: Co
     dealt = None if control is None else read_side(control.folder)
     decided = tuple(_decide(claim, runs, ours.name, theirs.get(claim), dealt) for claim in claims)
     shown: dict[str, set[str]] = {metric: set(sides) for metric in CURVES}
+    if any(_earns_by_turn(found) for found in runs.values()):
+        shown[EARNED] = set(sides)
     for claim in claims:  # only the sides that it is about need have a figure of the training steps
         if claim.metric.startswith("training/"):
             shown.setdefault(claim.metric, set()).update(one.name for one in (ours, theirs.get(claim)) if one)
@@ -115,12 +119,22 @@ def replicate(name: str, options: ReplicateOptions, *, command: str, console: Co
         arguments=ours.arguments(),
         baselines={one.name: one.arguments() for one in theirs.values()},
         curves={
-            metric: {one: curve_of(found, metric) for one, found in runs.items() if one in whose}
+            metric: {one: curve_of(found, _own(metric, found)) for one, found in runs.items() if one in whose}
             for metric, whose in shown.items()
         },
         seconds={one: sum(float(run.spent("seconds")[-1]) for run in found) for one, found in runs.items()},
         silent=_silent([jobs[ours.name, seed].folder for seed in seeds]),
     )
+
+
+def _earns_by_turn(runs: Sequence[RunFigures]) -> bool:
+    name = EARNED.removeprefix(TRAINING)
+    return all(any(name in row for row in run.metrics) for run in runs)
+
+
+def _own(metric: str, runs: Sequence[RunFigures]) -> str:
+    """A side whose turns earn nothing has earned its outcomes."""
+    return CURVES[0] if metric == EARNED and not _earns_by_turn(runs) else metric
 
 
 def _silent(folders: Sequence[Path]) -> tuple[str, ...]:

@@ -31,7 +31,7 @@ from handaxe.view.trajectory import Decode, token_table, trajectory_panel
 
 __all__ = ["ShowOptions", "Wanted", "decoder_of", "main", "print_attempt"]
 
-COLUMNS = ("reward", "calls", "tokens", "loss", "grad_norm", "eval/pass@1", "eval/calls")
+COLUMNS = ("reward", "reward/all", "calls", "tokens", "loss", "grad_norm", "eval/pass@1", "eval/calls")
 
 
 @dataclass(frozen=True)

@@ -137,6 +137,7 @@ def group_metrics(groups: list[GroupRecord], seconds: dict[str, float]) -> dict[
     """Metrics of a step's groups; failures are counted apart and enter no mean.
 
     reward, channel/NAME       mean outcome and channels over the scored trajectories
+    reward/turns, reward/all   likewise what their turns earned, and that with the outcome; only where turns earn
     reward_spread              mean over groups of the (population) standard deviation of outcomes
     calls, turns, tokens       a trajectory, over the scored ones; calls and tokens with those that were taken back
     ending/KIND, reply/STATUS  counts over everything generated
@@ -240,6 +241,10 @@ def _scores(groups: list[GroupRecord]) -> dict[str, float]:
     names = dict.fromkeys(name for one in scores for name in one.channels)
     out = {"reward": _mean([float(v) for one in scores for v in one.outcome])}
     out["reward_spread"] = _mean([float(one.outcome.std()) for one in scores])
+    if any(one.turns is not None for one in scores):
+        turns = [float(np.sum(own)) for one in scores for own in one.turns or [0.0] * len(one.outcome)]
+        out["reward/turns"] = _mean(turns)
+        out["reward/all"] = out["reward"] + out["reward/turns"]
     for name in names:
         out[f"channel/{name}"] = _mean([float(v) for one in scores for v in one.channels.get(name, ())])
     return out

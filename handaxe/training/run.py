@@ -21,7 +21,7 @@ from handaxe.training.watch import Watch, failed_share
 
 __all__ = ["Evaluate", "Run", "TrainResult", "Watched"]
 
-SHOWN = ("reward", "eval/pass@1", "calls", "tokens")
+SHOWN = ("reward", "reward/all", "eval/pass@1", "calls", "tokens")
 Evaluate = Callable[[Engine, int], dict[str, Any]]
 
 

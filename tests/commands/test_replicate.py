@@ -7,6 +7,7 @@ import pytest
 
 from handaxe.commands import compare, replicate
 from handaxe.errors import InputError
+from handaxe.evaluation.figures import RunFigures
 from handaxe.evaluation.replication import Replication
 
 OPTIONS = "--steps 2 --groups 2 --group-size 2 --held-out 4"
@@ -34,6 +35,13 @@ def test_it_is_stopped_goes_on_and_decides(tmp_path):
                          "--runs", str(tmp_path / "runs"), "--json", str(tmp_path / "both.json")]) == 0  # fmt: skip
     assert len(list(tmp_path.glob("runs/*/record.sqlite"))) == 5, "the runs were there"
     assert '"pass@1"' in (tmp_path / "both.json").read_text()
+
+
+def test_the_plot_shows_what_turns_earn():
+    by_turn = [RunFigures([{"reward": 0.0, "reward/all": 0.5}], {})] * 2
+    plain = [RunFigures([{"reward": 0.25}], {})] * 2
+    assert replicate._own(replicate.EARNED, by_turn) == "training/reward/all"
+    assert replicate._own(replicate.EARNED, plain) == replicate._own("training/reward", by_turn) == "training/reward"
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,8 @@ DOCS = Path(__file__).parents[2] / "docs"
 
 
 @pytest.mark.parametrize(
-    ("page", "programs"), [("driver", 5), ("tools", 5), ("stages", 2), ("use", 3), ("judges", 1), ("rewards", 2)]
+    ("page", "programs"),
+    [("driver", 5), ("tools", 5), ("stages", 2), ("use", 3), ("judges", 1), ("rewards", 2), ("trajectories", 2)],
 )
 def test_the_programs_of_a_page_run(page, programs):
     text = (DOCS / f"{page}.md").read_text()

@@ -114,6 +114,15 @@ def test_which_tokens_trained_is_kept_and_counted():
     assert record.advantages.trains is None and group_metrics([record], {})["tokens/trained"] == 3
 
 
+def test_what_turns_earn_stands_beside_the_outcome():
+    a, b = tried("a", [1, 0]), tried("b", [0])
+    a.rated = replace(a.rated, scores=replace(a.rated.scores, turns=(np.array([0.5, 0.25]), np.array([0.0, -0.15]))))
+    metrics = group_metrics(settle([a, b], [a.rated, b.rated], [a.rated, b.rated]), {})
+    assert metrics["reward"] == pytest.approx(1 / 3) and metrics["reward/turns"] == pytest.approx(0.6 / 3)
+    assert metrics["reward/all"] == pytest.approx(1.6 / 3)
+    assert not {"reward/turns", "reward/all"} & group_metrics(settle([b], [b.rated], [b.rated]), {}).keys()
+
+
 def test_what_forks_share_was_carried_out_once():
     """b left a after its first turn, c within it; d left b, whose second turn it has, too."""
     turns = {"calls": [["f"], ["f"], []], "replies": [["1"], ["2"], []], "texts": ["", "", "2"]}

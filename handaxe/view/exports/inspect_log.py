@@ -1,6 +1,7 @@
 """Trajectories as a log of Inspect, which `inspect view` opens: https://inspect.aisi.org.uk
 
-A trajectory is a sample, a task's trajectories are its epochs. The package's own writer writes it.
+A trajectory is a sample, a task's trajectories are its epochs. The package's own writer writes it. Inspect shows text
+as text, and obeys marks that turn the reading order: these, and all that cannot be seen, are written out.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import numpy as np
 
 import handaxe
 from handaxe.errors import InputError
+from handaxe.escape import escape
 from handaxe.ops import codec
 from handaxe.records import Message, ToolReply, Trajectory
 from handaxe.view.exports.chosen import Chosen
@@ -65,7 +67,7 @@ def to_log(chosen: Iterable[Chosen], *, title: str, model: str = "handaxe") -> E
     in a word. What was not scored has only the last. What the machinery failed at has an error, what was cut a limit.
     """
     try:
-        from inspect_ai.log import EvalConfig, EvalDataset, EvalLog, EvalSpec
+        from inspect_ai.log import EvalConfig, EvalDataset, EvalLog, EvalSpec, EvalStats
     except ImportError as error:
         raise InputError("a log of Inspect needs the package inspect_ai; install handaxe[inspect]") from error
     epochs, samples = Counter[str](), list["EvalSample"]()
@@ -73,14 +75,17 @@ def to_log(chosen: Iterable[Chosen], *, title: str, model: str = "handaxe") -> E
         task = _text(one.trajectory.task.id)
         epochs[task] += 1
         samples.append(_sample(one, task, epochs[task], model))
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    even = len(set(epochs.values())) == 1  # else Inspect would tell of parts of tasks
     return EvalLog(
         status="success",
+        stats=EvalStats(started_at=now, completed_at=now),
         eval=EvalSpec(
-            created=datetime.now(UTC).isoformat(timespec="seconds"),
+            created=now,
             task=title,
             model=model,
             dataset=EvalDataset(name=title, samples=len(epochs), sample_ids=list(epochs)),
-            config=EvalConfig(epochs=max(epochs.values(), default=1)),
+            config=EvalConfig(epochs=max(epochs.values()) if even else None),
             packages={"handaxe": handaxe.__version__},
         ),
         results=_results(samples),
@@ -220,5 +225,5 @@ def _clean(value: Any) -> Any:
 
 
 def _text(text: str) -> str:
-    """As it was said, but for halves of a surrogate pair, which UTF-8 cannot hold."""
-    return text.encode("utf-8", "backslashreplace").decode()
+    """As it was said, but for what cannot be seen, which Inspect would obey: that is written out."""
+    return escape(text, keep="\n\t")

@@ -149,6 +149,22 @@ def test_every_field_of_a_turn_has_a_column():
     assert columns == {field.name for field in fields(Turn)} | {"trajectory", "place"}
 
 
+def test_what_the_step_did_to_it_comes_back():
+    moved = tuple(np.arange(len(s)) % 2 == 0 for s in group_record().group[0].sequences)
+    before = replace(
+        group_record(),
+        left_out_by=("", "mask_overlong", ""),
+        ages=np.array([0.0, 2.0, np.nan]),
+        pushed=(moved, None, None),
+    )
+    after = write_and_read(before)
+    assert after.left_out_by == before.left_out_by and after.pushed[1:] == (None, None)
+    np.testing.assert_array_equal(after.ages, before.ages)
+    same_arrays(after.pushed[0], moved)
+    plain = write_and_read(group_record())
+    assert plain.left_out_by is plain.ages is plain.pushed is None
+
+
 @pytest.mark.parametrize("fate", ["dropped", "unscored"])
 def test_a_group_without_scores_comes_back(fate):
     nobody = np.zeros(3, bool)
@@ -166,5 +182,7 @@ def test_the_columns_one_asks_for_in_sql():
         ("truncated", 1, 0, None, 2, 3),
         ("infra_error", 0, 0, None, 1, 1),
     ]
+    # The second one's outcome is NaN; the first one has 1 and, for its turns, 0 and 1.
+    assert db.execute("SELECT total, called FROM trajectories ORDER BY id").fetchall()[0] == (2.0, "[]")
     query = "SELECT sum(value) FROM channels JOIN trajectories ON id = trajectory WHERE channels.name = 'right'"
     assert db.execute(query).fetchall() == [(1.0,)]

@@ -5,6 +5,7 @@ import pytest
 from handaxe.errors import InputError
 from handaxe.view.exports.inspect_log import write_inspect
 
+SHOWN = "<script>alert(1)</script> \\x1b[2J \\u202eevil <|im_end|> \\ud800 \\x00"  # as text, and in this order
 inspect_log = pytest.importorskip("inspect_ai.log")
 
 
@@ -18,7 +19,8 @@ def test_inspect_reads_what_its_writer_wrote(everything, tmp_path, suffix):
     first, second = [one for one in log.samples if one.id == "talk"]
     assert [message.role for message in first.messages] == ["system", "user", "assistant", "tool", "assistant"]
     (call,) = first.messages[2].tool_calls
-    assert call.function == "search" and call.arguments["query"].startswith("<script>alert(1)</script> \x1b[2J")
+    assert call.function == "search" and call.arguments["query"] == SHOWN
+    assert first.messages[3].text == first.messages[4].text == SHOWN
     assert first.messages[3].tool_call_id == call.id and first.messages[3].error.type == "unknown"
     assert second.messages[3].error is None and second.messages[3].text == "408"
     assert first.scores["reward"].value == 1.0 and first.scores["channel right"].value == 1.0
