@@ -74,9 +74,7 @@ def take(page: Page, charted: bool, file: Path) -> None:
     page.wait_for_selector("main[aria-busy=false] h1")
     if charted:
         page.get_by_label("mean and 95 % interval over seeds").check()
-        page.wait_for_function(
-            "[...document.querySelectorAll('.legendtext')].some(one => one.textContent.includes('mean of'))"
-        )
+        page.locator(".legend", has_text="mean of").wait_for()
     strong = page.locator(".tokens .p5, .tokens .n5")
     if strong.count():
         strong.first.click()

@@ -38,7 +38,7 @@ def address(request):
 def test_runs_are_drawn_over_each_other_with_a_band_over_seeds(look, address):
     page = look(address).open("#/")
     page.wait_for_selector(".legend .traces")
-    assert page.locator(".legendtext").all_inner_texts() == ["seed-0", "seed-1"]
+    assert page.locator(".legendtext").all_text_contents() == ["seed-0", "seed-1"]
     page.get_by_label("draw seed-1").uncheck()
     expect(page.locator(".legendtext")).to_have_count(1, timeout=PATIENCE)
     page.get_by_label("draw seed-1").check()
