@@ -48,7 +48,7 @@ BENCHES = (
     Bench("driver_overhead", "Overhead of a turn", driver_overhead.section),
     Bench("decoding", "Decoding beside a plain loop", decoding.section),
     Bench("templates", "Chat templates", templates.section),
-    Bench("view", "Looking at a run of 100,000 trajectories", view.section),
+    Bench("view", "Looking at a run of many trajectories", view.section),
 )
 
 

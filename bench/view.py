@@ -102,7 +102,7 @@ def make(folder, size):
         credit=group_norm(),
         loss=policy(ratio=token(), surrogate=clip(), reduction=token_mean()),
         sampling=Sampling(max_tokens=64),
-        steps=size // (GROUP * GROUPS),
+        steps=-(-size // (GROUP * GROUPS)),
         groups=GROUPS,
         group_size=GROUP,
         epochs=0,
@@ -198,12 +198,12 @@ def main():
             return
         make(small, SMALL)
         found = {"large": measure(large, arguments.runs), "small": measure(small, arguments.runs)}
-        with RunRecord.open(large) as record:
-            there = count(record, Where())
+        with RunRecord.open(large) as record, RunRecord.open(small) as other:
+            there, beside = count(record, Where()), count(other, Where())
         megabytes = (large / "record.sqlite").stat().st_size / 1e6
     out = {
         "trajectories": there,
-        "small": SMALL,
+        "small": beside,
         "megabytes": round(megabytes, 1),
         "made_cpu_s": round(made, 1),
         "medians": {

@@ -13,6 +13,7 @@ NAMES = {
     "search_outcome": "count and first 100 of those that call a tool and are wrong",
     "search_text": "count and first 100 of those in which a word was said",
 }
+WANTED = 100_000
 LIMIT = 2000.0
 """Milliseconds in which a large run is to open."""
 
@@ -35,5 +36,6 @@ def section(found: dict[str, Any]) -> str:
     )
     head = ["", f"ms, {count:,}", f"cpu ms, {count:,}", f"cpu ms, {small:,}", "ratio of cpu"]
     opens = [found["medians"][name]["large"]["ms"] for name in ("index", "page")]
-    goal = f"Goal: a run of 100,000 trajectories opens in under two seconds: {verdict(sum(opens) < LIMIT)}.\n"
+    reached = [sum(opens) < LIMIT] if count >= WANTED else []
+    goal = f"Goal: a run of {WANTED:,} trajectories opens in under two seconds: {verdict(*reached)}.\n"
     return f"{text}\n{table(head, rows)}\n{goal}"

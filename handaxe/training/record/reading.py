@@ -94,7 +94,7 @@ def _ages(rows: list[Row]) -> np.ndarray | None:
 
 
 def _pushed(found: list[list[Row]]) -> tuple[tuple[np.ndarray, ...] | None, ...] | None:
-    blobs = [[row.get("pushed") for row in rows] for rows in found]
+    blobs: list[list[Any]] = [[row.get("pushed") for row in rows] for rows in found]
     if all(blob is None for own in blobs for blob in own):
         return None
     return tuple(
