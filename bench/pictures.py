@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 
 import uvicorn
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import Page, expect, sync_playwright
 
 from handaxe.commands.show import decoder_of
 from handaxe.training.record.run_record import RunRecord
@@ -74,9 +74,7 @@ def take(page: Page, charted: bool, file: Path) -> None:
     page.wait_for_selector("main[aria-busy=false] h1")
     if charted:
         page.get_by_label("mean and 95 % interval over seeds").check()
-        page.wait_for_function(
-            "[...document.querySelectorAll('.legendtext')].some(one => one.textContent.includes('mean of'))"
-        )
+        expect(page.locator(".legendtext").first).to_contain_text("mean of", timeout=120_000)
     strong = page.locator(".tokens .p5, .tokens .n5")
     if strong.count():
         strong.first.click()

@@ -35,6 +35,7 @@ except ImportError as error:
 
 __all__ = ["serve_view", "view_app"]
 
+# Plotly writes style rules of its own, so inline styles are allowed; text of others never becomes markup or a style.
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; "
     "font-src data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"

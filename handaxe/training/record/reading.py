@@ -97,7 +97,10 @@ def _pushed(found: list[list[Row]]) -> tuple[tuple[np.ndarray, ...] | None, ...]
     blobs: list[list[Any]] = [[row.get("pushed") for row in rows] for rows in found]
     if all(blob is None for own in blobs for blob in own):
         return None
-    return tuple(None if not own or None in own else tuple(map(codec.unpack, own)) for own in blobs)
+    return tuple(
+        None if not own or None in own else tuple(codec.unpack(blob) for blob in own if blob is not None)
+        for own in blobs
+    )
 
 
 def _trajectory(db: sqlite3.Connection, row: Row, task: Task, sequences: list[Row]) -> Trajectory:

@@ -59,7 +59,7 @@ async function watch() {
 }
 
 function typing(event) {
-  return event.target.closest?.("input, select, textarea") || event.ctrlKey || event.metaKey || event.altKey;
+  return event.target.closest?.("input:not([type=checkbox]), select, textarea") || event.ctrlKey || event.metaKey || event.altKey;
 }
 
 document.addEventListener("keydown", (event) => {

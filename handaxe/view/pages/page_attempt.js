@@ -139,7 +139,8 @@ function score(one, name) {
 
 function moved(one, state, go) {
   const there = MEASURES.filter((by) => by === "push" ? one.sequences.some((row) => row.advantage) : one.sequences.some((row) => row[by]));
-  const by = make("select", { id: "moved" }, there.map((name) => make("option", { value: name }, COLOURINGS[name])));
+  const telling = there.find((name) => ranked(one.sequences, name, 1).length); // a greedy policy has no push
+  const by = make("select", { id: "moved" }, there.map((name) => make("option", { value: name, selected: name === telling }, COLOURINGS[name])));
   const list = make("ol", { class: "movers" });
   const fill = () => {
     state.movers = ranked(one.sequences, by.value);

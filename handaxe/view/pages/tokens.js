@@ -147,7 +147,10 @@ export function legend(sequences, by, values) {
     for (const name of [...new Set(sequences.flatMap((row) => [...new Set(row.author)]))]) said.append(make("span", { class: `tok a-${name}` }, name), " ");
   } else if (by === "trains" || by === "gradient") said.append(make("span", { class: "tok p3" }, by === "trains" ? "in the loss" : "got a gradient"), " ", make("span", { class: "tok" }, "not"));
   else if (values.most < values.least) said.append("no token here has it");
-  else if (SIGNED.has(by) || by === "ratio") said.append(make("span", { class: "tok n4" }, figure(values.least)), " to ", make("span", { class: "tok p4" }, figure(values.most)), by === "ratio" ? ", 1 without colour" : ", 0 without colour");
-  else { const down = by.endsWith("logp"); said.append(make("span", { class: `tok ${down ? "s5" : "s0"}` }, figure(values.least)), " to ", make("span", { class: `tok ${down ? "s0" : "s5"}` }, figure(values.most))); }
+  else if (SIGNED.has(by) || by === "ratio") {
+    const middle = by === "ratio" ? 1 : 0;
+    const coloured = (value) => make("span", { class: `tok ${value < middle ? "n4" : value > middle ? "p4" : ""}` }, figure(value));
+    said.append(coloured(values.least), " to ", coloured(values.most), `, ${middle} without colour`);
+  } else { const down = by.endsWith("logp"); said.append(make("span", { class: `tok ${down ? "s5" : "s0"}` }, figure(values.least)), " to ", make("span", { class: `tok ${down ? "s0" : "s5"}` }, figure(values.most))); }
   return said;
 }

@@ -8,6 +8,8 @@ import pytest
 
 from handaxe.training.record.run_record import RunRecord
 
+expect = pytest.importorskip("playwright.sync_api", reason="playwright is missing: pip install playwright").expect
+
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 PAGES = {
     "runs": "#/",
@@ -18,6 +20,7 @@ PAGES = {
     "results": "#/results",
     "result": "#/results/results%2Fotc.json",
 }
+PATIENCE = 90_000
 CHARTED = ("runs", "run", "result")
 LOOKS = {
     "light-laptop": {"color_scheme": "light", "viewport": {"width": 1366, "height": 850}},
@@ -35,14 +38,12 @@ def address(request):
 def test_runs_are_drawn_over_each_other_with_a_band_over_seeds(look, address):
     page = look(address).open("#/")
     page.wait_for_selector(".legend .traces")
-    assert page.locator(".legendtext").all_inner_texts() == ["seed-0", "seed-1"]
+    assert page.locator(".legendtext").all_text_contents() == ["seed-0", "seed-1"]
     page.get_by_label("draw seed-1").uncheck()
-    page.wait_for_function("document.querySelectorAll('.legendtext').length === 1")
+    expect(page.locator(".legendtext")).to_have_count(1, timeout=PATIENCE)
     page.get_by_label("draw seed-1").check()
     page.get_by_label("mean and 95 % interval over seeds").check()
-    page.wait_for_function(
-        "[...document.querySelectorAll('.legendtext')].some(one => one.textContent.includes('mean of 2'))"
-    )
+    expect(page.locator(".legend")).to_contain_text("mean of 2", timeout=PATIENCE)
     page.get_by_label("against").select_option("tokens")
     page.wait_for_selector(".xtitle:text-is('tokens')")
     page.locator("details.figures summary").first.click()
@@ -53,10 +54,10 @@ def test_a_table_is_sorted_searched_and_linked(look, address):
     page = look(address).open("#/run/seed-0")
     page.wait_for_selector(".dt-scroll-body tbody a")
     page.locator(".dt-scroll-head th", has_text="score").click()
-    page.wait_for_function("document.querySelector('.dt-scroll-body tbody tr td:nth-child(6)').textContent === '0'")
+    expect(page.locator(".dt-scroll-body tbody td:nth-child(6)").first).to_have_text("0", timeout=PATIENCE)
     page.get_by_label("text", exact=True).fill("constructor")
     page.get_by_role("button", name="search").click()
-    page.wait_for_function("document.querySelector('form[role=search]').textContent.includes('2 of 11 attempts')")
+    expect(page.locator("form[role=search]")).to_contain_text("2 of 11 attempts", timeout=PATIENCE)
     assert "text=constructor" in page.url
     page.locator(".dt-scroll-body tbody a").first.click()
     page.wait_for_selector(".tokens .tok")
@@ -148,10 +149,10 @@ def test_a_page_grows_while_a_run_goes_on(look, serve, decode, viewed, tmp_path)
     with RunRecord(tmp_path / "live") as record, serve(tmp_path, decode) as address:
         record.write_step(0, [group], {"reward": 0.0})
         page = look(address).open("#/run/live")
-        page.wait_for_function("document.querySelector('form[role=search]').textContent.includes('3 of 3 attempts')")
+        expect(page.locator("form[role=search]")).to_contain_text("3 of 3 attempts", timeout=PATIENCE)
         page.wait_for_timeout(3000)  # a first look at the run's pulse
         record.write_step(1, [replace(group, group=replace(group.group, step=1))], {"reward": 1.0})
-        page.wait_for_function("document.querySelector('form[role=search]').textContent.includes('6 of 6 attempts')")
+        expect(page.locator("form[role=search]")).to_contain_text("6 of 6 attempts", timeout=PATIENCE)
 
 
 def test_what_was_found_comes_as_a_file(look, served):

@@ -1,0 +1,22 @@
+import re
+import signal
+import subprocess
+import sys
+import urllib.request
+
+from handaxe.cli import main
+
+
+def test_it_says_where_to_look_and_ends_by_ctrl_c(finished):
+    command = [sys.executable, "-m", "handaxe", "view", str(finished.parent), "--port", "0"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as running:
+        address = re.search(r"http://localhost:\d+/", running.stderr.readline())[0]
+        with urllib.request.urlopen(f"{address}api/runs") as reply:
+            assert b'"name":"first"' in reply.read()
+        running.send_signal(signal.SIGINT)
+        assert running.wait(timeout=60) == 0 and "stopped" in running.stderr.read()
+
+
+def test_what_cannot_be_looked_at_is_said(tmp_path, capsys):
+    assert main(["view", str(tmp_path / "none")]) == 2
+    assert "there is no folder" in capsys.readouterr().err
