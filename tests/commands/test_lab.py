@@ -136,9 +136,9 @@ def test_every_reward_and_judge_is_tried_or_left_out_with_a_reason(monkeypatch):
 
 def test_a_stale_page_is_told_and_a_fresh_one_is_not(tmp_path, monkeypatch, capsys):
     few = [one for one in LAB_CASES if one.said in ("exact_match()", "action_score(...)", "well_formed()") or one.model]
-    few = [one for one in few if one.mechanism not in ("rule_or_model", "text_similarity", "implicit_prm")] + [
-        next(one for one in LAB_CASES if one.mechanism == "embedding_match")
-    ]
+    few = [
+        one for one in few if one.mechanism not in ("rule_or_model", "text_similarity", "implicit_prm", "math_match")
+    ] + [next(one for one in LAB_CASES if one.mechanism == "embedding_match")]
     monkeypatch.setattr(lab_page, "_complete", lambda cases: few)
     monkeypatch.setattr(tried, "_names", lambda: ["plain", "otc"])
     monkeypatch.setattr(tried, "ASKS_MODEL", ("otc",))

@@ -10,8 +10,8 @@ from handaxe.view.lab_page import LabResults, lab_tables, stale
 
 
 def one(attack, **given):
-    made = Attacked(attack, told=2, fell=0, margin=0.0, scenes=2, paid=0, reward=0.1, oracle=1.0, wrong=0.1, example="",
-                 unscored=0, failed="")  # fmt: skip
+    made = Attacked(attack, told=2, fell=0, margin=0.0, scenes=2, paid=0, reward=0.1, oracle=1.0, wrong=0.1,
+                    example="", unscored=0, failed="")  # fmt: skip
     return made._replace(**given)
 
 

@@ -18,8 +18,8 @@ def shown(table):
 
 
 def tried(attack, **given):
-    made = Attacked(attack, told=2, fell=0, margin=0.25, scenes=2, paid=0, reward=0.1, oracle=1.0, wrong=0.05, example="",
-                 unscored=0, failed="")  # fmt: skip
+    made = Attacked(attack, told=2, fell=0, margin=0.25, scenes=2, paid=0, reward=0.1, oracle=1.0, wrong=0.05,
+                    example="", unscored=0, failed="")  # fmt: skip
     return made._replace(**given)
 
 
