@@ -8,7 +8,7 @@ from typing import Any
 from handaxe.errors import InputError
 from handaxe.methods.build import HERE, build, make_method, make_world
 from handaxe.methods.chosen import Chosen
-from handaxe.methods.machines import Machines, ending
+from handaxe.methods.machines import Machines, closing_engine
 from handaxe.methods.method import Method
 from handaxe.training.loop import train
 from handaxe.training.pace import Keep
@@ -36,7 +36,7 @@ def run(chosen: Chosen, keep: Keep, *, machines: Machines = HERE) -> TrainResult
     method = make_method(chosen, make_world(chosen))
     # A judge may be in a stage and beside the policy.
     made = build(chosen, method=method, progress=keep.progress, machines=machines)
-    with ending(made["engine"]):
+    with closing_engine(made["engine"]):
         return _run(method, made, keep)
 
 
