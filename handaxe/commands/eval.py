@@ -21,7 +21,7 @@ from handaxe.evaluation.result import Evaluation
 from handaxe.methods.build import build, made_world
 from handaxe.methods.chosen import Named
 from handaxe.methods.held_out import HeldOut
-from handaxe.methods.machines import Machines, ending, make_engine
+from handaxe.methods.machines import Machines, closing_engine, make_engine
 from handaxe.methods.names import find, tools_named
 from handaxe.methods.started import started
 from handaxe.models.load import NAMED, Policy, load, stand_in
@@ -121,7 +121,7 @@ def main(arguments: list[str]) -> int:
     else:
         after = f" after {steps} steps" if steps else ""
         note(terminal, "evaluated", f"{f'{known.made} in ' if known.made else ''}{options.run}{after}")
-        with ending(engine):
+        with closing_engine(engine):
             found = _evaluate(held_out, engine, options)
     what = "tasks of the record" if held_out.world.name == RECORD else "held-out tasks"
     title = f"{len(found.tasks)} {what}, {options.samples} attempts each"

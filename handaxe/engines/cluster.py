@@ -99,7 +99,8 @@ class ClusterEngine(ClusterKeeping):
         self._options = ShardedOptions(
             critic, reference, weight_decay, tuple(betas), clip_norm, packing, pack_tokens, checkpointing
         )
-        self.version, self.micro_batch_rows, self.clip_norm = 0, micro_batch_rows, clip_norm
+        self.version = 0
+        self.micro_batch_rows, self.clip_norm = micro_batch_rows, clip_norm
         self._gathered, self._changes = False, 0
         self._servers: VllmServers | None = None
         self._owned = not isinstance(trainers, Ranks)

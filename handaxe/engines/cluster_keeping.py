@@ -11,7 +11,7 @@ from safetensors.torch import load as read_tensors
 from torch import Tensor
 
 from handaxe.engines.cluster_sampling import DriverSampler
-from handaxe.engines.hollow import filled
+from handaxe.engines.hollow import with_weights
 from handaxe.engines.ranks import Ranks
 from handaxe.engines.sharded import ShardedOptions
 from handaxe.engines.weights import served_weights
@@ -61,7 +61,7 @@ class ClusterKeeping:
 
     def whole(self) -> Model:
         """A copy of the model as it is now, in this process."""
-        return filled(self._hollow, dict(self.pieces()))
+        return with_weights(self._hollow, dict(self.pieces()))
 
     def _bare(self, names: Sequence[str]) -> Iterator[tuple[str, Tensor]]:
         for name, tensor in self._tensors(names):

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 import torch
 from torch import Tensor
 
-from handaxe.engines.hollow import filled
+from handaxe.engines.hollow import with_weights
 from handaxe.engines.local import LocalEngine
 from handaxe.engines.rounds import RoundStream
 from handaxe.engines.stream import SlotStream
@@ -32,7 +32,8 @@ class DriverSampler:
     """
 
     def __init__(self, bare: Model, pieces: Pieces, *, device: str, max_rows: int, kept_tokens: int, draft_tokens: int):
-        self._bare, self._pieces, self._device = bare, pieces, device
+        self._bare, self._pieces = bare, pieces
+        self._device = device
         self._options = {"max_rows": max_rows, "kept_tokens": kept_tokens, "draft_tokens": draft_tokens}
         self._engine: LocalEngine | None = None
         self._stale = False
@@ -46,7 +47,7 @@ class DriverSampler:
         """What samples, with the weights of this version; the same object each time."""
         if self._engine is None:
             self._engine = LocalEngine(
-                filled(self._bare, dict(self._pieces(True))), device=self._device, **self._options
+                with_weights(self._bare, dict(self._pieces(True))), device=self._device, **self._options
             )
         elif self._stale or self._engine.version != version:
             module = self._engine.model.module

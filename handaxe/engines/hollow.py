@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from handaxe.networks import Model
 
-__all__ = ["filled", "hollow", "replace_parameters"]
+__all__ = ["hollow", "replace_parameters", "with_weights"]
 
 
 def hollow(model: Model) -> Model:
@@ -22,7 +22,7 @@ def hollow(model: Model) -> Model:
     return copy.deepcopy(model, memo)
 
 
-def filled(model: Model, tensors: Mapping[str, Tensor]) -> Model:
+def with_weights(model: Model, tensors: Mapping[str, Tensor]) -> Model:
     """A copy of a hollow model that has these tensors, and no copies of them.
 
     Args:

@@ -71,9 +71,9 @@ class RankProcess:
         self._models.pop(key, None)
         self._trainers.pop(key, None)
 
-    def call(self, key: int, method: str, *arguments: Any, **named: Any) -> Any:
+    def call(self, key: int, method: str, *arguments: Any) -> Any:
         """What a method of `ShardedTrainer` gives."""
-        return getattr(self._trainers[key], method)(*arguments, **named)
+        return getattr(self._trainers[key], method)(*arguments)
 
     def where(self) -> str:
         """What it is doing right now: the innermost lines of its thread, for an error."""

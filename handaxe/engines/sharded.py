@@ -108,7 +108,8 @@ class ShardedTrainer(ShardedKeeping):
         self._reader = make_reader(
             model, packing=options.packing, pack_tokens=options.pack_tokens, checkpointing=options.checkpointing
         )
-        self.model, self.options, self.device = model, options, torch.device(device)
+        self.model, self.options = model, options
+        self.device = torch.device(device)
         self._hollow = hollow(model)
         floating = next(p.dtype for p in model.module.parameters() if p.is_floating_point())
         dtype = torch.promote_types(floating, torch.float32)

@@ -15,7 +15,7 @@ from safetensors.torch import save
 from torch import Tensor, nn
 from torch import distributed as dist
 
-from handaxe.engines.hollow import filled
+from handaxe.engines.hollow import with_weights
 from handaxe.engines.modules import kept_tensors, moment_shapes, moments, set_moments, training_setup
 from handaxe.engines.state import check_frozen, check_tensors, read_state, write_state
 from handaxe.networks import AdapterModel, Model
@@ -87,7 +87,7 @@ class ShardedKeeping:
             return
         if self._frozen is None:
             self._frozen = tensors_digest(_bare(still)) if still else ""
-        whole = filled(self._hollow, _bare(tensors | still))
+        whole = with_weights(self._hollow, _bare(tensors | still))
         write_state(folder, tensors | {"rng.torch": random}, version, whole.save, frozen=self._frozen)
 
     def open(self, folder: Path) -> tuple[list[str], int, Tensor | None]:

@@ -14,7 +14,7 @@ from handaxe.errors import InputError
 from handaxe.networks import Model
 from handaxe.slots import Engine
 
-__all__ = ["Machines", "ending", "make_engine"]
+__all__ = ["Machines", "closing_engine", "make_engine"]
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ def make_engine(
 
 
 @contextmanager
-def ending(engine: Any) -> Iterator[None]:
+def closing_engine(engine: Any) -> Iterator[None]:
     """Close an engine that has something to close, whatever happens meanwhile."""
     try:
         yield

@@ -11,7 +11,7 @@ from handaxe.errors import InputError
 from handaxe.methods.build import HERE, build, make_method, make_world
 from handaxe.methods.chosen import Chosen
 from handaxe.methods.held_out import HeldOut
-from handaxe.methods.machines import Machines, ending
+from handaxe.methods.machines import Machines, closing_engine
 from handaxe.methods.method import Method
 from handaxe.ops.seeds import derive_seed
 from handaxe.slots import Engine, Site, Stage
@@ -42,7 +42,7 @@ def run(chosen: Chosen, keep: Keep, *, machines: Machines = HERE) -> TrainResult
     method = make_method(chosen, make_world(chosen))
     # A judge may be in a stage and beside the policy.
     made = build(chosen, method=method, progress=keep.progress, machines=machines)
-    with ending(made["engine"]):
+    with closing_engine(made["engine"]):
         return _run(method, made, keep)
 
 

@@ -1,6 +1,6 @@
 import torch
 
-from handaxe.engines.hollow import filled, hollow
+from handaxe.engines.hollow import hollow, with_weights
 from handaxe.models.tiny import TinyConfig, TinyModel
 
 CONFIG = TinyConfig(vocab_size=24, width=8, layers=1, heads=1, max_length=20)
@@ -15,7 +15,7 @@ def test_hollow_models_take_no_memory_and_can_be_filled():
     assert all(p.is_meta for p in bare.module.parameters()) and bare.module.count == 3
     assert bare.module.twice is bare.module.embed.weight and bare.max_length == 20
     tensors = {name: p.detach() for name, p in model.module.named_parameters()}
-    full = filled(bare, {**tensors, "count": torch.tensor(4.0)})
+    full = with_weights(bare, {**tensors, "count": torch.tensor(4.0)})
     assert full.module.twice is full.module.embed.weight and full.module.count == 4 and bare.module.count == 3
     ids = torch.tensor([[1, 2, 3]])
     assert torch.equal(full.hidden(ids, ids > 0), model.hidden(ids, ids > 0))

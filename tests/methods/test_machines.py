@@ -1,11 +1,12 @@
 from contextlib import suppress
+from functools import wraps
 
 import pytest
 
 from handaxe.engines.cluster import ClusterEngine
 from handaxe.engines.local import LocalEngine
 from handaxe.errors import InputError
-from handaxe.methods.machines import Machines, ending, make_engine
+from handaxe.methods.machines import Machines, closing_engine, make_engine
 from handaxe.models.tiny import TinyConfig, TinyModel
 
 CONFIG = TinyConfig(vocab_size=24, width=8, layers=1, heads=1, max_length=20)
@@ -39,7 +40,8 @@ def test_zero_of_all_is_this_process():
 
 def test_options_of_one_process_reach_the_ranks(monkeypatch):
     seen = {}
-    monkeypatch.setattr(ClusterEngine, "__init__", lambda self, load, **given: seen.update(given, load=load))
+    begin = wraps(ClusterEngine.__init__)(lambda self, load, **given: seen.update(given, load=load))
+    monkeypatch.setattr(ClusterEngine, "__init__", begin)
     model = TinyModel.new(CONFIG)
     options = {"weight_decay": 0.5, "device": "cpu", "critic": True, "of_another": 1}
     make_engine(LocalEngine, model, Machines(2, ("3",), "auto"), options)
@@ -64,8 +66,8 @@ def test_an_engine_with_something_to_close_is_closed():
         def close(self):
             closed.append(1)
 
-    with ending(object()):
+    with closing_engine(object()):
         pass
-    with suppress(KeyError), ending(Closes()):
+    with suppress(KeyError), closing_engine(Closes()):
         raise KeyError
     assert closed == [1]
