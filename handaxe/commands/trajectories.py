@@ -18,7 +18,7 @@ from handaxe.view.exports.chosen import chosen
 from handaxe.view.exports.dataset import write_dataset
 from handaxe.view.exports.inspect_log import write_inspect
 from handaxe.view.exports.jsonl import write_jsonl
-from handaxe.view.search import Found, count, parse, search
+from handaxe.view.search import FoundRow, count, parse_where, search
 
 __all__ = ["TrajectoriesOptions", "main"]
 
@@ -58,7 +58,7 @@ def main(arguments: list[str]) -> int:
     options = tyro.cli(TrajectoriesOptions, args=arguments, prog="handaxe trajectories")
     if options.most < 0:
         raise InputError(f"--most is {options.most}; give 1 or more, or 0 for all of them")
-    where, terminal = parse(options.where), console()
+    where, terminal = parse_where(options.where), console()
     with RunRecord.open(options.run) as record:
         there = count(record, where)
         most = options.most or (LISTED if options.out is None else there)
@@ -74,7 +74,7 @@ def main(arguments: list[str]) -> int:
     return 0
 
 
-def _write(record: RunRecord, found: Sequence[Found], options: TrajectoriesOptions, out: Path) -> None:
+def _write(record: RunRecord, found: Sequence[FoundRow], options: TrajectoriesOptions, out: Path) -> None:
     wanted = chosen(record, [one.key for one in found])
     if options.to == "dataset":
         write_dataset(wanted, out)
@@ -84,7 +84,7 @@ def _write(record: RunRecord, found: Sequence[Found], options: TrajectoriesOptio
         write_jsonl(wanted, out)
 
 
-def _list(found: Sequence[Found], there: int, options: TrajectoriesOptions, terminal: Console) -> None:
+def _list(found: Sequence[FoundRow], there: int, options: TrajectoriesOptions, terminal: Console) -> None:
     table = Table(box=SIMPLE, header_style="bright_black", title=f"{len(found)} of {there}", title_justify="left")
     for name in ("step", "task", "sample", "outcome", "score", "calls", "tokens", "group", "said last"):
         table.add_column(name, justify="left" if name in ("task", "outcome", "group", "said last") else "right")

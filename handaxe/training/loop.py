@@ -157,7 +157,8 @@ def train(
     run = Run(engine, parts, steps, about, keep, evaluate, eval_every, format=format)
     with run, play:
         for step in run.todo():
-            clock, pushed, choosing = Clock(), Pushed(), Traced(select)
+            clock, pushed = Clock(), Pushed()
+            choosing = Traced(select)
             choose = restarting(choosing, of=select) if pace.rounds > 1 else choosing
             tried = list[Tried]()
             rated = list[Rated]()

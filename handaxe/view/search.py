@@ -1,7 +1,7 @@
 """Finds trajectories in a run's record by what they did, said and earned. No tokens are read for it.
 
     search(record, Where(tool="search", outcome="wrong", step=(3, 9)), order="score", descending=True, most=50)
-    search(record, parse('tool:search outcome:wrong step:3..9 "no results"'))
+    search(record, parse_where('tool:search outcome:wrong step:3..9 "no results"'))
 
 A record of this handaxe's format has an index of all that a table shows, so that a hundred thousand trajectories are
 counted and sorted without reading what was said. Older ones are searched as well, and slower.
@@ -24,7 +24,7 @@ from handaxe.training.record.run_record import RunRecord
 from handaxe.training.record.writing import TURN_REWARD
 from handaxe.view.why import OUTCOMES
 
-__all__ = ["Found", "ORDERS", "Where", "count", "keys", "parse", "read", "search"]
+__all__ = ["FoundRow", "ORDERS", "Where", "count", "keys", "parse_where", "read_found", "search"]
 
 Bounds = tuple[float | None, float | None]
 """First and last, both included; None for no bound."""
@@ -49,7 +49,7 @@ class Where:
         step: of the step that it was made for.
         score: of what it earned in all, its turns included. What was not scored is in no bounds.
         trained: whether its tokens entered the loss.
-        group: row of the group, as `Found.group` tells it.
+        group: row of the group, as `FoundRow.group` tells it.
         right: an attempt that earned more is right.
 
     Raises:
@@ -78,7 +78,7 @@ class Where:
             raise InputError(f"a word to search for has more than {LONGEST} characters; give a part of it")
 
 
-class Found(NamedTuple):
+class FoundRow(NamedTuple):
     """A trajectory in a table. `key` is its row in the record, as `RunRecord.group_of` takes it, `group` that of its
     group. `score` is what it earned in all, NaN where it was not scored."""
 
@@ -109,13 +109,13 @@ ORDERS = ("step", "task", "outcome", "score", "trained", "fate", "turns", "calls
 
 def search(
     record: RunRecord, where: Where, *, order: str = "step", descending: bool = False, first: int = 0, most: int = 100
-) -> list[Found]:
+) -> list[FoundRow]:
     """The trajectories that fit, sorted, from the `first` on, counted from 0, `most` at most.
 
     Raises:
         InputError: an order that does not exist.
     """
-    return read(
+    return read_found(
         record, keys(record, where, order=order, descending=descending, first=first, most=most), right=where.right
     )
 
@@ -139,10 +139,10 @@ def keys(
     return [int(key) for (key,) in record.query(query, *asked.keys, most, first)]
 
 
-def read(record: RunRecord, keys: Sequence[int], *, right: float = 0.5) -> list[Found]:
+def read_found(record: RunRecord, keys: Sequence[int], *, right: float = 0.5) -> list[FoundRow]:
     """The trajectories of these rows, in this order. Rows that are gone are left out."""
     asked = _Query(record, Where(right=right))
-    found: dict[int, Found] = {}
+    found: dict[int, FoundRow] = {}
     for start in range(0, len(keys), BATCH):
         found |= asked.read(keys[start : start + BATCH])
     return [found[key] for key in keys if key in found]
@@ -206,19 +206,19 @@ class _Query:
             self.keys += keys
             yield condition
 
-    def read(self, keys: Sequence[int]) -> dict[int, Found]:
+    def read(self, keys: Sequence[int]) -> dict[int, FoundRow]:
         """The rows of these numbers."""
         shown = SHOWN.format(outcome=self.outcome, score=self.score)
         query = f"SELECT {shown} FROM {TABLES} WHERE t.id IN ({', '.join('?' * len(keys))})"
         return {int(row[0]): _found(row) for row in self._record.query(query, *keys)}
 
 
-def _found(row: Sequence[Any]) -> Found:
+def _found(row: Sequence[Any]) -> FoundRow:
     texts = {place: codec.load_text(row[place] or "") for place in (3, 4, 7, 18)}
     score = float("nan") if row[9] is None else float(row[9])
     values: list[Any] = [texts.get(place, value) for place, value in enumerate(row)]
-    values[9], values[10], values[11] = score, bool(row[10]), bool(row[11])
-    return Found(*values)
+    values[9:12] = [score, bool(row[10]), bool(row[11])]
+    return FoundRow(*values)
 
 
 def _score(kept: bool) -> str:
@@ -307,7 +307,7 @@ BOUND = re.compile(rf"(?P<sign>>=|<=)?(?P<bound>{NUMBER})")
 
 
 @lru_cache
-def parse(text: str) -> Where:
+def parse_where(text: str) -> Where:
     """A question in one line: words and "phrases" that were said, and fields of `Where` with their values.
 
         step:4   step:3..9   step:5..   score:>=0.5   score:0..0.2   outcome:wrong   tool:search   task:"a b"

@@ -22,7 +22,7 @@ from handaxe.training.record.groups import GroupRecord
 from handaxe.training.record.run_record import RunRecord
 
 __all__ = [
-    "Facts",
+    "StepFacts",
     "Kind",
     "OUTCOMES",
     "OutcomeClass",
@@ -98,7 +98,7 @@ class Reason(NamedTuple):
     by: str = ""
 
 
-class Facts(NamedTuple):
+class StepFacts(NamedTuple):
     """What must be known of a step besides its groups.
 
     updated    whether an optimiser step was taken
@@ -109,7 +109,7 @@ class Facts(NamedTuple):
     staleness: int | None = None
 
 
-FACTS = Facts()
+FACTS = StepFacts()
 
 
 class Silence(NamedTuple):
@@ -157,22 +157,22 @@ def outcome_classes(record: GroupRecord, *, right: float = 0.5) -> list[OutcomeC
     return [outcome_class(one, total, right=right) for one, total in zip(record.group, earned, strict=True)]
 
 
-def no_gradient(record: GroupRecord, facts: Facts = FACTS) -> list[str]:
+def no_gradient(record: GroupRecord, facts: StepFacts = FACTS) -> list[str]:
     """Of each sibling in a word or two why it got no gradient; "" where it got one."""
     reasons = [why(record, index, facts).whole for index in range(len(record.group))]
     return ["" if one is None else one.kind.replace("_", " ") for one in reasons]
 
 
-def facts_of(record: RunRecord, step: int) -> Facts:
+def facts_of(record: RunRecord, step: int) -> StepFacts:
     """What `why` must know of a step, from the run's record and its recipe.json."""
     found = record.query("SELECT value FROM metrics WHERE step = ? AND name = 'optimiser_steps'", step)
     pace: Any = record.about().get("arguments", {}).get("pace")
     pace = pace if isinstance(pace, Mapping) else {}
     carried = pace.get("segment_tokens") is not None or pace.get("segment_calls") is not None
-    return Facts(not found or found[0][0] != 0, None if carried else pace.get("staleness"))
+    return StepFacts(not found or found[0][0] != 0, None if carried else pace.get("staleness"))
 
 
-def why(record: GroupRecord, index: int, facts: Facts = FACTS) -> Silence:
+def why(record: GroupRecord, index: int, facts: StepFacts = FACTS) -> Silence:
     """Why a sibling, each of its rows and each of its turns got no gradient.
 
     Args:
@@ -226,7 +226,7 @@ class _Seen(NamedTuple):
             yield trained & (advantages != 0) & pushed
 
 
-def _whole(record: GroupRecord, index: int, seen: _Seen, facts: Facts) -> Reason:
+def _whole(record: GroupRecord, index: int, seen: _Seen, facts: StepFacts) -> Reason:
     """Of an attempt that got no gradient at all."""
     earned = totals(record)
     k = _place(record, index)
@@ -265,7 +265,7 @@ def _unscored(record: GroupRecord, index: int) -> Reason:
     return _reason("unscored" if record.scored[index] or not record.scored.any() else "stopped")
 
 
-def _left_out(record: GroupRecord, index: int, earned: np.ndarray, facts: Facts) -> Reason:
+def _left_out(record: GroupRecord, index: int, earned: np.ndarray, facts: StepFacts) -> Reason:
     """Of an attempt that was scored and did not train."""
     by = "" if record.left_out_by is None else record.left_out_by[index]
     kind = BY.get(by)

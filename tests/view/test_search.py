@@ -11,7 +11,7 @@ from handaxe.testing.records import make_trajectory
 from handaxe.training.record.groups import GroupRecord
 from handaxe.training.record.run_record import RunRecord
 from handaxe.training.record.schema import upgrade
-from handaxe.view.search import ORDERS, Where, count, keys, parse, read, search
+from handaxe.view.search import ORDERS, Where, count, keys, parse_where, read_found, search
 from handaxe.view.why import outcome_class
 
 OLD = Path(__file__).parents[1] / "training" / "record" / "format_1.sql"
@@ -130,7 +130,9 @@ def test_pages_and_orders(record):
     scores = [one.score for one in search(record, Where(outcome="scored"), order="score", descending=True)]
     assert scores == [1.0, 1.0, 0.75, 0.25]
     rows = keys(record, Where(), order="score")
-    assert [one.id for one in read(record, [*rows[2:4], 999])] == names(record, Where(), order="score", first=2, most=2)
+    assert [one.id for one in read_found(record, [*rows[2:4], 999])] == names(
+        record, Where(), order="score", first=2, most=2
+    )
     for order in ORDERS:
         assert sorted(names(record, Where(), order=order)) == sorted(everything)
     with pytest.raises(InputError, match="no order 'name; DROP'; give one of step"):
@@ -174,7 +176,7 @@ def test_old_records_are_searched_as_well(tmp_path):
     ],
 )
 def test_a_question_in_one_line(text, expected):
-    assert parse(text) == Where(**expected)
+    assert parse_where(text) == Where(**expected)
 
 
 @pytest.mark.parametrize(
@@ -189,4 +191,4 @@ def test_a_question_in_one_line(text, expected):
 )
 def test_a_question_that_means_nothing(text, match):
     with pytest.raises(InputError, match=match):
-        parse(text)
+        parse_where(text)

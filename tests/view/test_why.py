@@ -27,7 +27,7 @@ from handaxe.training.group_play import Tried
 from handaxe.training.loop import train
 from handaxe.training.measure import settle
 from handaxe.training.record.run_record import RunRecord
-from handaxe.view.why import OUTCOMES, Facts, Kind, facts_of, no_gradient, outcome_class, outcome_classes, why
+from handaxe.view.why import OUTCOMES, Kind, StepFacts, facts_of, no_gradient, outcome_class, outcome_classes, why
 
 SPEC = importlib.util.spec_from_file_location("training_world", Path(__file__).parents[1] / "training" / "world.py")
 world = importlib.util.module_from_spec(SPEC)
@@ -224,7 +224,11 @@ def test_facts_of_a_step(tmp_path):
         record.write_step(0, [], {"optimiser_steps": 0.0})
         record.write_step(1, [], {"optimiser_steps": 2.0})
         record.write_step(2, [], {})
-        assert [facts_of(record, step) for step in (0, 1, 2)] == [Facts(False, 2), Facts(True, 2), Facts(True, 2)]
+        assert [facts_of(record, step) for step in (0, 1, 2)] == [
+            StepFacts(False, 2),
+            StepFacts(True, 2),
+            StepFacts(True, 2),
+        ]
 
 
 @pytest.mark.parametrize(

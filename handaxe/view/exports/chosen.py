@@ -8,15 +8,15 @@ import numpy as np
 from handaxe.records import Trajectory
 from handaxe.training.record.groups import Fate, GroupRecord
 from handaxe.training.record.run_record import RunRecord
-from handaxe.view.why import Facts, OutcomeClass, Reason, facts_of, outcome_classes, totals, why
+from handaxe.view.why import OutcomeClass, Reason, StepFacts, facts_of, outcome_classes, totals, why
 
-__all__ = ["Chosen", "choose", "chosen"]
+__all__ = ["ChosenTrajectory", "choose", "chosen"]
 
 Arrays = tuple[np.ndarray, ...]
 
 
 @dataclass(frozen=True, eq=False)
-class Chosen:
+class ChosenTrajectory:
     """A trajectory and what became of it in its step.
 
     step, fate, part, left_out_by, age    see `GroupRecord`
@@ -50,7 +50,7 @@ class Chosen:
     pushed: Arrays | None = None
 
 
-def choose(record: GroupRecord, index: int, facts: Facts) -> Chosen:
+def choose(record: GroupRecord, index: int, facts: StepFacts) -> ChosenTrajectory:
     """A sibling of a group, with all that its step made of it."""
     scored = bool(record.scored[index])
     k = int(np.count_nonzero(record.scored[:index]))
@@ -59,7 +59,7 @@ def choose(record: GroupRecord, index: int, facts: Facts) -> Chosen:
     def own(ragged: tuple[Arrays, ...] | None) -> Arrays | None:
         return None if ragged is None else ragged[k]
 
-    return Chosen(
+    return ChosenTrajectory(
         trajectory=record.group[index],
         step=record.group.step,
         fate=record.fate,
@@ -83,16 +83,16 @@ def choose(record: GroupRecord, index: int, facts: Facts) -> Chosen:
     )
 
 
-def chosen(record: RunRecord, keys: Iterable[int]) -> Iterator[Chosen]:
+def chosen(record: RunRecord, keys: Iterable[int]) -> Iterator[ChosenTrajectory]:
     """The trajectories of these rows, in order, one group at a time in memory.
 
     Args:
-        keys: rows, as `view.search.Found.key` tells them; those of a group one after another, to be fast.
+        keys: rows, as `view.search.FoundRow.key` tells them; those of a group one after another, to be fast.
 
     Raises:
         InputError: there is no such row.
     """
-    facts: dict[int, Facts] = {}
+    facts: dict[int, StepFacts] = {}
     held: tuple[int, dict[int, int], GroupRecord] | None = None
     for key in keys:
         row = record.query("SELECT group_id FROM trajectories WHERE id = ?", key)

@@ -16,7 +16,7 @@ import numpy as np
 from handaxe.errors import InputError
 from handaxe.ops import codec
 from handaxe.records import Message, ToolSchema
-from handaxe.view.exports.chosen import Chosen
+from handaxe.view.exports.chosen import ChosenTrajectory
 
 __all__ = ["FILE", "write_dataset"]
 
@@ -37,7 +37,7 @@ TOKENS = {
 }
 
 
-def write_dataset(chosen: Iterable[Chosen], folder: Path) -> int:
+def write_dataset(chosen: Iterable[ChosenTrajectory], folder: Path) -> int:
     """Write a row each; returns how many. docs/trajectories.md says what the columns hold.
 
     Raises:
@@ -109,7 +109,7 @@ def _features(datasets: Any) -> Any:
     )
 
 
-def _row(one: Chosen) -> dict[str, Any]:
+def _row(one: ChosenTrajectory) -> dict[str, Any]:
     trajectory = one.trajectory
     return {
         "id": _text(trajectory.id),
@@ -134,7 +134,7 @@ def _row(one: Chosen) -> dict[str, Any]:
     }
 
 
-def _sequences(one: Chosen) -> Iterator[dict[str, Any]]:
+def _sequences(one: ChosenTrajectory) -> Iterator[dict[str, Any]]:
     """Per row of tokens: nothing that trained where the attempt did not, and no advantage where there was none."""
     for place, sequence in enumerate(one.trajectory.sequences):
         trains = sequence.mask & one.trained

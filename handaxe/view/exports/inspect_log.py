@@ -20,7 +20,7 @@ from handaxe.errors import InputError
 from handaxe.escape import escape
 from handaxe.ops import codec
 from handaxe.records import Message, ToolReply, Trajectory
-from handaxe.view.exports.chosen import Chosen
+from handaxe.view.exports.chosen import ChosenTrajectory
 
 if TYPE_CHECKING:
     from inspect_ai.log import EvalLog, EvalResults, EvalSample
@@ -36,7 +36,7 @@ ERRORS = {"timeout": "timeout", "invalid": "parsing"}
 """Status of a reply -> what Inspect calls such an error; others are unknown to it."""
 
 
-def write_inspect(chosen: Iterable[Chosen], file: Path, *, title: str, model: str = "handaxe") -> int:
+def write_inspect(chosen: Iterable[ChosenTrajectory], file: Path, *, title: str, model: str = "handaxe") -> int:
     """Write one log with a sample each; returns how many.
 
     Args:
@@ -60,7 +60,7 @@ def write_inspect(chosen: Iterable[Chosen], file: Path, *, title: str, model: st
     return len(log.samples or ())
 
 
-def to_log(chosen: Iterable[Chosen], *, title: str, model: str = "handaxe") -> EvalLog:
+def to_log(chosen: Iterable[ChosenTrajectory], *, title: str, model: str = "handaxe") -> EvalLog:
     """The log that `write_inspect` writes.
 
     Scores are the reward, named reward, or reward_total where turns are rewarded, its channels, and outcome, the class
@@ -93,7 +93,7 @@ def to_log(chosen: Iterable[Chosen], *, title: str, model: str = "handaxe") -> E
     )
 
 
-def _sample(one: Chosen, task: str, epoch: int, model: str) -> EvalSample:
+def _sample(one: ChosenTrajectory, task: str, epoch: int, model: str) -> EvalSample:
     from inspect_ai.log import EvalError, EvalSample, EvalSampleLimit
     from inspect_ai.model import ModelOutput, ModelUsage
 
@@ -147,7 +147,7 @@ def _message(message: Message, replies: Mapping[str, ToolReply], model: str) -> 
     )
 
 
-def _scores(one: Chosen) -> dict[str, Score]:
+def _scores(one: ChosenTrajectory) -> dict[str, Score]:
     from inspect_ai.scorer import Score
 
     answer = _text(one.trajectory.final_text)
@@ -160,7 +160,7 @@ def _scores(one: Chosen) -> dict[str, Score]:
     return found | {_text(name): Score(value=value, answer=answer) for name, value in said.items()}
 
 
-def _metadata(one: Chosen) -> dict[str, Any]:
+def _metadata(one: ChosenTrajectory) -> dict[str, Any]:
     """What Inspect has no place for. The tokens themselves are in `jsonl` and `dataset`."""
     trajectory = one.trajectory
     drawn = [s.version[s.mask & ~s.forced] for s in trajectory.sequences]

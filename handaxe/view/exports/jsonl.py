@@ -15,7 +15,7 @@ import numpy as np
 from handaxe.errors import InputError
 from handaxe.ops import codec
 from handaxe.records import Branch, Ending, Message, Spent, Task, TokenSequence, ToolSchema, Trajectory, Turn
-from handaxe.view.exports.chosen import Arrays, Chosen
+from handaxe.view.exports.chosen import Arrays, ChosenTrajectory
 from handaxe.view.why import Reason
 
 __all__ = ["FORMAT", "read_jsonl", "to_line", "write_jsonl"]
@@ -27,7 +27,7 @@ PLAIN = ("sample", "seed", "seconds")
 NUMBER = "__number__"
 
 
-def write_jsonl(chosen: Iterable[Chosen], file: Path) -> int:
+def write_jsonl(chosen: Iterable[ChosenTrajectory], file: Path) -> int:
     """Write one line each; returns how many.
 
     Raises:
@@ -45,7 +45,7 @@ def write_jsonl(chosen: Iterable[Chosen], file: Path) -> int:
     return count
 
 
-def read_jsonl(file: Path) -> Iterator[Chosen]:
+def read_jsonl(file: Path) -> Iterator[ChosenTrajectory]:
     """What `write_jsonl` was given.
 
     Raises:
@@ -62,7 +62,7 @@ def read_jsonl(file: Path) -> Iterator[Chosen]:
         raise InputError(f"{file} cannot be read: {error}") from error
 
 
-def to_line(one: Chosen) -> str:
+def to_line(one: ChosenTrajectory) -> str:
     """A trajectory as one line, without its end."""
     trajectory = one.trajectory
     body = {
@@ -102,7 +102,7 @@ def to_line(one: Chosen) -> str:
     return json.dumps(_finite(body), allow_nan=False)
 
 
-def _sequence(one: Chosen, place: int) -> dict[str, Any]:
+def _sequence(one: ChosenTrajectory, place: int) -> dict[str, Any]:
     """A sequence with what its step made of it. `dtypes` tells what the lists were."""
     sequence = one.trajectory.sequences[place]
     arrays = {name: getattr(sequence, name) for name in ARRAYS}
@@ -116,13 +116,13 @@ def _sequence(one: Chosen, place: int) -> dict[str, Any]:
     }
 
 
-def _chosen(body: Mapping[str, Any]) -> Chosen:
+def _chosen(body: Mapping[str, Any]) -> ChosenTrajectory:
     if body["format"] != FORMAT:
         raise ValueError(f"it says {body['format']!r}")
     scores, found = body["scores"], [_arrays(one) for one in body["sequences"]]
-    per_sequence = {name: _ragged(found, name) for name in RATED}
+    per_sequence: dict[str, Any] = {name: _ragged(found, name) for name in RATED}
     reason = body["no_gradient"]
-    return Chosen(
+    return ChosenTrajectory(
         trajectory=_trajectory(body, found),
         **{name: body[name] for name in ("step", "fate", "scored", "trained", "outcome_class", "part", "left_out_by")},
         age=body["age"],

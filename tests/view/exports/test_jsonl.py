@@ -6,7 +6,7 @@ import pytest
 
 from handaxe.errors import InputError
 from handaxe.records import TokenSequence, Trajectory
-from handaxe.view.exports.chosen import Chosen
+from handaxe.view.exports.chosen import ChosenTrajectory
 from handaxe.view.exports.jsonl import FORMAT, read_jsonl, write_jsonl
 
 
@@ -22,7 +22,7 @@ def assert_same(a, b, rows):
         assert a.keys() == b.keys()
         for name in a:
             assert_same(a[name], b[name], rows)
-    elif isinstance(a, Chosen | Trajectory | TokenSequence):
+    elif isinstance(a, ChosenTrajectory | Trajectory | TokenSequence):
         for field in fields(a):
             assert_same(getattr(a, field.name), getattr(b, field.name), rows)
     else:
