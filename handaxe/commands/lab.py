@@ -13,7 +13,7 @@ from handaxe.commands.output import check_writable, console, note, write_json
 from handaxe.commands.picture import picture
 from handaxe.errors import InputError
 from handaxe.evaluation.agreement import Agreement, Scored, agreement, channels_of, spread
-from handaxe.evaluation.lab import Bench, Trial
+from handaxe.evaluation.lab import AttackTrial, Bench
 from handaxe.evaluation.rescoring import Rescored, determinism, differences, rescore, scored_groups
 from handaxe.methods.chosen import choice
 from handaxe.methods.named_rewards import is_recipe, reward_named, reward_of
@@ -88,7 +88,8 @@ def main(arguments: list[str]) -> int:
     if options.scenes < 1 or options.groups < 1 or options.seconds < 0:
         raise InputError("give --scenes and --groups from 1, and --seconds from 0")
     with picture(console(), options.svg, title="handaxe lab") as terminal:
-        body, wrong = {}, False
+        body: dict[str, Any] = {}
+        wrong = False
         if options.run is not None:
             body, wrong = _rescored(options.run, options, terminal)
         if options.attack:
@@ -177,7 +178,7 @@ def _silent(one: Rescored) -> bool:
     return len(one.failed) == len(one.scored)
 
 
-def _attacked(options: LabOptions) -> list[Trial]:
+def _attacked(options: LabOptions) -> list[AttackTrial]:
     stage, seconds = Bench(count=options.scenes), options.seconds or None
     trials = []
     for name in options.attack:
@@ -191,7 +192,7 @@ def _attacked(options: LabOptions) -> list[Trial]:
     return trials
 
 
-def _told(trial: Trial) -> dict[str, Any]:
+def _told(trial: AttackTrial) -> dict[str, Any]:
     return {
         "reward": trial.said,
         "world": trial.world,

@@ -13,7 +13,7 @@ from handaxe.doctor.answers import Shown, check_empty, check_expert, check_room,
 from handaxe.doctor.cost import Cost, check_memory, check_time, evaluations_of
 from handaxe.doctor.cut_off import check_cut_off
 from handaxe.doctor.finding import THRESHOLDS, Finding, Thresholds, unchecked
-from handaxe.doctor.played import Kept, Played, check_played, play, unchanged
+from handaxe.doctor.played import Kept, Played, check_played, play_steps, unchanged
 from handaxe.doctor.replies import check_failures, check_latency, check_sizes
 from handaxe.doctor.sampled import check_logps, check_mask
 from handaxe.doctor.scored import check_same_twice, check_zero_gradient
@@ -203,12 +203,12 @@ def _played(given: Mapping[str, Any], seconds: float, tell: Tell) -> tuple[Playe
     whole = given["groups"]
     with unchanged(given["engine"], given["learners"], [given[name] for name in STATEFUL]):
         tell("playing a first group")
-        warm = play(given, steps=1, groups=1)
+        warm = play_steps(given, steps=1, groups=1)
     a_group = warm.walls[0] if warm.walls else 0.0
     groups = whole if a_group * whole <= seconds else max(int(seconds / a_group), 1)
     steps = 2 if groups == whole and 2 * a_group * whole <= seconds else 1
     tell(f"playing {steps} steps of {groups} groups, about {a_group * groups * steps:.0f} s")
-    return play(given, steps=steps, groups=groups), groups
+    return play_steps(given, steps=steps, groups=groups), groups
 
 
 def _of_answers(world: World | None, shown: Shown, given: Mapping[str, Any], limits: Thresholds) -> list[Finding]:

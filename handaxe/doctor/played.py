@@ -21,7 +21,7 @@ from handaxe.training.rate import rewinder
 from handaxe.training.record.groups import GroupRecord
 from handaxe.training.record.run_record import RunRecord
 
-__all__ = ["Kept", "Played", "check_played", "play", "unchanged"]
+__all__ = ["Kept", "Played", "check_played", "play_steps", "unchanged"]
 
 
 @dataclass
@@ -96,7 +96,7 @@ def unchanged(engine: Engine, learners: Sequence[Learner], parts: Sequence[objec
                 rewind()
 
 
-def play(arguments: Mapping[str, Any], *, steps: int, groups: int) -> Played:
+def play_steps(arguments: Mapping[str, Any], *, steps: int, groups: int) -> Played:
     """Train so many steps of so many groups in a folder that is removed again; everything else as in `arguments`.
 
     Whatever a step raises ends them, and is told in `Played.error`: finding that out is what this is for.

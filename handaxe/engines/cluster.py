@@ -24,7 +24,7 @@ from handaxe.engines.faults import UNTOUCHED, explain_gradient
 from handaxe.engines.measure import check_measures
 from handaxe.engines.packing import Packing
 from handaxe.engines.ranks import Ranks
-from handaxe.engines.sharded import Rows, ShardedOptions
+from handaxe.engines.sharded import RankRows, ShardedOptions
 from handaxe.engines.slopes import check_trained, slopes
 from handaxe.engines.stepping import check_rate
 from handaxe.engines.vllm_servers import VllmServers
@@ -95,9 +95,13 @@ class ClusterEngine(ClusterKeeping):
     ):
         if not clip_norm > 0 or micro_batch_rows < 1 or start_servers < 0:
             raise InputError("give clip_norm above 0, micro_batch_rows from 1, start_servers from 0")
-        self._sampling = {"max_rows": max_rows, "kept_tokens": kept_tokens, "draft_tokens": draft_tokens}
+        self._sampling: dict[str, Any] = {
+            "max_rows": max_rows,
+            "kept_tokens": kept_tokens,
+            "draft_tokens": draft_tokens,
+        }
         self._options = ShardedOptions(
-            critic, reference, weight_decay, tuple(betas), clip_norm, packing, pack_tokens, checkpointing
+            critic, reference, weight_decay, (betas[0], betas[1]), clip_norm, packing, pack_tokens, checkpointing
         )
         self.version = 0
         self.micro_batch_rows, self.clip_norm = micro_batch_rows, clip_norm
@@ -331,14 +335,14 @@ class _Given:
         return self._model
 
 
-def _rows(batch: Batch, index: Tensor) -> Rows | None:
+def _rows(batch: Batch, index: Tensor) -> RankRows | None:
     if not len(index):
         return None
     part = batch.rows(index.to(batch.ids_BT.device)).map(lambda tensor: tensor.cpu())
-    return Rows(part.ids_BT, part.attend_BT, part.mask_BT, part.temperature_B)
+    return RankRows(part.ids_BT, part.attend_BT, part.mask_BT, part.temperature_B)
 
 
-def _cut(slope_BT: Tensor, index: Tensor, rows: Rows | None) -> Tensor:
+def _cut(slope_BT: Tensor, index: Tensor, rows: RankRows | None) -> Tensor:
     """A rank's rows of a tensor; zeros for the token that a rank without rows reads."""
     if rows is None:
         return slope_BT.new_zeros(1, 1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -34,7 +35,7 @@ class DriverSampler:
     def __init__(self, bare: Model, pieces: Pieces, *, device: str, max_rows: int, kept_tokens: int, draft_tokens: int):
         self._bare, self._pieces = bare, pieces
         self._device = device
-        self._options = {"max_rows": max_rows, "kept_tokens": kept_tokens, "draft_tokens": draft_tokens}
+        self._options: dict[str, Any] = {"max_rows": max_rows, "kept_tokens": kept_tokens, "draft_tokens": draft_tokens}
         self._engine: LocalEngine | None = None
         self._stale = False
 

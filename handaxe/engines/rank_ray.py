@@ -96,7 +96,7 @@ class RayRanks:
         self._pids: list[int] = []
         try:
             ray.get(self._room.ready(), timeout=ROOM)
-            kind = ray.remote(concurrency_groups={"watch": 1})(RankProcess)
+            kind = ray.remote(concurrency_groups={"watch": 1})(RankProcess)  # type: ignore[call-overload]
             for rank in range(count):
                 place = PlacementGroupSchedulingStrategy(self._room, placement_group_bundle_index=rank)
                 made = kind.options(num_cpus=1, num_gpus=needs.get("GPU", 0), scheduling_strategy=place)

@@ -36,7 +36,7 @@ from handaxe.networks import AdapterModel, LinearHeadModel, Model, ShardableMode
 from handaxe.ops.trees import forest, make_pack
 from handaxe.tensors import Batch
 
-__all__ = ["Rows", "ShardedOptions", "ShardedTrainer", "probed"]
+__all__ = ["RankRows", "ShardedOptions", "ShardedTrainer", "probed"]
 
 
 class ShardedOptions(NamedTuple):
@@ -52,7 +52,7 @@ class ShardedOptions(NamedTuple):
     checkpointing: bool = False
 
 
-class Rows(NamedTuple):
+class RankRows(NamedTuple):
     """As much of a `Batch` as is needed to read it and to ask about its trained tokens."""
 
     ids_BT: Tensor
@@ -61,7 +61,7 @@ class Rows(NamedTuple):
     temperature_B: Tensor
 
 
-NONE = Rows(torch.zeros(1, 1, dtype=torch.int64), torch.ones(1, 1).bool(), torch.zeros(1, 1).bool(), torch.ones(1))
+NONE = RankRows(torch.zeros(1, 1, dtype=torch.int64), torch.ones(1, 1).bool(), torch.zeros(1, 1).bool(), torch.ones(1))
 
 
 def probed(model: Model) -> Model:
@@ -131,7 +131,7 @@ class ShardedTrainer(ShardedKeeping):
 
     @torch.no_grad()
     def measure(
-        self, rows: Rows | None, names: Sequence[str], reference: bool, size: int, passes: int
+        self, rows: RankRows | None, names: Sequence[str], reference: bool, size: int, passes: int
     ) -> dict[str, Tensor]:
         """[B, T] tensors by name, without gradient, of rows that are read `size` at a time in as many passes."""
         batch = self._batch(rows)
@@ -167,7 +167,7 @@ class ShardedTrainer(ShardedKeeping):
         lone = make_pack(forest([np.zeros(1, np.int64)]), [0], self.device)
         return layout._replace(packs=(*layout.packs, *[lone] * (int(most) - len(layout.packs))))
 
-    def _batch(self, rows: Rows | None) -> Batch:
+    def _batch(self, rows: RankRows | None) -> Batch:
         return bare_batch(*(NONE if rows is None else rows)).map(lambda tensor: tensor.to(self.device))
 
     def _gather_no_more(self, reference: bool = False) -> None:
@@ -176,7 +176,7 @@ class ShardedTrainer(ShardedKeeping):
 
     # --- training --------------------------------------------------------------------------------------------------
 
-    def read(self, rows: Rows | None, names: Sequence[str]) -> dict[str, Tensor]:
+    def read(self, rows: RankRows | None, names: Sequence[str]) -> dict[str, Tensor]:
         """[B, T] tensors by name, of which the graph is kept for `back`; those of a rank without rows are [1, 1]."""
         self._reading, self._hidden_ND = self._read(self._batch(rows))
         self._said = {}
@@ -238,8 +238,8 @@ def _split(
     mesh = init_device_mesh(device.type, (dist.get_world_size(),))
     root = _Root(model.module, critic)
     root_of_copy = None if copy is None else _Root(copy.module.requires_grad_(False), None)
-    for module in (root, root_of_copy):
-        for name, buffer in () if module is None else module.named_buffers():
+    for module in [root] if root_of_copy is None else [root, root_of_copy]:
+        for name, buffer in module.named_buffers():
             owner, _, own = name.rpartition(".")
             module.get_submodule(owner)._buffers[own] = buffer.to(device)
     layers = list(model.layers()) if isinstance(model, ShardableModel) else []

@@ -153,7 +153,9 @@ class ShardedKeeping:
         begins anew where told so."""
         self._optimizer.state.clear()
         if self._reference is not None:
-            pairs = [*zip(self._reference.module.parameters(), self.model.module.parameters())]
+            pairs: list[tuple[Tensor, Tensor]] = [
+                *zip(self._reference.module.parameters(), self.model.module.parameters())
+            ]
             pairs += [*zip(self._reference.module.buffers(), self.model.module.buffers())]
             for old, new in pairs:
                 _part(old).copy_(_part(new))

@@ -30,7 +30,17 @@ from handaxe.slots import Judge, Reward, Stateful
 from handaxe.tools.deadline import DeadlineError, within
 from handaxe.worlds.world import World
 
-__all__ = ["Attempts", "LabError", "Bench", "Trial", "Attacked", "ask", "attack_reward", "of_judge", "perform_all"]
+__all__ = [
+    "AttackTrial",
+    "Attacked",
+    "Attempts",
+    "Bench",
+    "LabError",
+    "ask",
+    "attack_reward",
+    "of_judge",
+    "perform_all",
+]
 
 EPS = 1e-9
 SHORT = 0.01
@@ -77,7 +87,7 @@ class Attacked(NamedTuple):
         return 2 * self.told > self.scenes
 
 
-class Trial(NamedTuple):
+class AttackTrial(NamedTuple):
     """What came of all attacks on one reward. `said`: how it is named; `world`: where it was tried."""
 
     said: str
@@ -111,7 +121,7 @@ class Bench:
         said: str,
         tools: Sequence[Any] | None = None,
         seconds: float | None = SECONDS,
-    ) -> Trial:
+    ) -> AttackTrial:
         """Try a reward in a world.
 
         Args:
@@ -128,7 +138,7 @@ class Bench:
         if key not in self._made:
             scenes = make_scenes(world, tools=tools, count=self._count)
             self._made[key] = scenes, perform_all(scenes)
-        return Trial(said, world.name, attack_reward(reward, *self._made[key], seconds=seconds))
+        return AttackTrial(said, world.name, attack_reward(reward, *self._made[key], seconds=seconds))
 
 
 def perform_all(scenes: Sequence[Scene], attacks: Mapping[str, Attack] = ATTACKS) -> list[Attempts]:
@@ -237,7 +247,8 @@ class _Way(NamedTuple):
 def _tried(
     name: str, reward: Reward, scenes: Sequence[Scene], performed: Sequence[Attempts], seconds: float | None
 ) -> Attacked:
-    failed, hangs, unscored, best = "", False, 0, list[_Way]()
+    failed, hangs = "", False
+    unscored, best = 0, list[_Way]()
     for scene, attempts in zip(scenes, performed, strict=True):
         ways = []
         for one in attempts[name]:

@@ -17,10 +17,12 @@ from handaxe.judges.step_status import step_status
 from handaxe.models.embeddings import embeddings
 from handaxe.models.load import load
 from handaxe.records import Group
+from handaxe.rewards.box_overlap import Measure
 from handaxe.rewards.parts.extract import final_text, last_number
 from handaxe.rewards.rule_or_model import CONFIDENCE
 from handaxe.slots import Reward
 from handaxe.tools.index.dense import embed
+from handaxe.worlds.answering import given_answer
 from handaxe.worlds.bfcl import bfcl, equal_state, whole_state
 from handaxe.worlds.calls import calls
 from handaxe.worlds.charts import charts, same_picture
@@ -43,11 +45,11 @@ from handaxe.worlds.sums import sums
 from handaxe.worlds.tables import same_bigrams, same_items, tables
 from handaxe.worlds.tau2 import tau2
 from handaxe.worlds.toolchains import toolchains
-from handaxe.worlds.unseen_gym import given_answer, unseen_gym
+from handaxe.worlds.unseen_gym import unseen_gym
 from handaxe.worlds.workspace import state_of, workspace
 from handaxe.worlds.world import World
 
-__all__ = ["LAB_CASES", "LabCase", "EXPLAINED", "NOT_TRIED"]
+__all__ = ["EXPLAINED", "LAB_CASES", "LabCase", "NOT_TRIED"]
 
 MakeWorld = Callable[[], World]
 
@@ -143,7 +145,7 @@ def _sure(world: World) -> Reward:
     return pay.rule_or_model(rule=rule, model=pay.text_similarity(encode=embed), trust=0.8)
 
 
-def _overlap(measure: str) -> Callable[[World], Reward]:
+def _overlap(measure: Measure) -> Callable[[World], Reward]:
     return lambda world: pay.box_overlap(found=said_box, gold=gold_box, sides=SIDES, measure=measure)
 
 

@@ -122,7 +122,8 @@ def determinism(reward: Reward, groups: Sequence[Group], *, seconds: float | Non
         except HandaxeError as error:
             return Determinism(count, twice, reordered, worst, f"{group.task.id}: {error}")
         gaps = [_gap(first, second), _gap(first, third[::-1])]
-        twice, reordered, worst = twice + (gaps[0] > 0), reordered + (gaps[1] > 0), max(worst, *gaps)
+        twice, reordered = twice + (gaps[0] > 0), reordered + (gaps[1] > 0)
+        worst = max(worst, *gaps)
     return Determinism(len(groups), twice, reordered, worst, "")
 
 

@@ -2,12 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 
-from handaxe.evaluation.lab import SECONDS, Bench, Trial
+from handaxe.evaluation.lab import SECONDS, AttackTrial, Bench
 from handaxe.methods.build import make_method, make_world, offered_tools
 from handaxe.methods.catalogue import find_recipes
 from handaxe.methods.chosen import Chosen, choice
 
-__all__ = ["UNTRIED_RECIPES", "ASKS_MODEL", "try_all", "try_recipe"]
+__all__ = ["ASKS_MODEL", "UNTRIED_RECIPES", "try_all", "try_recipe"]
 
 UNTRIED_RECIPES: Mapping[str, str] = {
     "igpo": "it pays for what a policy says of the right answer's likelihood while it plays, and here none plays",
@@ -18,7 +18,7 @@ ASKS_MODEL = ("hybrid",)
 """Recipes whose reward asks a model, which takes seconds."""
 
 
-def try_recipe(stage: Bench, chosen: Chosen, *, seconds: float | None = SECONDS) -> Trial:
+def try_recipe(stage: Bench, chosen: Chosen, *, seconds: float | None = SECONDS) -> AttackTrial:
     """Attack the reward of a recipe in the world that was chosen for it."""
     world = make_world(chosen)
     return stage.attack(
@@ -31,7 +31,9 @@ def try_recipe(stage: Bench, chosen: Chosen, *, seconds: float | None = SECONDS)
     )
 
 
-def try_all(stage: Bench, *, models: bool = True, seconds: float | None = SECONDS) -> tuple[list[Trial], list[str]]:
+def try_all(
+    stage: Bench, *, models: bool = True, seconds: float | None = SECONDS
+) -> tuple[list[AttackTrial], list[str]]:
     """Attack the reward of every recipe that pays something else than its world does, and what each world pays.
 
     Args:
@@ -43,7 +45,8 @@ def try_all(stage: Bench, *, models: bool = True, seconds: float | None = SECOND
         Trials, of worlds (called "world NAME") and then of recipes; and the names of recipes that pay what their world
         does.
     """
-    recipes, plain, worlds = list[Trial](), list[str](), dict[object, Trial]()
+    recipes, plain = list[AttackTrial](), list[str]()
+    worlds: dict[object, AttackTrial] = {}
     for name in _names():
         chosen = choice(name).default()
         world = make_world(chosen)
@@ -67,7 +70,7 @@ def _names() -> Sequence[str]:
     return [one.name for one in find_recipes() if one.name not in UNTRIED_RECIPES]
 
 
-def _numbered(trials: Sequence[Trial]) -> list[Trial]:
+def _numbered(trials: Sequence[AttackTrial]) -> list[AttackTrial]:
     """Two worlds of one name, with other options, are told apart by numbers."""
     count: dict[str, int] = {}
     out = []

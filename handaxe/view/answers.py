@@ -19,11 +19,11 @@ from handaxe.evaluation.figures import TRAINING
 from handaxe.training.record.groups import GroupRecord
 from handaxe.view.curves import AXES, bands, run_curves, setting_of
 from handaxe.view.results import find_results
-from handaxe.view.runs import Run, Runs
+from handaxe.view.runs import Runs, ViewedRun
 from handaxe.view.search import Where
 from handaxe.view.trajectory import Decode
-from handaxe.view.whole import attempt_as_json, channels_of, place_among_scored
-from handaxe.view.why import OUTCOMES, Facts, facts_of, outcome_classes, totals, why
+from handaxe.view.whole import attempt_as_json, place_among_scored, told_channels
+from handaxe.view.why import OUTCOMES, StepFacts, facts_of, outcome_classes, totals, why
 
 __all__ = ["Answers", "attempt", "attempts_of_step", "explained", "finite", "step_as_json", "where_of"]
 
@@ -69,7 +69,7 @@ class Answers:
         """Release the records."""
         self.runs.close()
 
-    def curves(self, run: Run) -> dict[str, Any]:
+    def curves(self, run: ViewedRun) -> dict[str, Any]:
         """Every figure of a run, see `curves.run_curves`; kept until the run writes something."""
         pulse = run.pulse()
         there = self._curves.get(run.name)
@@ -77,7 +77,7 @@ class Answers:
             there = self._curves[run.name] = (pulse, run_curves(run.figures()))
         return there[1]
 
-    def _run(self, asked: Asked) -> Run:
+    def _run(self, asked: Asked) -> ViewedRun:
         return self.runs[asked.get("run", "")]
 
     def _all(self, asked: Asked) -> dict[str, Any]:
@@ -118,7 +118,7 @@ def where_of(asked: Asked) -> Where:
     )
 
 
-def step_as_json(run: Run, step: int) -> dict[str, Any]:
+def step_as_json(run: ViewedRun, step: int) -> dict[str, Any]:
     """The groups of a step, siblings side by side."""
     steps = run.record.steps()
     if step not in steps:
@@ -137,7 +137,7 @@ def step_as_json(run: Run, step: int) -> dict[str, Any]:
     }
 
 
-def attempt(run: Run, row: int) -> dict[str, Any]:
+def attempt(run: ViewedRun, row: int) -> dict[str, Any]:
     """One attempt whole, with its siblings.
 
     Raises:
@@ -147,7 +147,7 @@ def attempt(run: Run, row: int) -> dict[str, Any]:
     return _attempts(run, run.rows.group_of(row), group, facts_of(run.record, group.group.step), [place])[row]
 
 
-def attempts_of_step(run: Run, step: int) -> dict[int, dict[str, Any]]:
+def attempts_of_step(run: ViewedRun, step: int) -> dict[int, dict[str, Any]]:
     """Every attempt of a step whole, by its id."""
     facts, found = facts_of(run.record, step), dict[int, dict[str, Any]]()
     ids = [number for (number,) in run.record.query("SELECT id FROM groups WHERE step = ? ORDER BY id", step)]
@@ -157,13 +157,14 @@ def attempts_of_step(run: Run, step: int) -> dict[int, dict[str, Any]]:
 
 
 def _attempts(
-    run: Run, number: int, group: GroupRecord, facts: Facts, places: Sequence[int]
+    run: ViewedRun, number: int, group: GroupRecord, facts: StepFacts, places: Sequence[int]
 ) -> dict[int, dict[str, Any]]:
     """Some siblings of a group whole, by their ids."""
     siblings, silent = _siblings(run, number, group, facts), set(run.silent())
     out = {}
     for place in places:
-        found, mine, silence = attempt_as_json(group, place, run.decode), siblings[place], why(group, place, facts)
+        found, mine = attempt_as_json(group, place, run.decode), siblings[place]
+        silence = why(group, place, facts)
         for turn, reason in zip(found["turns"], silence.turns):
             turn["why"] = None if reason is None else reason._asdict()
         for sequence, got in zip(found["sequences"], silence.tokens):
@@ -188,7 +189,7 @@ def finite(value: Any) -> Any:
     return [finite(item) for item in value] if isinstance(value, (list, tuple)) else str(value)
 
 
-def _group(run: Run, number: int, group: GroupRecord, facts: Facts) -> dict[str, Any]:
+def _group(run: ViewedRun, number: int, group: GroupRecord, facts: StepFacts) -> dict[str, Any]:
     task = group.group.task
     asked = next((message.content for message in reversed(task.messages) if message.role == "user"), "")
     return {
@@ -202,7 +203,7 @@ def _group(run: Run, number: int, group: GroupRecord, facts: Facts) -> dict[str,
     }
 
 
-def _siblings(run: Run, number: int, group: GroupRecord, facts: Facts) -> list[dict[str, Any]]:
+def _siblings(run: ViewedRun, number: int, group: GroupRecord, facts: StepFacts) -> list[dict[str, Any]]:
     rows, classes = run.rows.in_group(number), outcome_classes(group)
     names = {one.id: row for one, row in zip(group.group, rows)}
     found = []
@@ -225,7 +226,7 @@ def _sibling(group: GroupRecord, index: int, row: int, names: Mapping[str, int])
         "ending": one.ending.kind,
         "reason": one.ending.reason,
         "score": None if place is None else float(totals(group)[place]),
-        "channels": channels_of(group, index),
+        "channels": told_channels(group, index),
         "scored": bool(group.scored[index]),
         "trained": bool(group.trained[index]),
         "advantage": [float(written.min()), float(written.max())] if len(written) else None,
@@ -241,7 +242,7 @@ def _sibling(group: GroupRecord, index: int, row: int, names: Mapping[str, int])
     }
 
 
-def _summary(run: Run, curves: Mapping[str, Any]) -> dict[str, Any]:
+def _summary(run: ViewedRun, curves: Mapping[str, Any]) -> dict[str, Any]:
     """A run as a line of the table."""
     ((steps, last),) = run.record.query("SELECT count(*), max(time) FROM steps")
     ((attempts,),) = run.record.query("SELECT count(*) FROM trajectories")
@@ -265,7 +266,7 @@ def _summary(run: Run, curves: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _about(run: Run) -> dict[str, Any]:
+def _about(run: ViewedRun) -> dict[str, Any]:
     arguments = run.about.get("arguments")
     named = arguments.get("reward") if isinstance(arguments, Mapping) else None
     return {
@@ -282,7 +283,7 @@ def _about(run: Run) -> dict[str, Any]:
     }
 
 
-def _command(run: Run) -> str:
+def _command(run: ViewedRun) -> str:
     recipe = run.about.get("recipe")
     return str(recipe.get("command", "")) if isinstance(recipe, Mapping) else ""
 

@@ -13,7 +13,7 @@ import numpy as np
 from handaxe.errors import InputError
 from handaxe.evaluation.figures import TRAINING, Axis, RunFigures
 from handaxe.ops.stats import mean_interval
-from handaxe.view.runs import Run
+from handaxe.view.runs import ViewedRun
 
 __all__ = ["AXES", "bands", "run_curves", "setting_of"]
 
@@ -23,7 +23,7 @@ POINTS = 200
 UNSEEDED = ("seed",)
 
 
-def setting_of(run: Run) -> str:
+def setting_of(run: ViewedRun) -> str:
     """The same text for runs that differ in nothing but their seed; "" for a run that no recipe made."""
     if not run.recipe:
         return ""

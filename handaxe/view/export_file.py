@@ -11,7 +11,7 @@ from handaxe.view.exports.chosen import chosen
 from handaxe.view.exports.dataset import write_dataset
 from handaxe.view.exports.inspect_log import write_inspect
 from handaxe.view.exports.jsonl import write_jsonl
-from handaxe.view.runs import Run
+from handaxe.view.runs import ViewedRun
 from handaxe.view.search import Where
 
 __all__ = ["ExportKind", "export_file"]
@@ -21,7 +21,7 @@ MOST = 20_000
 """Attempts that a page may ask for: all other questions wait meanwhile."""
 
 
-def export_file(run: Run, where: Where, kind: str, folder: Path) -> Path:
+def export_file(run: ViewedRun, where: Where, kind: str, folder: Path) -> Path:
     """Write what was found, in the order of steps.
 
     Args:

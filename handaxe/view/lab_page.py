@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from handaxe.evaluation.attacks import ATTACKS
-from handaxe.evaluation.lab import Attacked, Trial
+from handaxe.evaluation.lab import Attacked, AttackTrial
 from handaxe.view.lab_tables import two_digits
 
 __all__ = ["LabResults", "lab_tables", "stale"]
@@ -31,15 +31,16 @@ class LabResults:
 
     def __init__(
         self,
-        rewards: Sequence[Trial],
-        recipes: Sequence[Trial],
+        rewards: Sequence[AttackTrial],
+        recipes: Sequence[AttackTrial],
         *,
         plain: Sequence[str],
         left_out: Mapping[str, str],
         explained: Mapping[str, str],
     ):
-        self.rewards, self.recipes, self.plain = rewards, recipes, plain
-        self.left_out, self.explained = left_out, explained
+        self.rewards, self.recipes = rewards, recipes
+        self.plain, self.left_out = plain, left_out
+        self.explained = explained
 
 
 def lab_tables(found: LabResults) -> str:
@@ -103,7 +104,7 @@ def _of(line: str, names: Sequence[str]) -> bool:
     return any(f"`{name}`" in line for name in names) or (bool(names) and line.startswith("Of "))
 
 
-def _falls(trials: Sequence[Trial], explained: Mapping[str, str]) -> list[str]:
+def _falls(trials: Sequence[AttackTrial], explained: Mapping[str, str]) -> list[str]:
     lines = []
     for one in trials:
         if one.falls:
@@ -120,12 +121,12 @@ def _where(fall: Attacked) -> str:
     return f"{fall.fell} of {fall.told}" + (f", such as `{said}`" if said.strip() else "")
 
 
-def _table(trials: Sequence[Trial]) -> list[str]:
+def _table(trials: Sequence[AttackTrial]) -> list[str]:
     heads = ["reward", "world", "oracle", "wrong", *ATTACKS]
     return ["| " + " | ".join(heads) + " |", "|" + "---|" * len(heads), *map(_row, trials)]
 
 
-def _row(trial: Trial) -> str:
+def _row(trial: AttackTrial) -> str:
     by_name = {one.attack: one for one in trial.tried}
     honest = next((one for one in trial.tried if one.scenes), None)
     cells = ["-", "-"] if honest is None else [two_digits(honest.oracle), two_digits(honest.wrong)]
@@ -133,7 +134,7 @@ def _row(trial: Trial) -> str:
     return "| " + " | ".join([f"`{trial.said}`", trial.world, *cells]) + " |"
 
 
-def _cell(trial: Trial, one: Attacked) -> str:
+def _cell(trial: AttackTrial, one: Attacked) -> str:
     if one.failed:
         return "fails"
     if not one.scenes:

@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from handaxe.evaluation.agreement import COVARIATES, Agreement, Channel
-from handaxe.evaluation.lab import Attacked, Trial
+from handaxe.evaluation.lab import Attacked, AttackTrial
 from handaxe.evaluation.rescoring import Determinism
 from handaxe.view.escape import plain
 from handaxe.view.tables import decimal
@@ -20,7 +20,7 @@ __all__ = ["agreement_table", "attack_table", "determinism_table", "spread_table
 QUANTILES = ("least", "25 %", "median", "75 %", "most")
 
 
-def attack_table(trials: Sequence[Trial]) -> Table:
+def attack_table(trials: Sequence[AttackTrial]) -> Table:
     """One row an attack and one column a reward: the margin, red where it falls; the reward itself, yellow where it is
     paid, of one that does not say what is right."""
     table = Table(title="attacks", box=SIMPLE_HEAD, title_justify="left", title_style="bold")
@@ -79,11 +79,11 @@ def two_digits(value: float) -> str:
     return "-" if not math.isfinite(value) else f"{round(value, 2) + 0.0:.2f}"
 
 
-def _mean(trial: Trial, honest: str) -> float:
+def _mean(trial: AttackTrial, honest: str) -> float:
     return next((getattr(one, honest) for one in trial.tried if one.scenes), math.nan)
 
 
-def _cell(trial: Trial, attack: str) -> Text:
+def _cell(trial: AttackTrial, attack: str) -> Text:
     one = next((tried for tried in trial.tried if tried.attack == attack), None)
     if one is None:
         return Text("-")

@@ -18,11 +18,11 @@ from handaxe.view.answers import Answers, attempts_of_step, finite, step_as_json
 from handaxe.view.assets import MODULES, library_file, page_file
 from handaxe.view.curves import AXES, bands, setting_of
 from handaxe.view.rows import row_of
-from handaxe.view.runs import Run
+from handaxe.view.runs import ViewedRun
 from handaxe.view.search import Where, search
 from handaxe.view.trajectory import Decode
 
-__all__ = ["Held", "bundled", "spread", "write_report"]
+__all__ = ["Held", "bundled", "spread_out", "write_report"]
 
 IMPORT = re.compile(r'^import (\{[^}]*\}) from "\./(\w+\.js)";$', re.MULTILINE)
 EXPORT = re.compile(r"^export (?=(?:async )?(?:function|const) (\w+))", re.MULTILINE)
@@ -84,7 +84,7 @@ def write_report(
     return held
 
 
-def spread(steps: list[int]) -> Iterator[int]:
+def spread_out(steps: list[int]) -> Iterator[int]:
     """The steps in the order in which they are wanted: the last, the first, then halfway between those named.
 
     Example:
@@ -116,7 +116,7 @@ def bundled(*, stored: bool = True) -> str:
     return "\n".join(parts)
 
 
-def _data(answers: Answers, runs: list[Run], room: int, held: dict[str, Held]) -> Iterator[tuple[str, str]]:
+def _data(answers: Answers, runs: list[ViewedRun], room: int, held: dict[str, Held]) -> Iterator[tuple[str, str]]:
     """What the pages ask for, under the names by which they do."""
     yield "runs", _packed(answers.answer("runs", {}))
     yield "results", _packed(answers.answer("results", {}))
@@ -136,10 +136,10 @@ def _data(answers: Answers, runs: list[Run], room: int, held: dict[str, Held]) -
         yield f"run/{run.name}", _packed(about | {"held": None if whole else str(held[run.name])})
 
 
-def _steps(run: Run, room: int) -> Iterator[tuple[int, int, str]]:
+def _steps(run: ViewedRun, room: int) -> Iterator[tuple[int, int, str]]:
     """Steps in full, with how many attempts each has, as long as there is room."""
     used = 0
-    for place, step in enumerate(spread(run.record.steps())):
+    for place, step in enumerate(spread_out(run.record.steps())):
         attempts = attempts_of_step(run, step)
         text = _packed(finite({"step": step_as_json(run, step), "attempts": attempts}))
         used += len(text)
@@ -148,8 +148,8 @@ def _steps(run: Run, room: int) -> Iterator[tuple[int, int, str]]:
         yield step, len(attempts), text
 
 
-def _all_bands(answers: Answers, runs: list[Run]) -> dict[str, Any]:
-    by: dict[str, list[Run]] = {}
+def _all_bands(answers: Answers, runs: list[ViewedRun]) -> dict[str, Any]:
+    by: dict[str, list[ViewedRun]] = {}
     for run in runs:
         if setting := setting_of(run):
             by.setdefault(setting, []).append(run)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from handaxe.training.record.run_record import RunRecord
-from handaxe.view.search import Found, Where, count, keys, read
+from handaxe.view.search import FoundRow, Where, count, keys, read_found
 
 __all__ = ["COLUMNS", "MOST", "Rows", "row_of"]
 
@@ -49,7 +49,7 @@ class Rows:
         found = self.chosen(where, order=order, descending=descending)
         start = max(start, 0)
         wanted = found[start : start + max(0, min(length, MOST))]
-        rows = [row_of(one) for one in read(self.record, wanted, right=where.right)]
+        rows = [row_of(one) for one in read_found(self.record, wanted, right=where.right)]
         return {"columns": COLUMNS, "total": self._total, "filtered": len(found), "rows": rows}
 
     def chosen(self, where: Where, *, order: str = "step", descending: bool = False) -> Sequence[int]:
@@ -89,7 +89,7 @@ class Rows:
         return sorted(map(str, found))
 
 
-def row_of(one: Found) -> list[Any]:
+def row_of(one: FoundRow) -> list[Any]:
     """A line of the table, in the order of COLUMNS."""
     score = one.score if math.isfinite(one.score) else None
     return [

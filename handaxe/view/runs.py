@@ -14,7 +14,7 @@ from handaxe.training.record.run_record import RunRecord
 from handaxe.view.rows import Rows
 from handaxe.view.trajectory import Decode
 
-__all__ = ["Run", "Runs", "find_runs"]
+__all__ = ["Runs", "ViewedRun", "find_runs"]
 
 INSIDE = ("checkpoints", "format")
 """Folders of a run that hold no run."""
@@ -39,11 +39,12 @@ def find_runs(folder: Path) -> dict[str, Path]:
     return found
 
 
-class Run:
+class ViewedRun:
     """One run: its record, the index of its attempts, and what turns its ids into text."""
 
     def __init__(self, name: str, folder: Path, decode: Decode):
-        self.name, self.folder, self.decode = name, folder, decode
+        self.name, self.folder = name, folder
+        self.decode = decode
         self.record = RunRecord.open(folder)
         self.rows = Rows(self.record)
         self._silent: tuple[list[float], list[str]] | None = None
@@ -96,10 +97,10 @@ class Runs:
 
     def __init__(self, folder: Path, decoder: Callable[[Path], Decode]):
         self.folder, self._decoder = Path(folder), decoder
-        self._open: dict[str, tuple[int, Run]] = {}
+        self._open: dict[str, tuple[int, ViewedRun]] = {}
         self._places = find_runs(self.folder)
 
-    def all(self) -> list[Run]:
+    def all(self) -> list[ViewedRun]:
         """Every run that can be read, by name; looks for new ones."""
         self._places = find_runs(self.folder)
         found = []
@@ -108,7 +109,7 @@ class Runs:
                 found.append(self[name])
         return found
 
-    def __getitem__(self, name: str) -> Run:
+    def __getitem__(self, name: str) -> ViewedRun:
         """The run of this name. Raises InputError when there is none."""
         if name not in self._places:
             self._places = find_runs(self.folder)
@@ -123,7 +124,7 @@ class Runs:
         if there is None or there[0] != number:
             if there is not None:
                 there[1].close()
-            self._open[name] = (number, Run(name, place, self._decoder(place)))
+            self._open[name] = (number, ViewedRun(name, place, self._decoder(place)))
         return self._open[name][1]
 
     def close(self) -> None:

@@ -12,7 +12,7 @@ from handaxe.records import Author, TokenSequence, Trajectory, Turn
 from handaxe.training.record.groups import GroupRecord
 from handaxe.view.trajectory import Decode, pieces
 
-__all__ = ["attempt_as_json", "channels_of", "place_among_scored"]
+__all__ = ["attempt_as_json", "place_among_scored", "told_channels"]
 
 
 def attempt_as_json(record: GroupRecord, index: int, decode: Decode) -> dict[str, Any]:
@@ -44,7 +44,7 @@ def attempt_as_json(record: GroupRecord, index: int, decode: Decode) -> dict[str
         "fate": record.fate,
         "scored": bool(record.scored[index]),
         "trained": bool(record.trained[index]),
-        "channels": channels_of(record, index),
+        "channels": told_channels(record, index),
         "tools": [asdict(tool) for tool in one.tools],
         "messages": [asdict(message) for message in one.messages],
         "turns": [_turn(turn) for turn in one.turns],
@@ -62,7 +62,7 @@ def place_among_scored(record: GroupRecord, index: int) -> int | None:
     return int(np.count_nonzero(record.scored[:index]))
 
 
-def channels_of(record: GroupRecord, index: int) -> list[dict[str, Any]]:
+def told_channels(record: GroupRecord, index: int) -> list[dict[str, Any]]:
     """What each channel of the reward says of a sibling.
 
     Returns:

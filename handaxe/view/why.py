@@ -22,12 +22,12 @@ from handaxe.training.record.groups import GroupRecord
 from handaxe.training.record.run_record import RunRecord
 
 __all__ = [
-    "StepFacts",
     "Kind",
     "OUTCOMES",
     "OutcomeClass",
     "Reason",
     "Silence",
+    "StepFacts",
     "facts_of",
     "no_gradient",
     "outcome_class",

@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import pytest
 
-from handaxe.doctor.played import play, unchanged
+from handaxe.doctor.played import play_steps, unchanged
 from handaxe.methods.build import build
 from handaxe.methods.chosen import choice
 
@@ -19,7 +19,7 @@ def made():
 def played(made):
     """A step of it."""
     with unchanged(made["engine"], (), [made["tasks"]]):
-        found = play(made, steps=1, groups=4)
+        found = play_steps(made, steps=1, groups=4)
     assert not found.error
     return found
 

@@ -3,7 +3,7 @@ from dataclasses import replace
 import torch
 
 from handaxe.doctor.finding import Thresholds
-from handaxe.doctor.played import check_played, play, unchanged
+from handaxe.doctor.played import check_played, play_steps, unchanged
 from handaxe.envs.tool_chat import tool_chat
 from handaxe.testing.faults import faulty
 from handaxe.tools.calculator import calculator
@@ -22,7 +22,7 @@ def test_a_step_is_played_and_everything_put_back(made):
     engine, before = made["engine"], weights(made["engine"])
     state = made["tasks"].state_dict()
     with unchanged(engine, (), [made["tasks"]]) as kept:
-        found = play(made, steps=2, groups=2)
+        found = play_steps(made, steps=2, groups=2)
         assert engine.version == 2 and any(
             not torch.equal(value, before[name]) for name, value in weights(engine).items()
         )
@@ -37,7 +37,7 @@ def test_a_step_is_played_and_everything_put_back(made):
 def test_a_tool_that_always_dies(made):
     broken = sums().env([faulty(calculator, crash=1.0, hang=0, garbage=0, kill=0)])
     with unchanged(made["engine"], (), [made["tasks"]]):
-        found = play({**made, "env": broken}, steps=1, groups=4)
+        found = play_steps({**made, "env": broken}, steps=1, groups=4)
     step = check_played(found, limits=Thresholds(failed=(0.0, 0.01)))
     assert step.level == "wrong" and "crash on purpose" in step.found, step
 
@@ -50,8 +50,8 @@ def test_a_reward_that_raises_and_a_tool_that_cannot_be_made(made):
         raise ConnectionError("the server is down")
 
     with unchanged(made["engine"], (), [made["tasks"]]):
-        found = play({**made, "reward": broken}, steps=1, groups=2)
-        lost = play({**made, "env": lambda task: tool_chat([unmade])(task)}, steps=1, groups=2)
+        found = play_steps({**made, "reward": broken}, steps=1, groups=2)
+        lost = play_steps({**made, "env": lambda task: tool_chat([unmade])(task)}, steps=1, groups=2)
     step = check_played(found)
     assert step.level == "wrong" and "ZeroDivisionError: no siblings" in step.found and not found.walls
     assert "the server is down" in check_played(lost).found

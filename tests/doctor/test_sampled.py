@@ -117,11 +117,11 @@ def test_a_trainer_that_forgets_the_temperature_is_found_out_though_the_run_samp
 
 
 def test_a_cut_is_shown_as_the_ratio_that_it_makes(made):
-    from handaxe.doctor.played import play, unchanged
+    from handaxe.doctor.played import play_steps, unchanged
 
     cut = {**made, "sampling": Sampling(top_p=0.6, max_tokens=24), "group_size": 2}
     with unchanged(made["engine"], (), [made["tasks"]]):
-        groups = play(cut, steps=1, groups=4).groups
+        groups = play_steps(cut, steps=1, groups=4).groups
     found = check_logps(made["engine"], groups)
     assert "temperature 1, top-p 0.6" in found.found and found.figures["mean"] < 1e-4
     assert found.figures["behaviour_ratio"] < 0.98 and found.level == "look" and "correction" in found.remedy

@@ -5,7 +5,7 @@ import math
 import pytest
 
 from handaxe.evaluation.attacks import ATTACKS
-from handaxe.evaluation.lab import Attacked, Trial
+from handaxe.evaluation.lab import Attacked, AttackTrial
 from handaxe.view.lab_page import LabResults, lab_tables, stale
 
 
@@ -16,7 +16,7 @@ def one(attack, **given):
 
 
 def trial(said, world="sums", **given):
-    return Trial(said, world, [one(name, **given.get(name, {})) for name in ATTACKS])
+    return AttackTrial(said, world, [one(name, **given.get(name, {})) for name in ATTACKS])
 
 
 def page(*rewards, recipes=()):

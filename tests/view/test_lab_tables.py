@@ -6,7 +6,7 @@ import math
 from rich.console import Console
 
 from handaxe.evaluation.agreement import Agreement, Channel
-from handaxe.evaluation.lab import Attacked, Trial
+from handaxe.evaluation.lab import Attacked, AttackTrial
 from handaxe.evaluation.rescoring import Determinism
 from handaxe.view.lab_tables import agreement_table, attack_table, determinism_table, spread_table, two_digits
 
@@ -24,8 +24,10 @@ def tried(attack, **given):
 
 
 def test_attacks():
-    right = Trial("right", "w", [tried("empty", fell=1, margin=0.5), tried("echo"), tried("long", failed="it hangs")])
-    form = Trial("form", "w", [tried(name, told=0, margin=math.nan) for name in ("empty", "echo")])
+    right = AttackTrial(
+        "right", "w", [tried("empty", fell=1, margin=0.5), tried("echo"), tried("long", failed="it hangs")]
+    )
+    form = AttackTrial("form", "w", [tried(name, told=0, margin=math.nan) for name in ("empty", "echo")])
     text = shown(attack_table([right, form]))
     rows = {line.split()[0]: line.split()[1:] for line in text.split("\n") if line.split()}
     assert rows["empty"] == ["0.50", "1/2", "0.10"] and rows["echo"] == ["0.25", "0.10"]
@@ -33,7 +35,7 @@ def test_attacks():
 
 
 def test_names_that_others_wrote_are_plain_text():
-    assert "[red]x[/red]" in shown(attack_table([Trial("[red]x[/red]", "w", [tried("empty")])]))
+    assert "[red]x[/red]" in shown(attack_table([AttackTrial("[red]x[/red]", "w", [tried("empty")])]))
 
 
 def test_spread_agreement_and_determinism():

@@ -6,7 +6,7 @@ from base64 import b64decode
 import pytest
 
 from handaxe.errors import InputError
-from handaxe.view.report_file import Held, bundled, spread, write_report
+from handaxe.view.report_file import Held, bundled, spread_out, write_report
 
 
 def held_in(text, key):
@@ -42,9 +42,9 @@ def test_nothing_that_was_said_ends_a_script(viewed, decoder, tmp_path):
 
 
 def test_steps_are_spread():
-    assert list(spread([0, 1, 2, 3, 4])) == [4, 0, 2, 1, 3]
-    assert list(spread([])) == [] and list(spread([7])) == [7]
-    assert sorted(spread(list(range(50)))) == list(range(50))
+    assert list(spread_out([0, 1, 2, 3, 4])) == [4, 0, 2, 1, 3]
+    assert list(spread_out([])) == [] and list(spread_out([7])) == [7]
+    assert sorted(spread_out(list(range(50)))) == list(range(50))
 
 
 def test_modules_are_bundled_without_an_import_left():

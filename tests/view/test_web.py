@@ -1,6 +1,4 @@
-import io
 import json
-import zipfile
 
 import pytest
 
@@ -61,19 +59,6 @@ def test_what_was_found_is_exported_to_json_lines(client):
     found = client.get("/export/jsonl?run=seed-0&first=1&last=1")
     assert found.status_code == 200 and 'filename="seed-0.jsonl"' in found.headers["content-disposition"]
     assert len(found.text.splitlines()) == 3 and all(json.loads(line)["step"] == 1 for line in found.text.splitlines())
-
-
-def test_what_was_found_is_exported_to_a_data_set(client):
-    pytest.importorskip("datasets")
-    found = client.get("/export/datasets?run=seed-0&first=1&last=1")
-    assert found.status_code == 200
-    assert any(name.endswith(".parquet") for name in zipfile.ZipFile(io.BytesIO(found.content)).namelist())
-
-
-def test_what_was_found_is_exported_to_a_log_of_inspect(client):
-    pytest.importorskip("inspect_ai")
-    found = client.get("/export/inspect?run=seed-0&first=1&last=1")
-    assert found.status_code == 200 and zipfile.ZipFile(io.BytesIO(found.content)).namelist()
 
 
 @pytest.mark.parametrize("path, said", [("xml?run=seed-0", "no export"), ("jsonl?run=seed-0&tool=none", "nothing was")])

@@ -1,0 +1,31 @@
+import io
+from xml.etree import ElementTree
+
+import pytest
+from rich.console import Console
+
+from handaxe.commands.picture import picture
+from handaxe.errors import InputError
+
+
+def test_what_is_shown_is_in_the_picture_too_and_nothing_in_it_is_fetched(tmp_path):
+    shown, file = io.StringIO(), tmp_path / "out.svg"
+    with picture(Console(file=shown), file, title="handaxe") as terminal:
+        terminal.print("five[red]teen[/red]")
+    assert "fifteen" not in shown.getvalue() and "five" in shown.getvalue()
+    text = file.read_text()
+    assert ElementTree.fromstring(text).tag.endswith("svg") and "teen" in text and "font-face" not in text
+
+
+def test_without_a_file_the_terminal_is_as_it_was(tmp_path):
+    before = Console(file=io.StringIO())
+    with picture(before, None, title="handaxe") as terminal:
+        assert terminal is before
+
+
+def test_a_file_that_cannot_be_written_is_named(tmp_path):
+    with (
+        pytest.raises(InputError, match=r"none.out\.svg cannot be written"),
+        picture(Console(file=io.StringIO()), tmp_path / "none" / "out.svg", title="handaxe") as terminal,
+    ):
+        terminal.print("x")
