@@ -289,6 +289,7 @@ LAB_CASES: tuple[LabCase, ...] = (
     LabCase("tags_in_order", 'tags_in_order(tags=("sql",))', tables, lambda world: pay.tags_in_order(tags=("sql",))),
     LabCase("no_repeats", "no_repeats()", slips, lambda world: pay.no_repeats()),
     LabCase("query_leak", "query_leak(...)", places, lambda world: pay.query_leak(answers=city_of)),
+    LabCase("alignment", "alignment(...)", places, lambda world: pay.alignment(correct=world.correct, answers=city_of)),
     LabCase(
         "thought_length",
         "thought_length(target=8, ...)",
