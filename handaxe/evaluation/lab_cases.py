@@ -114,6 +114,7 @@ EXPLAINED: Mapping[str, str] = {
     "wanted from the start, and the paper's reward looks at nothing else: doing nothing is paid in full. tau2's own "
     "judgement (`solved`) also asks for the actions, and holds.",
     "outcome_state": "The state is the wanted one, by whatever else was tried on the way: it is solved.",
+    "box_overlap": "It pays for where a policy looked, whatever it answers afterwards: give it beside what is right.",
     "implicit_prm": "It has seen right and wrong answers and no attack, and likes what is unlike both. No learned "
     "judge should stand alone; add attacks as negatives, as paper 2507.08794 does.",
     "pure": "Steps are added up here, and a judge that likes calls that ran is paid for each of them: the vice that "

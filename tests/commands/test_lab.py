@@ -2,10 +2,12 @@
 
 import json
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+import handaxe
 from handaxe import cli
 from handaxe.commands import lab, lab_page
 from handaxe.commands.configure import parse_train
@@ -14,6 +16,7 @@ from handaxe.errors import InputError
 from handaxe.evaluation.lab_cases import EXPLAINED, LAB_CASES, NOT_TRIED
 from handaxe.evaluation.rescoring import differences, rescore, scored_groups
 from handaxe.methods import tried
+from handaxe.methods.catalogue import find_recipes
 from handaxe.methods.named_rewards import reward_named
 from handaxe.methods.run import run
 from handaxe.rewards.exact_match import exact_match
@@ -132,6 +135,12 @@ def test_every_reward_and_judge_is_tried_or_left_out_with_a_reason(monkeypatch):
         lab_page._complete([case for case in LAB_CASES if case.mechanism != "exact_match"])
     with pytest.raises(InputError, match="tries noisy, step_status nowhere"):
         lab_page._complete([case for case in LAB_CASES if case.mechanism not in ("noisy", "step_status")])
+
+
+def test_the_page_has_all_that_is_tried():
+    page = (Path(handaxe.__file__).parents[1] / "docs" / "lab.md").read_text()
+    tried = {one.said for one in LAB_CASES} | {one.name for one in find_recipes()}
+    assert not {name for name in tried if f"`{name}`" not in page}, "write it anew: handaxe lab --page"
 
 
 def test_a_stale_page_is_told_and_a_fresh_one_is_not(tmp_path, monkeypatch, capsys):
