@@ -6,6 +6,8 @@ import contextlib
 import logging
 import os
 import signal
+import socket
+import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -19,6 +21,8 @@ HERE = "local"
 """The address that stands for a cluster of this machine alone, started by this process."""
 ROOM = 30.0
 """Seconds in which a cluster has to find room."""
+GONE = 5.0
+"""Seconds in which a process that is killed has ended."""
 
 
 def start_ray(address: str, *, cpus: int = 0) -> bool:
@@ -44,10 +48,21 @@ def start_ray(address: str, *, cpus: int = 0) -> bool:
         _start_here(max(os.cpu_count() or 1, cpus), quiet)
         return True
     try:
+        _knock(address)
         ray.init(address, **quiet)
     except (ConnectionError, ValueError, RuntimeError) as error:
         raise InputError(f"there is no Ray cluster at {address}: {error}") from error
     return False
+
+
+def _knock(address: str) -> None:
+    """Raise ConnectionError where nothing listens: Ray itself asks for minutes."""
+    host, _, port = address.rpartition("//")[2].rpartition(":")
+    if host and port.isdecimal():
+        try:
+            socket.create_connection((host, int(port)), timeout=30).close()
+        except (OSError, OverflowError) as error:
+            raise ConnectionError(str(error)) from error
 
 
 def _start_here(cores: int, quiet: Mapping[str, Any]) -> None:
@@ -163,7 +178,18 @@ class RayRanks:
         for pid in self._pids:  # one that is stopped does not hear that it is to end
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
+        begun = time.monotonic()
+        while any(map(_exists, self._pids)) and time.monotonic() < begun + GONE:
+            time.sleep(0.02)
         if self._owned:
             ray.shutdown()
         self._actors.clear()
         self._pids.clear()
+
+
+def _exists(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except OSError:
+        return False
+    return True

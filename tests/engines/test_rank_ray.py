@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from handaxe.engines import rank_ray
 from handaxe.engines.cluster import ClusterEngine
 from handaxe.engines.local import LocalEngine
 from handaxe.engines.rank_ray import HERE, start_ray
@@ -30,7 +31,7 @@ def running(pid):
         return False
 
 
-def test_actors_train_as_one_process_does_and_end():
+def test_actors_train_as_one_process_does_and_end(monkeypatch):
     try:
         start_ray(HERE, cpus=8)
         batch = example_batch(tiny())
@@ -55,6 +56,7 @@ def test_actors_train_as_one_process_does_and_end():
             with pytest.raises(TrainingError, match="rank 1 has said nothing"):
                 engine.forward_backward(batch, loss)
             assert not any(map(running, pids))
+        monkeypatch.setattr(rank_ray, "ROOM", 1.0)
         with pytest.raises(InputError, match="has no room for 1000 ranks"):
             Ranks(1000, address=HERE, device="cpu")
     finally:
