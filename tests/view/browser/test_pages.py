@@ -44,7 +44,7 @@ def test_runs_are_drawn_over_each_other_with_a_band_over_seeds(look, address):
     page.get_by_label("draw seed-1").check()
     page.get_by_label("mean and 95 % interval over seeds").check()
     expect(page.locator(".legend")).to_contain_text("mean of 2", timeout=PATIENCE)
-    page.get_by_label("against").select_option("tokens")
+    page.locator("#axis").select_option("tokens")
     page.wait_for_selector(".xtitle:text-is('tokens')")
     page.locator("details.figures summary").first.click()
     assert "grpo, mean of 2" in page.locator("details.figures table").inner_text()
@@ -139,8 +139,10 @@ def test_what_is_hostile_is_shown_and_not_obeyed(look, address):
 
 
 def test_hostile_addresses_are_words(look, address):
-    page = look(address).open("#/run/%3Cimg%20src%3Dx%20onerror%3D%22window.hacked%3D1%22%3E")
+    looker = look(address)
+    page = looker.open("#/run/%3Cimg%20src%3Dx%20onerror%3D%22window.hacked%3D1%22%3E")
     assert "cannot be shown" in page.locator("h1").inner_text() and page.locator("main img").count() == 0
+    looker.wrong = [said for said in looker.wrong if "404" not in said]  # the server has no such run, and says so
 
 
 def test_a_page_grows_while_a_run_goes_on(look, serve, decode, viewed, tmp_path):
