@@ -19,7 +19,7 @@ PATIENCE = 90_000
 """Milliseconds that a page may take on a machine that is busy with other tests."""
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")  # while Playwright runs, no other test of this process can run a loop of asyncio
 def chromium():
     playwright = pytest.importorskip("playwright.sync_api", reason="playwright is missing: pip install playwright")
     if CHROMIUM is None:
