@@ -186,6 +186,7 @@ def _listen(port: int) -> socket.socket:
         listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind(("127.0.0.1", port))
+        listening.listen(128)  # so that who is told the address may ask at once
     except OSError as error:
         raise InputError(f"cannot listen at port {port}: {error.strerror or error}; give another --port") from None
     return listening

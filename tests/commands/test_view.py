@@ -10,11 +10,14 @@ from handaxe.cli import main
 def test_it_says_where_to_look_and_ends_by_ctrl_c(finished):
     command = [sys.executable, "-m", "handaxe", "view", str(finished.parent), "--port", "0"]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as running:
-        address = re.search(r"http://localhost:\d+/", running.stderr.readline())[0]
-        with urllib.request.urlopen(f"{address}api/runs") as reply:
-            assert b'"name":"first"' in reply.read()
-        running.send_signal(signal.SIGINT)
-        assert running.wait(timeout=60) == 0 and "stopped" in running.stderr.read()
+        try:
+            address = re.search(r"http://localhost:\d+/", running.stderr.readline())[0]
+            with urllib.request.urlopen(f"{address}api/runs", timeout=60) as reply:
+                assert b'"name":"first"' in reply.read()
+            running.send_signal(signal.SIGINT)
+            assert running.wait(timeout=20) == 0 and "stopped" in running.stderr.read()
+        finally:
+            running.kill()
 
 
 def test_what_cannot_be_looked_at_is_said(tmp_path, capsys):
