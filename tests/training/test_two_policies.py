@@ -89,5 +89,6 @@ def test_each_trains_on_its_own_words_alone_and_only_in_its_own_step(world, tmp_
     assert asked and set(seen["second"]) <= own and not set(seen["second"]) & asked
     assert set(seen["own"]) <= solver_own and nobody == set() and not set(seen["own"]) & own
     assert all(one.by == "" for one in (*played, *solved))
-    assert world.same(states[0][1], states[1][1]) != any(moved["second"])
-    assert world.same(states[2][0], states[3][0]) != any(moved["own"])
+    # Siblings that say the same cancel out exactly, so what has advantages may still stay as it is.
+    assert world.same(states[0][1], states[1][1]) or any(moved["second"])
+    assert world.same(states[2][0], states[3][0]) or any(moved["own"])
