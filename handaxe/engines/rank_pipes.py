@@ -1,7 +1,7 @@
 """Ranks as processes of this machine, each behind a pipe.
 
 A rank ends when its pipe does, so that none outlives the driver, however that ends. What goes through is written by
-pickle alone: tensors are copied, and no file or memory is shared that somebody would have to clear up.
+pickle alone: tensors are copied, and no file or memory is shared that would have to be cleared up.
 """
 
 from __future__ import annotations
@@ -50,15 +50,8 @@ class PipedRanks:
 
     def _start(self, rank: int, count: int, device: str) -> None:
         ours, theirs = Pipe()
-        words = [
-            sys.executable,
-            "-m",
-            "handaxe.engines.rank_pipes",
-            str(theirs.fileno()),
-            str(rank),
-            str(count),
-            device,
-        ]
+        words = [sys.executable, "-m", "handaxe.engines.rank_pipes"]
+        words += [str(theirs.fileno()), str(rank), str(count), device]
         environment = {"OMP_NUM_THREADS": str(max(1, (os.cpu_count() or 1) // count)), **os.environ}
         environment["PYTHONPATH"] = os.pathsep.join(filter(None, sys.path))  # also what a script has put there
         with theirs:
@@ -129,20 +122,25 @@ class PipedRanks:
 
 
 def sendable(load: Any) -> Any:
-    """What makes a model, as another process can take it: one that only this process knows makes it here.
+    """What makes a model, as another process can take it.
+
+    Args:
+        load: makes the model; where only this process knows it, it makes the model here. Or a model in hand.
 
     Raises:
         InputError: neither it nor what it makes can be sent.
     """
-    if _sent(load):
+    if callable(load) and _sent(load):
         return load
-    made = _Made(load())
+    made = _Made(load() if callable(load) else load)
     if not _sent(made):
         raise InputError("the model cannot be sent to another process: give a function of a module that loads it there")
     return made
 
 
 class _Made:
+    """A model in hand, to be taken over."""
+
     def __init__(self, model: Any):
         self._model = model
 
@@ -176,7 +174,7 @@ def _serve(pipe: Connection, rank: int, count: int, device: str) -> None:
                     tell(True, process.where())
                 else:
                     calls.put((method, arguments))
-        os._exit(1)  # nobody is there any more; what is at work may never end
+        os._exit(1)  # the driver is gone, and the call at work may never end
 
     threading.Thread(target=listen, daemon=True).start()
     while True:

@@ -36,7 +36,7 @@ def start_ray(address: str, *, cpus: int = 0) -> bool:
     Raises:
         InputError: the extra is missing, or there is no cluster at the address.
     """
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # nothing is reported to anyone
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # Ray sends no statistics about its use
     try:
         import ray
     except ImportError as error:
