@@ -24,12 +24,12 @@ from handaxe.training.site import make_site
 
 __all__ = ["run"]
 
-LAST = "closing"
 ROLES = ("engine", "format", "env", "tasks", "rollout", "reward", "seed")
 
 
 def run(chosen: Chosen, keep: Keep, *, machines: Machines = HERE) -> TrainResult:
-    """Train what was chosen, its method's stages first, in OUT/stages, and those that close it last, in OUT/closing.
+    """Train what was chosen, its method's stages first, in OUT/stages, and those that close it last, in
+    OUT/closing-STEPS: a run that is made longer goes on from what they left, and does them again.
 
     Args:
         chosen: recipe, base, world, engine, setting and their options.
@@ -55,7 +55,8 @@ def _run(method: Method, made: dict[str, Any], keep: Keep) -> TrainResult:
         progress=keep.progress,
     )
     if method.closing:
-        last = site._replace(seed=derive_seed(site.seed, "closing"), out=None if keep.out is None else keep.out / LAST)
+        out = None if keep.out is None else keep.out / f"closing-{made['steps']:06d}"
+        last = site._replace(seed=derive_seed(site.seed, "closing"), out=out)
         made["evaluate"] = _Closing(made["evaluate"], made["steps"], method.closing, last)
     if not (method.stages or method.shared):
         return train(**made, keep=keep)
