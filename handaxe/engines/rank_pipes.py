@@ -41,6 +41,7 @@ class PipedRanks:
     def __init__(self, count: int, device: str):
         self._processes: list[subprocess.Popen] = []
         self._pipes: list[Connection] = []
+        self._senders: list[_Sender] = []
         try:
             for rank in range(count):
                 self._start(rank, count, f"cuda:{rank}" if device == "cuda" else device)
@@ -60,6 +61,7 @@ class PipedRanks:
                 subprocess.Popen(words, pass_fds=[theirs.fileno()], env=environment, start_new_session=True)
             )
         self._pipes.append(ours)
+        self._senders.append(_Sender(ours))
 
     def pids(self) -> list[int]:
         """Of the ranks, in their order."""
@@ -67,9 +69,7 @@ class PipedRanks:
 
     def ask(self, rank: int, method: str, arguments: Sequence[Any]) -> Any:
         """Begin a call; what stands for it."""
-        with contextlib.suppress(OSError):  # of a rank that died: seen when its answer is wanted
-            self._pipes[rank].send_bytes(method.encode())
-            self._pipes[rank].send_bytes(pickle.dumps(tuple(arguments), protocol=5))
+        self._senders[rank].messages.put((method.encode(), pickle.dumps(tuple(arguments), protocol=5)))
         return self._pipes[rank]
 
     def ready(self, calls: Sequence[Any], timeout: float) -> list[Any]:
@@ -115,10 +115,32 @@ class PipedRanks:
                 process.send_signal(signal.SIGKILL)
         for process in self._processes:
             process.wait()
+        for sender in self._senders:
+            sender.messages.put(())
+            if sender is not threading.current_thread():  # in which Python may clear up
+                sender.join(1.0)
         for pipe in self._pipes:
             pipe.close()
         self._processes.clear()
         self._pipes.clear()
+        self._senders.clear()
+
+
+class _Sender(threading.Thread):
+    """Sends calls to one rank, so that the driver never waits for a rank that does not read. It ends after an empty
+    one, or with the rank, which is seen when its answer is wanted."""
+
+    def __init__(self, pipe: Connection):
+        super().__init__(daemon=True)
+        self.messages: queue.SimpleQueue[tuple[bytes, ...]] = queue.SimpleQueue()
+        self._pipe = pipe
+        self.start()
+
+    def run(self) -> None:
+        with contextlib.suppress(OSError):
+            while call := self.messages.get():
+                for part in call:
+                    self._pipe.send_bytes(part)
 
 
 def sendable(load: Any) -> Any:
