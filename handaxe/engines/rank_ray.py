@@ -164,7 +164,11 @@ class RayRanks:
 
         calls = {self._actors[rank].where.options(concurrency_group="watch").remote(): rank for rank in ranks}
         ready, _ = ray.wait(list(calls), num_returns=len(calls), timeout=timeout)
-        return {calls[call]: ray.get(call) for call in ready}
+        found = dict[int, str]()
+        for call in ready:
+            with contextlib.suppress(ray.exceptions.RayError):  # of a rank that died meanwhile
+                found[calls[call]] = ray.get(call)
+        return found
 
     def end(self) -> None:
         """End every actor, also one that is stopped, and the cluster where it was started for them."""
