@@ -51,7 +51,7 @@ def main() -> None:
 
 
 def measured(width: int, rounds: int, rows: int, one: Ranks, two: Ranks) -> dict:
-    """Seconds of each round by who took it, for one size of model."""
+    """Seconds of each round by engine, for one size of model."""
 
     def model() -> TinyModel:
         return TinyModel.new(TinyConfig(width=width, layers=4, heads=4, max_length=64))

@@ -44,8 +44,8 @@ class ClusterKeeping:
     # --- weights ---------------------------------------------------------------------------------------------------
 
     def pieces(self, untrained: bool = True) -> Iterator[tuple[str, Tensor]]:
-        """Every weight of the model, whole, by its name there; a few at a time, each few by a call of its own, so that the
-        caller may stop or fail half way.
+        """Every weight of the model, whole, by its name there; a few at a time, each few by a call of its own, so that
+        the caller may stop or fail half way.
 
         Args:
             untrained: those that never train too.
