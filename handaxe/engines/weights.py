@@ -161,15 +161,15 @@ class FileTransport:
             size = sum(tensor.numel() * tensor.element_size() for tensor in tensors.values())
             self._folder = Path(tempfile.mkdtemp(prefix="handaxe-weights-", dir=self._given or _near(size)))
         self._count += 1
-        previous, self._file = self._file, self._folder / f"{self._count}.safetensors"
+        file = self._folder / f"{self._count}.safetensors"
         try:
-            save_file({name: tensor.contiguous() for name, tensor in tensors.items()}, self._file)
+            save_file({name: tensor.contiguous() for name, tensor in tensors.items()}, file)
         except (OSError, SafetensorError) as error:
-            raise InfrastructureError(
-                f"the weights for the servers cannot be written to {self._file}: {error}"
-            ) from error
-        if previous is not None:
-            previous.unlink(missing_ok=True)
+            file.unlink(missing_ok=True)  # a part of it would fill up the memory that was too small for it
+            raise InfrastructureError(f"the weights for the servers cannot be written to {file}: {error}") from error
+        if self._file is not None:
+            self._file.unlink(missing_ok=True)
+        self._file = file
 
     def send(self, server: VllmHttp, label: str) -> None:
         """Have the server load the file."""

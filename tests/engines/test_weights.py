@@ -78,6 +78,25 @@ def test_files_hold_the_last_weights_only(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+def test_a_file_that_is_not_written_whole_is_removed_and_the_one_before_stays(tmp_path, monkeypatch):
+    def runs_out(tensors, file):
+        file.write_bytes(b"half of it")
+        raise OSError(28, "No space left on device")
+
+    files = FileTransport(tmp_path)
+    files.prepare({"a": torch.zeros(2)})
+    with monkeypatch.context() as patch:
+        patch.setattr("handaxe.engines.weights.save_file", runs_out)
+        with pytest.raises(InfrastructureError, match="cannot be written.*No space"):
+            files.prepare({"a": torch.ones(2)})
+    (found,) = tmp_path.rglob("*.safetensors")
+    assert torch.equal(load_file(found)["a"], torch.zeros(2))
+    files.prepare({"a": torch.ones(2)})
+    (found,) = tmp_path.rglob("*.safetensors")
+    assert torch.equal(load_file(found)["a"], torch.ones(2))
+    files.close()
+
+
 def test_a_folder_that_cannot_be_written_is_an_error_that_says_so(tmp_path):
     files = FileTransport(tmp_path)
     files.prepare({"a": torch.zeros(2)})
