@@ -1,8 +1,8 @@
 """The checks of `check_engine` about streams: whichever row joins, leaves or is interrupted, and whatever is kept
 between two requests, each completion is what a fresh engine samples for that request alone.
 
-A stream may sample in another process, also between two polls. How far a request has come is then unknown, so the checks
-limit the time that it may take, and not the number of polls.
+A stream may sample in another process, also between two polls. How far a request has come is then unknown, so the
+checks limit the time that it may take, and not the number of polls.
 """
 
 from __future__ import annotations

@@ -191,7 +191,7 @@ def test_every_call_has_a_deadline(server, loop):
             call()
 
 
-def test_nobody_listens(loop):
+def test_an_address_where_no_server_listens(loop):
     with pytest.raises(LostError, match="does not answer"):
         VllmHttp("http://127.0.0.1:9", loop).get("/health")
     with pytest.raises(InputError, match="no address"):
