@@ -15,14 +15,14 @@ from handaxe.tensors import Batch, Denominators
 __all__ = ["bare_batch", "measured"]
 
 
-class Forward(Protocol):
+class _Forward(Protocol):
     """`forward` of an engine: a [B, T] tensor for each name."""
 
     def __call__(self, batch: Batch, *, reference: bool = ..., names: Sequence[str] = ...) -> Mapping[str, Tensor]: ...
 
 
 def measured(
-    requests: Sequence[Measure], forward: Forward, *, pad_id: int, max_length: int
+    requests: Sequence[Measure], forward: _Forward, *, pad_id: int, max_length: int
 ) -> list[dict[str, list[float]]]:
     """Answer requests, those that ask alike in one batch.
 
