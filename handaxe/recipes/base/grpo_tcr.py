@@ -1,5 +1,8 @@
 """GRPO-TCR: mean over tokens, a higher clip, failures less bad where tools were used, tasks of middling difficulty."""
 
+from typing import Literal
+
+from handaxe.losses.reductions.rollout_mean import rollout_mean
 from handaxe.losses.reductions.token_mean import token_mean
 from handaxe.losses.surrogates.dual_clip import dual_clip
 from handaxe.losses.terms.entropy import entropy
@@ -17,26 +20,34 @@ from handaxe.worlds.sums import sums
 __all__ = ["grpo_tcr"]
 TITLE = "Demystifying Reinforcement Learning in Agentic Reasoning"
 LOW = "grpo_tcr --eps-high 0.2"
+ATTEMPTS = "grpo_tcr --mean attempts"
+MEANS = {"tokens": token_mean, "attempts": rollout_mean}
 RIGHT = "More is right at the end."
 OPEN = "More entropy is left than with the lower clip."
 RECIPE = Recipe(
     paper=Paper(TITLE, "GRPO-TCR", "2510.11701", 136),
-    claims=(Claim(OPEN, "training/loss/entropy", "up", baseline=LOW, over="area"), Claim(RIGHT, "pass@1", "up")),
+    claims=(
+        Claim(OPEN, "training/loss/entropy", "up", baseline=LOW, over="area"),
+        Claim(RIGHT, "pass@1", "up"),
+        Claim("More is right than with a mean over attempts.", "pass@1", "up", baseline=ATTEMPTS),
+    ),
     base=partial(plain, minibatches=4),
     world=sums,
     setting=Setting(model="start"),
 )
 
 
-def grpo_tcr(base: Method, *, eps_high: float = 0.28, most: int = 96) -> Method:
+def grpo_tcr(
+    base: Method, *, eps_high: float = 0.28, most: int = 96, mean: Literal["tokens", "attempts"] = "tokens"
+) -> Method:
     """Train with DAPO's loss and length, without its filter, on tasks that are neither always nor never solved.
 
     Args:
         eps_high: upper clip; 0.28 in the paper.
         most: tasks that are tried beforehand; the 16 nearest to the middle train where fewer are neither.
+        mean: of the loss, over all tokens or over those of an attempt first.
 
-    Differs: no fine-tuning on real conversations comes before; that the mean over tokens beats that over attempts is
-    not claimed.
+    Differs: no fine-tuning on real conversations comes before; see `grpo_tcr_taught`.
     """
     parts = {"answer": (1.0, failure_shaping(base=base.reward)), "overlong": (1.0, overlong(limit=64, cache=32))}
     tried = (
@@ -44,5 +55,5 @@ def grpo_tcr(base: Method, *, eps_high: float = 0.28, most: int = 96) -> Method:
         choose(tasks=choose_by_label(above=0.0, below=1.0, least=16)),
     )
     pool = replace(base, tasks=lambda tasks, seed: task_pool(tasks[:most], seed=seed), stages=(*base.stages, *tried))
-    loss = replace(pool, surrogate=dual_clip(eps_high=eps_high, cap=10.0), reduction=token_mean())
+    loss = replace(pool, surrogate=dual_clip(eps_high=eps_high, cap=10.0), reduction=MEANS[mean]())
     return replace(loss, reward=weighted(parts), terms=(*base.terms, entropy(coefficient=0.0)))
