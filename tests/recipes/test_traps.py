@@ -43,7 +43,7 @@ EXCUSED = {
     "geovista": {"leaks", "alignment"},
     "grpo_tcr": {"answer/then"},
     "mixed_r1": {"task/words/bleu"},
-    "tapo": {"calls", "correct/ended"},
+    "tapo": {"calls"},
     "tool_orchestra": {"format"},
 }
 """Parts that weigh nothing unless an option says otherwise, that the credit or the selection reads, of which the mean

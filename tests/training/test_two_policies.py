@@ -55,7 +55,7 @@ def rows(folder):
 @example(seed=610)
 def test_each_trains_on_its_own_words_alone_and_only_in_its_own_step(world, tmp_path_factory, seed):
     out = tmp_path_factory.mktemp("run")
-    second, seen, moved = SecondPolicy(), {"second": [], "own": []}, {"second": [], "own": []}
+    second, seen, moved = SecondPolicy(), {"second": [], "own": []}, list[bool]()
     site = world.speaking_site(out=out, seed=seed, tasks=task_pool([world.task("t0"), world.task("t1")]))
     weights, states = (lambda: [world.weights(site.engine), world.weights(second.engine)]), []
     rollout = world.proposing(read=world.read_anything, solve=world.linear(max_turns=2), samples=2)
@@ -65,13 +65,13 @@ def test_each_trains_on_its_own_words_alone_and_only_in_its_own_step(world, tmp_
     first = reinforce_second(
         second=second,
         asks="solver",
-        arguments={**asking, **learning, "loss": noted(world.reinforce, seen["second"], moved["second"])},
+        arguments={**asking, **learning, "loss": noted(world.reinforce, seen["second"], moved)},
     )
     last = {**world.TRAIN, "steps": 1, "reward": world.by_ids, "learners": (second,)}
     stages = [
         first,
         frontier(second=second, asks="solver", low=0.0, high=1.0, group_size=4, arguments=asking),
-        reinforce(arguments={**last, "loss": noted(world.reinforce, seen["own"], moved["own"])}),
+        reinforce(arguments={**last, "loss": noted(world.reinforce, seen["own"], list[bool]())}),
     ]
 
     def watched(stage):
@@ -90,6 +90,6 @@ def test_each_trains_on_its_own_words_alone_and_only_in_its_own_step(world, tmp_
     assert asked and set(seen["second"]) <= own and not set(seen["second"]) & asked
     assert set(seen["own"]) <= solver_own and nobody == set() and not set(seen["own"]) & own
     assert all(one.by == "" for one in (*played, *solved))
-    # Siblings that say the same cancel out exactly, so what has advantages may still stay as it is.
-    assert world.same(states[0][1], states[1][1]) or any(moved["second"])
-    assert world.same(states[2][0], states[3][0]) or any(moved["own"])
+    # Siblings that say the same cancel out exactly, so what has advantages may still stay as it is. The site's policy
+    # was taught before, so that without any advantage it still moves by AdamW's moments.
+    assert world.same(states[0][1], states[1][1]) or any(moved)
