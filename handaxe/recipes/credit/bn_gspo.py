@@ -12,11 +12,12 @@ RECIPE = Recipe(
     paper=Paper(TITLE, "BN-GSPO", "2512.24330", 137),
     claims=(
         Claim(
-            "Gradients are as long at the end as at the beginning, at the same accuracy.",
+            "The length of gradients varies less along the run, at the same accuracy.",
             "training/grad_norm",
             "down",
             over="spread",
             same="pass@1",
+            vice=0.2,
         ),
     ),
     base=partial(gspo, eps_low=0.2, eps_high=0.28),

@@ -10,7 +10,7 @@ __all__ = ["dgrpo"]
 TITLE = "Thinking With Videos: Multimodal Tool-Augmented Reinforcement Learning for Long Video Reasoning"
 RECIPE = Recipe(
     paper=Paper(TITLE, "VITAL", "2508.04416", 133),
-    claims=(Claim("Accuracy ends higher where it is hard.", "pass@1", "up", where=("difficulty", "hard")),),
+    claims=(Claim("Accuracy ends higher where it is hard.", "pass@1", "up", where=("difficulty", "hard"), vice=0.8),),
     base=grpo,
     world=sums,
     setting=Setting(model="start", steps=25),

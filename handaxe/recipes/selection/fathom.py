@@ -21,6 +21,7 @@ RECIPE = Recipe(
             over="area",
             same="pass@1",
             within=0.02,
+            vice=3.0,
         ),
     ),
     base=revisiting,
