@@ -18,6 +18,7 @@ RECIPE = Recipe(
             "pass@1",
             "up",
             over="area",
+            vice=0.9,
             note="With --of centred it is the other reading of the batch's spread.",
         ),
     ),
