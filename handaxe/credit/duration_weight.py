@@ -24,7 +24,7 @@ def duration_weight(*, unit: Unit = "rollout") -> Shape:
     dt are the seconds of trajectory i, the sum over its turns of sampling and of its tools' replies, or those of the
     turn that token t belongs to. The mean is over trajectories (or turns) that train, of the whole batch. In a fixed
     time a worker that plays one thing over and over plays it 1 / dt times, so an action is seen pi(a) / dt times
-    where it should be seen pi(a) times. Where a step trains exactly what it launched (`train` without `first_come`),
+    where it should be seen pi(a) times. Where a step trains exactly what it launched, as `train` does,
     there is no race, and the weights bring in the bias that they are to take away.
 
     Args:

@@ -41,7 +41,8 @@ def rank_bonus(
     of it is differentiated. Value targets and what trains stay as they are.
 
     Args:
-        feature: of the policy's tokens: the effective rank of all of them up to this one (`ops.effective_rank`).
+        feature: of the policy's tokens: the effective rank of the hidden states of all of them up to this one, exp of
+            the entropy of their singular values. No engine measures it yet: put it into `TokenSequence.features`.
         stride: tokens between two ranks that are looked at, >= 1; 40 in the released runs.
         kappa: which share of an advantage its bonus may have at most, 1 / kappa; > 0; 2 in the released runs.
         gain: how sharply acceleration chooses between velocity (low) and rank (high); 2 in the released runs, 1.5 where
