@@ -7,6 +7,8 @@ from handaxe.credit.bi_level_gae import bi_level_gae as bi_level_gae
 from handaxe.credit.checklist import checklist as checklist
 from handaxe.credit.constant_baseline import constant_baseline as constant_baseline
 from handaxe.credit.credited_again import credited_again as credited_again
+from handaxe.credit.difficulty_weight import difficulty_weight as difficulty_weight
+from handaxe.credit.duration_weight import duration_weight as duration_weight
 from handaxe.credit.entropy_scaled import entropy_scaled as entropy_scaled
 from handaxe.credit.fork_norm import fork_norm as fork_norm
 from handaxe.credit.gae import gae as gae
@@ -16,6 +18,7 @@ from handaxe.credit.leave_one_out import leave_one_out as leave_one_out
 from handaxe.credit.min_form import min_form as min_form
 from handaxe.credit.on_tokens import on_tokens as on_tokens
 from handaxe.credit.optimal_baseline import optimal_baseline as optimal_baseline
+from handaxe.credit.rank_bonus import rank_bonus as rank_bonus
 from handaxe.credit.return_to_go import return_to_go as return_to_go
 from handaxe.credit.score_scaled import score_scaled as score_scaled
 from handaxe.credit.shaped import shaped as shaped
@@ -26,3 +29,4 @@ from handaxe.credit.total import total as total
 from handaxe.credit.turn_bonus import turn_bonus as turn_bonus
 from handaxe.credit.turn_gae import turn_gae as turn_gae
 from handaxe.credit.turn_norm import turn_norm as turn_norm
+from handaxe.credit.useful_share import useful_share as useful_share

@@ -2,6 +2,9 @@
 
 from typing import Literal
 
+import numpy as np
+
+from handaxe.errors import InputError
 from handaxe.ops.ragged import counted, rewards_of, scatter_group
 from handaxe.ops.returns import Lone, Std, standardise
 from handaxe.records import Advantages, Group, Scores
@@ -17,6 +20,7 @@ def group_norm(
     stats_over: Literal["all", "eligible"] = "all",
     lone: Lone = "zero",
     channel: str | None = None,
+    unit: Literal["rollout", "turn"] = "rollout",
 ) -> Credit:
     """Give every sampled token its trajectory's reward, centred and scaled within the group.
 
@@ -24,7 +28,7 @@ def group_norm(
         A_i,t = 0                                       for prompt, template and tool tokens
 
     R_i is the outcome plus the per-turn rewards. Mean and std are over trajectories: neither their tokens nor their
-    sequences weigh anything.
+    sequences weigh anything. Over turns (`unit`), R_i counts once for each turn of trajectory i.
 
     Args:
         std: "sample" divides squares by n - 1 (what released code does), "population" by n, None does not scale at
@@ -33,26 +37,50 @@ def group_norm(
         stats_over: "all" siblings that were scored, or those that `Scores.eligible` names; the others then get 0.
         lone: what a sibling counted alone gets: "zero", or its own "reward" (mean 0, std 1, as released code has it).
         channel: judge this channel of the scores instead of the whole reward.
+        unit: what mean and std are over: "rollout", every trajectory once, or "turn", once a turn, as where a trainer
+            is given turns as samples of their own (AgentFlow's); long trajectories then weigh more.
 
     Returns:
         A credit: (Group, Scores) -> Advantages, [T] for each sequence. Rewards equal up to rounding give exactly 0;
         an unscored sibling (outcome NaN) gets 0 and counts nowhere.
 
     Raises:
-        InputError: for an unknown channel or `stats_over`, and for scores that do not fit the group or are infinite.
+        InputError: for an unknown channel, `stats_over` or `unit`, and for scores that do not fit the group or are
+            infinite.
 
     Example:
         rewards 1, 0, 0, 1  ->  0.8660, -0.8660, -0.8660, 0.8660     (sample; +-1 with population)
         rewards 1, 0, 0, 0  ->  1.5, -0.5, -0.5, -0.5                (sample; 1.7321, -0.5774, ... with population)
         rewards 1, 0, 0, 0  ->  0.75, -0.25, -0.25, -0.25            (std None)
+        rewards 1 of three turns, 0 of one  ->  0.5, -1.5            (unit "turn": of 1, 1, 1, 0)
+                                            ->  0.7071, -0.7071      (unit "rollout")
 
-    Paper: arXiv:2402.03300 (GRPO), section 4.1.2; std None: arXiv:2503.20783 (Dr. GRPO). Differs: the paper does not
-    say which std; a lone sibling gets 0 unless asked otherwise.
+    Paper: arXiv:2402.03300 (GRPO), section 4.1.2; std None: arXiv:2503.20783 (Dr. GRPO); unit "turn":
+    Flow-GRPO (AgentFlow), its released trainer. Unconfirmed: that Flow-GRPO's paper means unit "rollout". Differs: the
+    paper does not say which std; a lone sibling gets 0 unless asked otherwise.
     """
+    if unit not in ("rollout", "turn"):
+        raise InputError(f"group_norm takes unit='rollout' or 'turn', not {unit!r}")
 
     def credit(group: Group, scores: Scores) -> Advantages:
         reward_G = rewards_of(group, scores, channel=channel)
         counted_G = counted(group, scores, reward_G, stats_over)
-        return Advantages(scatter_group(group, standardise(reward_G, counted_G, std=std, eps=eps, lone=lone)))
+        if unit == "turn" and counted_G.sum() > 1:
+            turns_G = np.array([len(one.turns) for one in group], int)
+            level_G = _over_turns(reward_G, counted_G, turns_G, std, eps)
+        else:
+            level_G = standardise(reward_G, counted_G, std=std, eps=eps, lone=lone)
+        return Advantages(scatter_group(group, level_G))
 
     return credit
+
+
+def _over_turns(
+    reward_G: np.ndarray, counted_G: np.ndarray, turns_G: np.ndarray, std: Std | None, eps: float
+) -> np.ndarray:
+    """[G]: `standardise` of every sibling as often as it has turns; 0 for one that has none."""
+    found_N = standardise(np.repeat(reward_G, turns_G), np.repeat(counted_G, turns_G), std=std, eps=eps)
+    out = np.zeros(len(reward_G))
+    spoke_G = turns_G > 0
+    out[spoke_G] = found_N[(np.cumsum(turns_G) - turns_G)[spoke_G]]
+    return out

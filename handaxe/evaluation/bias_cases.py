@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 
@@ -11,6 +12,8 @@ from handaxe.credit.batch_norm import batch_norm
 from handaxe.credit.batch_whiten import batch_whiten
 from handaxe.credit.bi_level_gae import bi_level_gae
 from handaxe.credit.constant_baseline import constant_baseline
+from handaxe.credit.difficulty_weight import difficulty_weight
+from handaxe.credit.duration_weight import duration_weight
 from handaxe.credit.entropy_scaled import entropy_scaled
 from handaxe.credit.fork_norm import fork_norm
 from handaxe.credit.gae import gae
@@ -26,10 +29,11 @@ from handaxe.credit.step_leave_one_out import step_leave_one_out
 from handaxe.credit.total import total
 from handaxe.credit.turn_gae import turn_gae
 from handaxe.credit.turn_norm import turn_norm
+from handaxe.credit.useful_share import useful_share
 from handaxe.evaluation.bias import Case
 from handaxe.ops.places import in_turn
-from handaxe.records import Group, Scores
-from handaxe.slots import Credit
+from handaxe.records import Group, Rated, Scores
+from handaxe.slots import Credit, Shape
 
 __all__ = ["CASES", "LEFT_OUT"]
 
@@ -37,6 +41,7 @@ LEFT_OUT: Mapping[str, str] = {
     "apart": "it gives what its credits give, each to a loss of its own",
     "checklist": "it needs the criteria of a task, which this process has none of",
     "credited_again": "it gives what its credit gives, under another reward",
+    "rank_bonus": "it reads hidden states, which this process has none of",
     "score_scaled": "it multiplies what its credit gives by a number of the task",
     "shaped": "it gives what its credit and shapers give",
     "task_weight": "it multiplies what its credit gives by a number of the task",
@@ -54,6 +59,18 @@ def _paid(group: Group, scores: Scores) -> np.ndarray:
     return scores.outcome > 0
 
 
+def _timed(shape: Shape) -> Shape:
+    """The shape, told that every turn took a second."""
+
+    def told(one: Rated) -> Rated:
+        siblings = tuple(
+            replace(each, turns=tuple(replace(turn, seconds=1.0) for turn in each.turns)) for each in one.group
+        )
+        return replace(one, group=replace(one.group, trajectories=siblings))
+
+    return lambda rated: shape([told(one) for one in rated])
+
+
 def _matchtir() -> Credit:
     turns = turn_norm(norm="index", gamma=0.9, order="sum_first", lone="reward")
     return total({"attempt": (0.5, group_norm()), "turn": (0.5, turns)})
@@ -64,6 +81,8 @@ CASES: tuple[Case, ...] = (
     _case("constant_baseline", "constant_baseline()", constant_baseline()),
     _case("group_norm", "group_norm(std=None)", group_norm(std=None)),
     _case("group_norm", "group_norm()", group_norm()),
+    _case("group_norm", 'group_norm(std=None, unit="turn")', group_norm(std=None, unit="turn")),
+    _case("group_norm", 'group_norm(unit="turn")', group_norm(unit="turn")),
     _case("optimal_baseline", "optimal_baseline()", optimal_baseline()),
     _case("return_to_go", "return_to_go()", return_to_go()),
     _case("return_to_go", "return_to_go(gamma=0.9)", return_to_go(gamma=0.9)),
@@ -100,9 +119,39 @@ CASES: tuple[Case, ...] = (
     _case("on_tokens", "on_tokens(leave_one_out(), where=in_turn(0))", on_tokens(leave_one_out(), where=in_turn(0))),
     Case("batch_norm", "batch_norm()", lambda: (group_norm(std=None), batch_norm()), groups=2),
     Case("batch_norm", 'batch_norm(mean="batch")', lambda: (group_norm(std=None), batch_norm(mean="batch")), groups=2),
+    Case(
+        "batch_norm",
+        'batch_norm(of="centred")',
+        lambda: (group_norm(std=None), batch_norm(of="centred")),
+        groups=2,
+    ),
+    Case(
+        "batch_norm",
+        'batch_norm(of="standardised")',
+        lambda: (group_norm(std=None), batch_norm(of="standardised")),
+        groups=2,
+    ),
     Case("batch_whiten", "batch_whiten() of return_to_go()", lambda: (return_to_go(), batch_whiten()), groups=2),
     Case(
         "entropy_scaled", "entropy_scaled() of leave_one_out()", lambda: (leave_one_out(), entropy_scaled()), groups=2
+    ),
+    Case(
+        "useful_share",
+        "useful_share() of group_norm(std=None)",
+        lambda: (group_norm(std=None), useful_share()),
+        groups=2,
+    ),
+    Case(
+        "difficulty_weight",
+        "difficulty_weight() of leave_one_out()",
+        lambda: (leave_one_out(), difficulty_weight()),
+        groups=2,
+    ),
+    Case(
+        "duration_weight",
+        "duration_weight() of leave_one_out(), a second a turn, without a race",
+        lambda: (leave_one_out(), _timed(duration_weight())),
+        groups=2,
     ),
     _case("group_norm", "group_norm(std=None)", group_norm(std=None), forks=True),
     _case("group_norm", "group_norm()", group_norm(), forks=True),

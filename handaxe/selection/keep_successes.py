@@ -21,6 +21,7 @@ def keep_successes(
     least_calls: int = 0,
     most_calls: int | None = None,
     most: int | None = None,
+    best: bool = False,
 ) -> Selector:
     """Train on the siblings that earned enough with as many calls as are wanted, none of them twice.
 
@@ -38,6 +39,8 @@ def keep_successes(
         least_calls: well-formed calls, >= 0.
         most_calls: None for no bound; Tool-Star's beta, 5 (unconfirmed).
         most: siblings of a group, >= 1; None for all.
+        best: of more than `most`, and of those that wrote the same, those that earned the most are the first, and the
+            lower `sample` decides among equals: what B-STaR selects.
 
     Returns:
         A selector: [Rated] -> [Rated], the groups kept, in order.
@@ -48,9 +51,10 @@ def keep_successes(
     Example:
         R = 1, 1, 0, 1, where the second wrote what the first did and the last made six calls, most_calls 5
         ->  the first alone trains
+        R = 0.6, 1.2, 0.9, most 2, best  ->  the second and the third train
 
     Paper: arXiv:2505.16410 (Tool-Star), its quality normalisation; also the rejection sampling of arXiv:2510.27569
-    (MARAG-R1).
+    (MARAG-R1), and with `best` the selection of arXiv:2412.17256 (B-STaR).
     Unconfirmed: beta.
     Differs: nothing.
     """
@@ -65,11 +69,14 @@ def keep_successes(
         narrowed = [replace(one, trained=_good(one)) for one in rated]
         return [one for one in narrowed if one.trained.any()]
 
+    def _place(one: Rated, reward_G: np.ndarray, i: int) -> tuple[float, int, str]:
+        return -float(reward_G[i]) if best else 0.0, one.group[i].sample, one.group[i].id
+
     def _good(one: Rated) -> np.ndarray:
         reward_G = rewards_of(one.group, one.scores, channel=channel)
         good_G = np.zeros(len(one.group), bool)
         seen = set[tuple[tuple[str, ...], ...]]()
-        for i in sorted(range(len(one.group)), key=lambda i: (one.group[i].sample, one.group[i].id)):
+        for i in sorted(np.flatnonzero(~np.isnan(reward_G)), key=lambda i: _place(one, reward_G, int(i))):
             calls, said = len(one.group[i].calls), _said(one.group[i])
             able = one.trained[i] and reward_G[i] > above and calls >= least_calls
             if not able or (most_calls is not None and calls > most_calls) or said in seen or len(seen) == most:

@@ -57,21 +57,24 @@ def check_shape(shape: Shape, *, seeds: int = 6) -> None:
     (`returns`), so that only `advantages.tokens` may differ.
 
     Args:
-        shape: what to check. It must not remember anything from one batch to the next.
+        shape: what to check, and not asked anything before. A Stateful one is shown a batch, and is given back the
+            state it then has before every question; any other must not remember anything from one batch to the next.
         seeds: how many random batches.
 
     Raises:
         AssertionError: saying which promise is broken.
     """
-    for batch, shaped in _asked(shape, "shape", seeds):
+    untouched, asked = untouched_copy(shape), _from_one_state(shape)
+    for batch, shaped in _asked(asked, "shape", seeds):
         assert len(shaped) == len(batch), f"the shape gives back {len(shaped)} of {len(batch)} groups"
         for one, old in zip(shaped, batch, strict=True):
             assert one.group is old.group, "the shape gives back other groups, or in another order"
             assert one.scores is old.scores, "the shape changes scores"
             assert np.array_equal(one.trained, old.trained), "the shape changes which siblings train"
             _check_kept(one, old, "the shape")
-        other = list(shape(batch[::-1]))[::-1]
+        other = list(asked(batch[::-1]))[::-1]
         _check_same(other, shaped, "with groups in another order, they are shaped differently")
+    _check_memory(shape, untouched, seeds)
 
 
 def _from_one_state(select: Selector) -> Selector:

@@ -49,7 +49,7 @@ def check_siblings(group_size: int, *, credit: Credit, shape: Shape | None, roll
 def needs_siblings(credit: Credit, shape: Shape | None = None) -> bool:
     """Whether the advantages of an attempt without siblings are 0 whatever it is given. A credit that fails on the
     attempts made up here is taken at its word."""
-    rewind = rewinder(credit)
+    rewinds = rewinder(credit), rewinder(shape)
     try:
         rated = [_rated(credit, k, reward) for k, reward in enumerate(REWARDS)]
         for one in rated if shape is None else shape(rated):
@@ -59,7 +59,8 @@ def needs_siblings(credit: Credit, shape: Shape | None = None) -> bool:
     except Exception:  # a user's own: whatever it needs that is not there
         return False
     finally:
-        rewind()
+        for rewind in rewinds:
+            rewind()
 
 
 class _AnyChannel(dict[str, np.ndarray]):

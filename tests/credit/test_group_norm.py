@@ -5,6 +5,7 @@ import pytest
 
 from handaxe.credit.group_norm import group_norm
 from handaxe.errors import InputError
+from handaxe.testing.credit import check_credit
 from handaxe.testing.mdp import StopOrGo, expected, gradient
 from handaxe.testing.ragged import random_group, random_scores
 from handaxe.testing.records import make_group, make_scores
@@ -104,3 +105,40 @@ def test_dividing_by_the_std_bends_the_gradient():
     world = StopOrGo()
     got, exact = expected(world, group_norm(), 3), gradient(world)
     assert got @ exact < 0.9999 * np.linalg.norm(got) * np.linalg.norm(exact)
+
+
+@pytest.mark.parametrize(
+    ("unit", "wanted"), [("turn", [0.5, -1.5]), ("rollout", [0.7071068, -0.7071068])], ids=["turn", "rollout"]
+)
+def test_over_turns_a_long_attempt_weighs_more(unit, wanted):
+    group = make_group(layouts=["Utp tTt p tTt p", "Utp"])
+    (long,), (short,) = group_norm(unit=unit)(group, make_scores([1, 0])).tokens
+    np.testing.assert_allclose([*long[group[0].sequences[0].mask], short[-1]], [*[wanted[0]] * 3, wanted[1]], atol=5e-6)
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("std", ["sample", "population", None])
+def test_over_turns_against_a_slow_loop(seed, std):
+    group = random_group(seed, size=3)
+    scores = random_scores(group, seed)
+    each = [float(scores.outcome[i]) + sum(scores.turns[i].tolist()) for i in range(3)]
+    turns = [each[i] for i, one in enumerate(group) for _ in one.turns]
+    mean = sum(turns) / len(turns)
+    squares = sum((r - mean) ** 2 for r in turns)
+    scale = math.sqrt(squares / (len(turns) - (std == "sample"))) + 1e-6 if std else 1.0
+    for i, own in enumerate(group_norm(std=std, unit="turn")(group, scores).tokens):
+        for row, sequence in zip(own, group[i].sequences, strict=True):
+            np.testing.assert_allclose(row[sequence.mask], (each[i] - mean) / scale, atol=1e-9)
+
+
+def test_over_turns_edges():
+    credit = group_norm(unit="turn")
+    check_credit(credit, over_turns=True)
+    silent = make_group(layouts=["Ut", "Utp", "Utp tTt p"])
+    tokens = credit(silent, make_scores([5, 1, 0])).tokens  # who took no turn counts nowhere
+    assert [row[-1] for (row,) in tokens] == pytest.approx([0, 1.1547, -0.57735], abs=1e-4)
+    lone = make_group(layouts=["Utp tTt p"])
+    assert not credit(lone, make_scores([0.7])).tokens[0][0].any()
+    assert group_norm(unit="turn", lone="reward")(lone, make_scores([0.7])).tokens[0][0][-1] == 0.7
+    with pytest.raises(InputError, match="'rollout' or 'turn'"):
+        group_norm(unit="token")

@@ -8,7 +8,12 @@ from handaxe.records import ToolCall
 from handaxe.selection.keep_successes import keep_successes
 from handaxe.testing.records import make_group, make_rated, make_scores, make_trajectory
 
-CONTRACT = [{}, {"above": -1.0, "most": 1}, {"least_calls": 1, "most_calls": 2, "above": 0.0}]
+CONTRACT = [
+    {},
+    {"above": -1.0, "most": 1},
+    {"least_calls": 1, "most_calls": 2, "above": 0.0},
+    {"most": 2, "best": True},
+]
 
 
 def played(outcome, *, calls=None, texts=None, trained=None, channels=None):
@@ -80,3 +85,10 @@ def test_calls_are_the_same_whatever_the_order_of_arguments_and_1_is_1_0():
     ]
     one = make_rated(group=make_group(trajectories=siblings), scores=make_scores([1, 1, 1]), advantage=[1.0] * 3)
     assert kept(keep_successes(), one) == [[True, False, True]]
+
+
+def test_the_best_come_first_and_then_the_lower_sample():
+    assert kept(keep_successes(most=2, best=True), played([0.6, 1.2, 0.9])) == [[False, True, True]]
+    assert kept(keep_successes(most=2), played([0.6, 1.2, 0.9])) == [[True, True, False]]
+    alike = played([0.6, 1.2, 1.2, np.nan], texts=["a", "a", "a", "b"])
+    assert kept(keep_successes(best=True), alike) == [[False, True, False, False]]

@@ -124,9 +124,19 @@ def test_broken_selectors_are_found(select, message):
         check_selector(select)
 
 
+class Fading(Alternates):
+    """Divides advantages by how often it was asked."""
+
+    def __call__(self, rated):
+        self.count += bool(rated)
+        scaled = [tuple(tuple(a / (1 + self.count) for a in own) for own in one.advantages.tokens) for one in rated]
+        return [replace(one, advantages=replace(one.advantages, tokens=own)) for one, own in zip(rated, scaled)]
+
+
 def test_good_shapes_pass():
     check_shape(list)
     check_shape(halved)
+    check_shape(Fading())
 
 
 def halved(rated):
@@ -153,6 +163,9 @@ def by_place(rated):
         (lambda rated: [replace(one, scores=make_scores([0.0] * len(one.group))) for one in rated], "scores"),
         (train_all, "which siblings train"),
         (by_place, "shaped differently"),
+        (Fading().__call__, "two things"),
+        (Fading(told=False), "two things|state_dict tells"),
+        (Fading(taken=False), "two things|does not take back"),
         (lambda rated: [replace(one, part=1) for one in rated], "loses `part`"),
         (loses(returns=None), "loses or invents advantages.returns"),
         (

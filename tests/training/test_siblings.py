@@ -6,6 +6,7 @@ from handaxe.attributes import names_in
 from handaxe.credit.batch_norm import batch_norm
 from handaxe.credit.batch_whiten import batch_whiten
 from handaxe.credit.constant_baseline import constant_baseline
+from handaxe.credit.difficulty_weight import difficulty_weight
 from handaxe.credit.group_norm import group_norm
 from handaxe.credit.kl_return import kl_return
 from handaxe.credit.leave_one_out import leave_one_out
@@ -23,6 +24,7 @@ COMPARES |= {"shared_prefix_mean", "step_leave_one_out", "turn_norm"}
 OTHERS = {"among", "apart", "credited_again", "on_tokens", "score_scaled", "shaped", "total"}
 """Made of another credit."""
 OTHERS |= {"batch_norm", "batch_whiten", "entropy_scaled", "task_weight", "turn_bonus"}
+OTHERS |= {"difficulty_weight", "duration_weight", "rank_bonus", "useful_share"}
 
 
 def test_every_credit_says_by_what_it_does_whether_it_compares():
@@ -47,6 +49,11 @@ def test_every_credit_says_by_what_it_does_whether_it_compares():
 )
 def test_the_options_of_a_credit_decide(credit, compares):
     assert needs_siblings(credit) == compares
+
+
+def test_a_shape_that_remembers_forgets_what_it_was_asked():
+    shape = difficulty_weight()
+    assert not needs_siblings(constant_baseline(), shape) and shape.means == {}
 
 
 def test_a_shape_may_compare_with_the_batch_instead():

@@ -1,0 +1,79 @@
+"""Weigh attempts, or turns, by how long they took."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Literal
+
+import numpy as np
+
+from handaxe.errors import InputError
+from handaxe.ops.ragged import scatter, turn_of_token
+from handaxe.records import Rated, Trajectory
+from handaxe.slots import Shape
+
+__all__ = ["duration_weight"]
+
+Unit = Literal["rollout", "turn"]
+
+
+def duration_weight(*, unit: Unit = "rollout") -> Shape:
+    """Undo what a race does: where whatever ends first trains first, what is quick is seen more often.
+
+        A'_i,t = A_i,t * dt / mean(dt)
+
+    dt are the seconds of trajectory i, the sum over its turns of sampling and of its tools' replies, or those of the
+    turn that token t belongs to. The mean is over trajectories (or turns) that train, of the whole batch. In a fixed
+    time a worker that plays one thing over and over plays it 1 / dt times, so an action is seen pi(a) / dt times
+    where it should be seen pi(a) times. Where a step trains exactly what it launched, as `train` does,
+    there is no race, and the weights bring in the bias that they are to take away.
+
+    Args:
+        unit: what has a duration: a "rollout", or each "turn" for itself.
+
+    Returns:
+        A shape: [Rated] -> [Rated], the same groups in the same order. What does not train is neither counted nor
+        changed. Where nothing took any time, nothing is changed. Value targets, channels and what trains stay as they
+        are.
+
+    Raises:
+        InputError: another word for `unit`.
+
+    Example:
+        seconds 1 and 10  ->  weights 0.1818 and 1.8182
+
+    Paper: arXiv:2509.01684, duration-aware gradient updates.
+    Unconfirmed: that the batch's mean divides the durations.
+    Differs: nothing known.
+    """
+    if unit not in ("rollout", "turn"):
+        raise InputError(f"duration_weight takes unit='rollout' or 'turn', not {unit!r}")
+
+    def shape(rated: Sequence[Rated]) -> list[Rated]:
+        found = [[_seconds(trajectory, unit) for trajectory in one.group] for one in rated]
+        counted = [
+            own[i]
+            for one, own in zip(rated, found)
+            for i in range(len(one.group))
+            if any(mask_T.any() for mask_T in one.training_mask(i))
+        ]
+        every = np.concatenate([np.zeros(0), *counted])
+        mean = float(every.mean()) if len(every) else 0.0
+        return [_weighted(one, own, mean) if mean else one for one, own in zip(rated, found, strict=True)]
+
+    return shape
+
+
+def _seconds(trajectory: Trajectory, unit: Unit) -> np.ndarray:
+    """[N] of each turn; [1] of a rollout."""
+    turns_N = np.array([turn.seconds + sum(reply.seconds for reply in turn.replies) for turn in trajectory.turns])
+    return turns_N if unit == "turn" else turns_N.sum(keepdims=True)
+
+
+def _weighted(one: Rated, seconds: Sequence[np.ndarray], mean: float) -> Rated:
+    tokens = list(one.advantages.tokens)
+    for i in np.flatnonzero(one.trained):
+        trajectory, own = one.group[int(i)], seconds[int(i)] / mean
+        factor = own[turn_of_token(trajectory)] if len(own) == len(trajectory.turns) else own
+        scaled = zip(tokens[i], scatter(trajectory, factor), strict=True)
+        tokens[i] = tuple(adv_T * factor_T for adv_T, factor_T in scaled)
+    return replace(one, advantages=replace(one.advantages, tokens=tuple(tokens)))

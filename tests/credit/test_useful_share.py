@@ -1,0 +1,49 @@
+import numpy as np
+import pytest
+
+from handaxe.credit.useful_share import useful_share
+from handaxe.errors import InputError
+from handaxe.testing.records import make_group, make_rated, make_scores
+
+
+def batch(*outcomes, advantage=0.75):
+    return [make_rated(outcome=own, advantage=[advantage] * len(own)) for own in outcomes]
+
+
+def levels(rated):
+    return [[float(row.max()) for (row,) in one.advantages.tokens] for one in rated]
+
+
+def test_example():
+    got = levels(useful_share()(batch(*[[1, 0]] * 6, [0, 0], [1, 1])))
+    np.testing.assert_allclose(got, [[1.0, 1.0]] * 8)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_against_a_slow_loop(seed):
+    rng = np.random.default_rng(seed)
+    outcomes = [rng.integers(0, 2, rng.integers(1, 4)).astype(float).tolist() for _ in range(6)]
+    useful = 0
+    for own in outcomes:
+        useful += any(a != b for a in own for b in own)
+    for one, own in zip(levels(useful_share()(batch(*outcomes))), outcomes, strict=True):
+        assert one == pytest.approx([0.75 * 6 / useful if useful else 0.75] * len(own))
+
+
+def test_edges():
+    assert levels(useful_share()(batch([1, 1], [0.7]))) == [[0.75, 0.75], [0.75]]  # nobody to make up for others
+    near = batch([0.1, 0.3 - 0.2], [0.0, 1.0])
+    assert levels(useful_share()(near))[1] == [1.5, 1.5]
+    unscored = [make_rated(scores=make_scores([1.0, np.nan]), group=make_group(size=2), advantage=[0.75, 0.0])]
+    assert levels(useful_share()([*unscored, *batch([0.0, 1.0])]))[1] == [1.5, 1.5]  # one counted sibling is alone
+
+
+def test_one_channel():
+    scores = make_scores([0.2, 0.2], channels={"correct": [1.0, 0.0]})
+    one = make_rated(group=make_group(size=2), scores=scores, advantage=[1.0, -1.0])
+    other = make_rated(
+        group=make_group(size=2), scores=make_scores([0.1, 0.3], channels={"correct": [1, 1]}), advantage=[1.0, 1.0]
+    )
+    assert levels(useful_share(channel="correct")([one, other]))[0][0] == 2.0
+    with pytest.raises(InputError, match="style"):
+        useful_share(channel="style")([one])
