@@ -95,6 +95,10 @@ def main(arguments: list[str]) -> int:
         if options.attack:
             trials = _attacked(options)
             terminal.print(attack_table(trials))
+            for line in dict.fromkeys(
+                f"{one.said}: {tried.failed}" for one in trials for tried in one.tried if tried.failed
+            ):
+                terminal.print(plain(line, style="red"), soft_wrap=True)
             body["attacks"] = [_told(one) for one in trials]
             wrong = wrong or any(one.falls or any(tried.failed for tried in one.tried) for one in trials)
     write_json(options.json, body)

@@ -109,9 +109,8 @@ def check_sizes(
     if not replies:
         return _nothing("tool output", offered=offered)
     longest = max(replies, key=lambda one: len(one.content))
-    opening = [Message("user", "?")]
-    empty = len(format.start([*opening, Message("user", "")], ()).ids)
-    tokens = len(format.start([*opening, Message("user", longest.content)], ()).ids) - empty
+    said, empty = (len(format.start([Message("user", text)], ()).ids) for text in (longest.content, ""))
+    tokens = said - empty
     cut = [one for one in replies if CUT.search(one.content)]
     share = tokens / context
     lengths = np.array([len(one.content) for one in replies])

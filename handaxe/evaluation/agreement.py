@@ -13,7 +13,7 @@ from handaxe.errors import InputError
 from handaxe.ops.ragged import rewards_of
 from handaxe.records import Group, Scores, Trajectory
 
-__all__ = ["Agreement", "COVARIATES", "Channel", "Scored", "agreement", "channels_of", "spread"]
+__all__ = ["Agreement", "COVARIATES", "Channel", "SAME", "Scored", "agreement", "channels_of", "spread"]
 
 Scored = tuple[Group, Scores]
 
@@ -27,6 +27,7 @@ COVARIATES: Mapping[str, Callable[[Trajectory], float]] = {
 """What a reward should not be mistaken for."""
 QUARTERS = (0.0, 0.25, 0.5, 0.75, 1.0)
 SAME = 1e-9
+"""Scores that differ by no more are equal: rounding that depends on the order of siblings is no fault."""
 
 
 class Channel(NamedTuple):

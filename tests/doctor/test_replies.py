@@ -1,10 +1,12 @@
 import time
+from itertools import pairwise
 
 import pytest
 
 from handaxe.doctor.finding import Thresholds
 from handaxe.doctor.replies import check_failures, check_latency, check_sizes
 from handaxe.envs.tool_chat import tool_chat
+from handaxe.errors import InputError
 from handaxe.models.compact import Compact
 from handaxe.records import Message, Task, ToolCall
 from handaxe.tools.decorator import tool
@@ -56,6 +58,19 @@ def test_a_good_tool():
     assert check_failures([one], [one]).level == "ok"
     found = check_sizes(one.replies, FORMAT, context=512)
     assert (found.level, found.figures["tokens"], found.figures["share"]) == ("ok", 7, 7 / 512)
+
+
+class Alternates(Compact):
+    """Refuses two messages of one speaker in a row, as the templates of Gemma and Mistral do."""
+
+    def start(self, messages, tools):
+        if any(one.role == other.role for one, other in pairwise(messages)):
+            raise InputError("roles must alternate")
+        return super().start(messages, tools)
+
+
+def test_a_template_that_wants_speakers_to_alternate():
+    assert check_sizes(tried(good).replies, Alternates(), context=512).figures["tokens"] == 7
 
 
 def test_a_slow_tool():
