@@ -96,8 +96,8 @@ def test_rewards_and_judges_of_ones_own(played, tmp_path, monkeypatch, capsys):
     assert json.loads(file.read_text())["agreement"]["lab_mine:judge"]["attempts"] == 48
     assert lab.main([str(played), "--groups", "1", "--rewards", "lab_mine:breaks"]) == 1
     assert "it raised RuntimeError: no reward" in capsys.readouterr().out
-    assert lab.main(["--attack", "lab_mine:broken", "--world", "sums", "--scenes", "1"]) == 1
-    assert capsys.readouterr().out.count("lab_mine:broken: it raised ZeroDivisionError") == 1
+    assert lab.main(["--attack", "lab_mine:breaks", "--world", "sums", "--scenes", "1"]) == 1
+    assert capsys.readouterr().out.count("lab_mine:breaks: it raised RuntimeError") == 1
     reward_named("graded_call")
     for name, why in {
         "lab_mine:nothing": "neither a reward nor a judge",
