@@ -19,6 +19,7 @@ from handaxe.doctor.replies import check_failures, check_latency, check_sizes
 from handaxe.doctor.sampled import check_logps, check_mask
 from handaxe.doctor.scored import check_same_twice, check_zero_gradient
 from handaxe.doctor.template import check_control_text, check_keeps_prefixes, check_stops, model_ends
+from handaxe.engines.cluster import ClusterEngine
 from handaxe.errors import InputError
 from handaxe.methods.held_out import HeldOut
 from handaxe.slots import Engine
@@ -30,9 +31,9 @@ __all__ = ["examine"]
 
 SECONDS = 60.0
 TASKS = 16
-"""Tasks that the expert is asked to do."""
+"""Most tasks that the expert is asked to do."""
 FEW = 8
-"""Attempts of an evaluation that are played first, to see how long they take."""
+"""Tasks of an evaluation that are played first, to see how long they take."""
 Tell = Callable[[str], None]
 
 
@@ -97,13 +98,11 @@ def examine(
         lambda: check_zero_gradient(played.groups, group_size=group_size, trains=given["epochs"] > 0, limits=limits),
     )
     found += _of_answers(home, shown, given, limits)
-    replies = [reply for one in (*attempts, *shown.expert) for reply in one.replies]
-    offered = any(one.tools for one in (*attempts, *shown.expert, *shown.empty))
-    found += _tried("tool time", lambda: check_latency(replies, offered=offered, limits=limits))
-    found += _tried("tool failures", lambda: check_failures(attempts, shown.expert, limits=limits))
-    context = engine.max_length
+    context, experts = engine.max_length, shown.expert
+    found += _tried("tool time", lambda: check_latency(attempts, experts, limits=limits))
+    found += _tried("tool failures", lambda: check_failures(attempts, experts, limits=limits))
     found += _tried(
-        "tool output", lambda: check_sizes(replies, format, context=context, offered=offered, limits=limits)
+        "tool output", lambda: check_sizes(attempts, experts, format=format, context=context, limits=limits)
     )
     found += _tried("cut off", lambda: check_cut_off(attempts, context=context, limits=limits))
     tell("timing an evaluation")
@@ -228,6 +227,7 @@ def _of_cost(
     memory = check_memory(
         cost,
         device=device if isinstance(device, torch.device) else None,
+        elsewhere=isinstance(engine, ClusterEngine),
         checkpoints=keep.checkpoints,
         out=keep.out,
         limits=limits,
