@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
+from math import nan
 from typing import NamedTuple
 
 import numpy as np
@@ -48,8 +48,9 @@ class Channel(NamedTuple):
 
 
 class Agreement(NamedTuple):
-    """How far two scores of the same attempts agree.
+    """How far two scores of the same attempts agree; all NaN where no attempt has both.
 
+    attempts  that have both
     equal     share of attempts with the same value, up to 1e-9
     spearman, kendall  rank correlations (tau-b); NaN where one of the two never varies
     kappa     Cohen's, where both have at most two values, the same ones; else NaN
@@ -72,10 +73,7 @@ def channels_of(scored: Sequence[Scored]) -> dict[str, list[np.ndarray]]:
 
 
 def spread(scored: Sequence[Scored]) -> list[Channel]:
-    """How every channel of some scores is spread.
-
-    Raises:
-        InputError: no attempt has a score.
+    """How every channel of some scores is spread; all NaN where no attempt has a score in it.
 
     Example:
         rewards 0, 0, 1, 1 of attempts of 1, 2, 3, 4 tokens  ->  mean 0.5, along {"tokens": 0.894}
@@ -86,7 +84,8 @@ def spread(scored: Sequence[Scored]) -> list[Channel]:
         values = np.concatenate([np.zeros(0), *by_group])
         known = np.isfinite(values)
         if not known.any():
-            raise InputError(f"no attempt has a score in {name!r}: there is nothing to show")
+            found.append(Channel(name, 0, nan, nan, (nan,) * len(QUARTERS), nan, dict.fromkeys(measured, nan)))
+            continue
         kept = values[known]
         several = [own[np.isfinite(own)] for own in by_group if np.isfinite(own).sum() > 1]
         found.append(
@@ -96,7 +95,7 @@ def spread(scored: Sequence[Scored]) -> list[Channel]:
                 float(kept.mean()),
                 float(kept.std()),
                 tuple(float(one) for one in np.quantile(kept, QUARTERS)),
-                float(np.mean([np.ptp(own) <= SAME for own in several])) if several else math.nan,
+                float(np.mean([np.ptp(own) <= SAME for own in several])) if several else nan,
                 {of: _ranked(kept, against[known], stats.spearmanr) for of, against in measured.items()},
             )
         )
@@ -107,7 +106,7 @@ def agreement(first: Sequence[float] | np.ndarray, second: Sequence[float] | np.
     """How far two scores of the same attempts agree, by scipy and scikit-learn.
 
     Raises:
-        InputError: they are not equally many, or no attempt has both.
+        InputError: they are not equally many.
 
     Example:
         1, 1, 0, 0 and 1, 0, 0, 0  ->  equal 0.75, kappa 0.5, kendall 0.577
@@ -117,7 +116,7 @@ def agreement(first: Sequence[float] | np.ndarray, second: Sequence[float] | np.
         raise InputError(f"there are {a.size} scores and {b.size}; compare two of the same attempts")
     both = np.isfinite(a) & np.isfinite(b)
     if not both.any():
-        raise InputError("no attempt has both scores")
+        return Agreement(0, *[nan] * 4)
     a, b = a[both], b[both]
     values = np.unique(np.concatenate([a, b]))
     return Agreement(
@@ -125,7 +124,7 @@ def agreement(first: Sequence[float] | np.ndarray, second: Sequence[float] | np.
         float(np.mean(np.abs(a - b) <= SAME)),
         _ranked(a, b, stats.spearmanr),
         _ranked(a, b, stats.kendalltau),
-        _kappa(a, b) if len(values) == 2 else math.nan,
+        _kappa(a, b) if len(values) == 2 else nan,
     )
 
 
@@ -137,7 +136,7 @@ def _channel(group: Group, scores: Scores, name: str) -> np.ndarray:
 def _ranked(a: np.ndarray, b: np.ndarray, of: Callable[..., object]) -> float:
     """A rank correlation; scipy warns where one of the two never varies."""
     if len(a) < 2 or np.ptp(a) <= SAME or np.ptp(b) <= SAME:
-        return math.nan
+        return nan
     return float(of(a, b).statistic)  # type: ignore[attr-defined]
 
 
