@@ -71,10 +71,13 @@ def examine(
         [one.found for one in examine(build(chosen)) if one.level == "wrong"]
     """
     given = _bound(arguments)
-    engine, format, evaluate = given["engine"], given["format"], given["evaluate"]
-    steps, groups, group_size = given["steps"], given["groups"], given["group_size"]
-    if not seconds > 0 or steps < 0 or groups < 1 or group_size < 1:
-        raise InputError(f"seconds is {seconds}, steps {steps}, groups {groups}, group_size {group_size}: too few")
+    engine, format = given["engine"], given["format"]
+    least = {"steps": 0, "groups": 1, "group_size": 1}
+    if few := [f"{name} is {given[name]}" for name, enough in least.items() if given[name] < enough]:
+        raise InputError(f"{', '.join(few)}: too few")
+    if not seconds > 0:
+        raise InputError(f"seconds is {seconds}: give more than 0")
+    evaluate = given["evaluate"]
     home = world if world is not None or not isinstance(evaluate, HeldOut) else evaluate.world
     found = [*_of_stages(stages)]
     tell("asking the expert")
@@ -95,7 +98,9 @@ def examine(
     found += _tried("reward twice", lambda: check_same_twice(given["reward"], first))
     found += _tried(
         "zero gradient",
-        lambda: check_zero_gradient(played.groups, group_size=group_size, trains=given["epochs"] > 0, limits=limits),
+        lambda: check_zero_gradient(
+            played.groups, group_size=given["group_size"], trains=given["epochs"] > 0, limits=limits
+        ),
     )
     found += _of_answers(home, shown, given, limits)
     context, experts = engine.max_length, shown.expert
@@ -202,7 +207,8 @@ def _of_answers(world: World | None, shown: Shown, given: Mapping[str, Any], lim
 def _of_cost(
     given: Mapping[str, Any], played: Played, groups: int, kept: Kept, limits: Thresholds, seconds: float
 ) -> list[Finding]:
-    keep, engine, evaluate = given["keep"], given["engine"], given["evaluate"]
+    keep, engine = given["keep"], given["engine"]
+    evaluate = given["evaluate"]
     if not played.walls:
         return [unchecked(name, "no step was played to its end") for name in ("memory", "time")]
     phases = [

@@ -63,7 +63,8 @@ def check_failures(
         attempts: the policy's.
         shown: the expert's, whose calls should all be answered.
     """
-    replies, expert, every = _replies(attempts), _replies(shown), _replies(attempts, shown)
+    replies, expert = _replies(attempts), _replies(shown)
+    every = [*replies, *expert]
     if not every:
         return _nothing("tool failures", attempts, shown)
     counts = Counter[str](one.status for one in every)

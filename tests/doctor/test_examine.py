@@ -65,6 +65,8 @@ def test_nothing_is_played_where_the_reward_raises_and_the_rest_is_still_told(ma
 def test_arguments_that_cannot_be(made):
     with pytest.raises(InputError, match="seconds is 0"):
         examine(made, seconds=0)
+    with pytest.raises(InputError, match="groups is 0: too few"):
+        examine({**made, "groups": 0})
     with pytest.raises(InputError, match="not the arguments of train: .*'stepz'"):
         examine({**made, "stepz": 3})
     with pytest.raises(InputError, match="missing a required argument: 'engine'"):
