@@ -1,8 +1,8 @@
 """Makes a command line out of a recipe, its base, world and engine, and the settings of every run."""
 
 import dataclasses
-from collections.abc import Mapping
-from typing import Annotated, Any
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any, get_args, get_type_hints
 
 import tyro
 
@@ -11,9 +11,10 @@ from handaxe.methods.method import Setting
 from handaxe.methods.options import REQUIRED, Option, unwrapped
 from handaxe.methods.ranges import check_setting
 
-__all__ = ["Names", "option_class", "parse", "parse_train"]
+__all__ = ["FLAT", "Names", "option_class", "option_names", "parse", "parse_train"]
 
 FLAT: Any = tyro.conf.arg(name="")
+"""Annotates a dataclass whose options have no prefix."""
 HELP = ("-h", "--help")
 
 
@@ -55,7 +56,7 @@ def parse_train(recipe: str, words: list[str], *, prog: str, also: Mapping[str, 
     plain = [word for word in words if word not in HELP]
     names, _ = tyro.cli(Names, args=plain, prog=prog, return_unknown_args=True, add_help=False)
     made = choice(recipe, base=names.base, world=names.world, engine=names.engine)
-    made.check({field.name: "every run" for kind in also.values() for field in dataclasses.fields(kind)})
+    made.check({name: "every run" for kind in also.values() for name in option_names(kind)})
     parts = made.parts()
     kinds: dict[str, tuple[Any, Any]] = {"own": (Annotated[option_class(parts.pop("")), FLAT], None)}
     kinds |= {"setting": (Annotated[Setting, FLAT], made.about.setting)}
@@ -67,6 +68,15 @@ def parse_train(recipe: str, words: list[str], *, prog: str, also: Mapping[str, 
     options = {"": vars(found["own"])}
     options |= {name: vars(found[name]) if name in found else {} for name in parts}
     return Chosen(made, found["setting"], options), {name: found[name] for name in also}
+
+
+def option_names(kind: type) -> Iterator[str]:
+    """What the options of a dataclass are called, those of dataclasses in it that are FLAT among them."""
+    for name, hint in get_type_hints(kind, include_extras=True).items():
+        if FLAT in getattr(hint, "__metadata__", ()):
+            yield from option_names(get_args(hint)[0])
+        else:
+            yield name
 
 
 def option_class(made: Named) -> type:

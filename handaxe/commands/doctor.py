@@ -1,20 +1,18 @@
 """`handaxe doctor RECIPE [options of train]`: check what `train` would run, in a minute or two, before it runs."""
 
 import importlib.util
-import io
-import re
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import tyro
-from rich._export_format import CONSOLE_SVG_FORMAT
 from rich.console import Console
 
 import handaxe
 from handaxe.commands.configure import parse_train
 from handaxe.commands.output import check_new_folder, check_writable, command_line, console, note, write_json
+from handaxe.commands.picture import picture
 from handaxe.commands.train import RunOptions
 from handaxe.doctor.examine import examine
 from handaxe.doctor.finding import Finding
@@ -22,16 +20,13 @@ from handaxe.doctor.shown import findings_table, summary
 from handaxe.errors import InputError, RecipeError
 from handaxe.methods.build import build, make_method, make_world
 from handaxe.methods.chosen import Chosen
+from handaxe.methods.machines import closing_engine
 from handaxe.methods.started import chosen_in
 from handaxe.training.pace import Keep
 
 __all__ = ["DoctorOptions", "check_chosen", "main"]
 
 WRONG = 1
-WIDTH = 120
-"""Columns of a picture."""
-PICTURE = re.sub(r"@font-face \{\{.*?\}\}", "", CONSOLE_SVG_FORMAT, flags=re.DOTALL)
-"""How rich draws one, without the fonts that it would fetch from elsewhere."""
 
 
 @dataclass(frozen=True)
@@ -75,14 +70,14 @@ def check_chosen(chosen: Chosen, options: DoctorOptions, terminal: Console) -> l
     with terminal.status("loading") as status:
         if options.quiet:
             status.stop()
-        made = build(chosen, method=method)
-        return examine(
-            **made,
-            keep=Keep() if options.out is None else Keep(out=options.out),
-            stages=len(method.stages) + len(method.shared),
-            seconds=options.seconds,
-            tell=status.update,
-        )
+        made = build(chosen, method=method, machines=options.machines)
+        with closing_engine(made["engine"]):
+            return examine(
+                {**made, "keep": Keep(out=options.out)},
+                stages=len(method.stages) + len(method.shared),
+                seconds=options.seconds,
+                tell=status.update,
+            )
 
 
 def _show(chosen: Chosen, options: DoctorOptions, command: str) -> int:
@@ -92,24 +87,19 @@ def _show(chosen: Chosen, options: DoctorOptions, command: str) -> int:
         raise InputError(f"--seconds is {options.seconds:g}; give more than 0")
     if options.log is not None and importlib.util.find_spec(options.log) is None:
         raise InputError(f"--log {options.log} needs a package: pip install 'handaxe[{options.log}]'")
+    options.machines.check()
     for file in (options.json, options.svg):
         check_writable(file)
-    terminal, begun = console(), time.monotonic()
+    begun = time.monotonic()
     found = check_chosen(chosen, options, Console(stderr=True))
     seconds = time.monotonic() - begun
-    _print(found, chosen, terminal, seconds)
-    if options.svg is not None:
-        picture = Console(record=True, width=WIDTH, file=io.StringIO(), force_terminal=True)
-        _print(found, chosen, picture, seconds)
-        picture.save_svg(str(options.svg), title=command, code_format=PICTURE)
+    with picture(console(), options.svg, title=command) as terminal:
+        terminal.print(
+            findings_table(found, title=f"{chosen.name} in {chosen.choice.world.name}, policy {chosen.setting.model}")
+        )
+        note(terminal, "doctor", f"{summary(found)}, in {seconds:.0f} s")
     write_json(options.json, _body(found, chosen, command, seconds))
     return WRONG if any(one.level == "wrong" for one in found) else 0
-
-
-def _print(found: Sequence[Finding], chosen: Chosen, terminal: Console, seconds: float) -> None:
-    title = f"{chosen.name} in {chosen.choice.world.name}, policy {chosen.setting.model}"
-    terminal.print(findings_table(found, title=title))
-    note(terminal, "doctor", f"{summary(found)}, in {seconds:.0f} s")
 
 
 def _body(found: Sequence[Finding], chosen: Chosen, command: str, seconds: float) -> dict[str, object]:

@@ -5,13 +5,13 @@ from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import tyro
 
 from handaxe.chat.runs import RunFacts, run_facts
 from handaxe.chat.use import MAX_TOKENS
-from handaxe.commands.configure import option_class, parse
+from handaxe.commands.configure import FLAT, option_class, parse
 from handaxe.commands.output import check_writable, console, note, write_json
 from handaxe.engines.local import LocalEngine
 from handaxe.engines.openai_compatible import OpenAICompatible
@@ -21,7 +21,7 @@ from handaxe.evaluation.result import Evaluation
 from handaxe.methods.build import build, made_world
 from handaxe.methods.chosen import Named
 from handaxe.methods.held_out import HeldOut
-from handaxe.methods.machines import Machines, closing_engine, make_engine
+from handaxe.methods.machines import HERE, Machines, closing_engine, make_engine
 from handaxe.methods.names import find, tools_named
 from handaxe.methods.started import started
 from handaxe.models.load import NAMED, Policy, load, stand_in
@@ -39,7 +39,6 @@ TASKS = 200
 RECORD = "the record"
 MAX_TURNS = 4
 """Of an attempt, where no recipe says it."""
-OWN: Any = tyro.conf.OmitArgPrefixes
 
 
 @dataclass(frozen=True)
@@ -62,9 +61,7 @@ class EvalOptions:
         server: base address of a chat server, such as http://127.0.0.1:8000/v1, to evaluate in the run's place.
         server_model: the server's name of the model.
         server_key_env: name of the environment variable that holds the server's API key.
-        trainers: ranks that the model is split over; 0 samples in this process.
-        servers: addresses of vLLM servers that sample, or one number: how many to start.
-        ray: address of a Ray cluster that places the ranks, or "local"; without it they are processes of this machine.
+        machines: where it computes.
     """
 
     run: tyro.conf.Positional[Path]
@@ -80,14 +77,7 @@ class EvalOptions:
     server: str | None = None
     server_model: str | None = None
     server_key_env: str = ""
-    trainers: int = 0
-    servers: tuple[str, ...] = ()
-    ray: str = ""
-
-    @property
-    def machines(self) -> Machines:
-        """Where it computes."""
-        return Machines(self.trainers, self.servers, self.ray)
+    machines: Annotated[Machines, FLAT] = HERE
 
 
 @dataclass(frozen=True)
@@ -137,11 +127,12 @@ def _parsed(arguments: list[str]) -> tuple[EvalOptions, World | None]:
     """The options, and the world where one was named, with its own."""
     words = [word for word in arguments if word not in ("-h", "--help")]
     name = tyro.cli(_WorldName, args=words, prog="handaxe eval", return_unknown_args=True, add_help=False)[0].world
-    kinds: dict[str, tuple[Any, Any]] = {"eval": (OWN[EvalOptions], None)}
+    kinds: dict[str, tuple[Any, Any]] = {"eval": (Annotated[EvalOptions, FLAT], None)}
     made = Named(name, find("worlds", name)) if name else None
     if made is not None and made.options():
         kinds["world"] = (option_class(made), None)
-    found = parse(kinds, arguments, prog="handaxe eval", description=EvalOptions.__doc__ or "")
+    about = (EvalOptions.__doc__ or "").partition("\n\n")[0]
+    found = parse(kinds, arguments, prog="handaxe eval", description=about)
     if made is None:
         return found["eval"], None
     return found["eval"], made_world(made, vars(found["world"]) if "world" in found else {})

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ import tyro
 from rich.console import Console
 
 from handaxe.commands.lab_page import write_page
-from handaxe.commands.output import check_writable, console, note, write_json
+from handaxe.commands.output import check_writable, command_line, console, note, write_json
 from handaxe.commands.picture import picture
 from handaxe.errors import InputError
 from handaxe.evaluation.agreement import Agreement, Scored, agreement, channels_of, spread
@@ -87,7 +88,7 @@ def main(arguments: list[str]) -> int:
         raise InputError("name the folder of a run, or rewards to --attack; `handaxe lab --help` has examples")
     if options.scenes < 1 or options.groups < 1 or options.seconds < 0:
         raise InputError("give --scenes and --groups from 1, and --seconds from 0")
-    with picture(console(), options.svg, title="handaxe lab") as terminal:
+    with picture(console(), options.svg, title=command_line(["lab", *arguments])) as terminal:
         body: dict[str, Any] = {}
         wrong = False
         if options.run is not None:
@@ -95,6 +96,10 @@ def main(arguments: list[str]) -> int:
         if options.attack:
             trials = _attacked(options)
             terminal.print(attack_table(trials))
+            for line in dict.fromkeys(
+                f"{one.said}: {tried.failed}" for one in trials for tried in one.tried if tried.failed
+            ):
+                terminal.print(plain(line, style="red"), soft_wrap=True)
             body["attacks"] = [_told(one) for one in trials]
             wrong = wrong or any(one.falls or any(tried.failed for tried in one.tried) for one in trials)
     write_json(options.json, body)
@@ -117,9 +122,11 @@ def _rescored(run: Path, options: LabOptions, terminal: Console) -> tuple[dict[s
     spreads |= {name: spread(one.scored) for name, one in again.items() if name != OWN and not _silent(one)}
     for name, channels in spreads.items():
         terminal.print(spread_table(channels, title=name))
-    agreements = _agreements(recorded, {name: one for name, one in again.items() if name in spreads})
+    agreements, pairs = _agreements(recorded, {name: one for name, one in again.items() if name in spreads})
     if agreements:
         terminal.print(agreement_table(agreements, against="what was recorded"))
+    if pairs:
+        terminal.print(agreement_table(pairs, against="each other"))
     if asked:
         slowest = {name: max(one.seconds) for name, one in again.items()}
         terminal.print(determinism_table({name: (one, slowest[name]) for name, one in asked.items()}))
@@ -135,6 +142,7 @@ def _rescored(run: Path, options: LabOptions, terminal: Console) -> tuple[dict[s
         "changed": changed,
         "channels": {name: [one._asdict() for one in channels] for name, channels in spreads.items()},
         "agreement": {name: one._asdict() for name, one in agreements.items()},
+        "pairs": {name: one._asdict() for name, one in pairs.items()},
         "determinism": {name: one._asdict() for name, one in asked.items()},
         "seconds": {name: max(one.seconds) for name, one in again.items()},
         "failed": {name: one.failed for name, one in again.items()},
@@ -167,11 +175,17 @@ def _compare_own(recorded: Sequence[Scored], again: Mapping[str, Rescored], term
     return changed
 
 
-def _agreements(recorded: Sequence[Scored], again: Mapping[str, Rescored]) -> dict[str, Agreement]:
+def _agreements(
+    recorded: Sequence[Scored], again: Mapping[str, Rescored]
+) -> tuple[dict[str, Agreement], dict[str, Agreement]]:
+    """How far each reward agrees with what was recorded, and each with each other."""
+
     def flat(scored: Sequence[Scored]) -> list[float]:
         return [float(value) for own in channels_of(scored)["reward"] for value in own]
 
-    return {name: agreement(flat(recorded), flat(one.scored)) for name, one in again.items()}
+    said, values = flat(recorded), {name: flat(one.scored) for name, one in again.items()}
+    pairs = {f"{a} and {b}": agreement(values[a], values[b]) for a, b in combinations(values, 2)}
+    return {name: agreement(said, own) for name, own in values.items()}, pairs
 
 
 def _silent(one: Rescored) -> bool:

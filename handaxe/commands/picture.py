@@ -31,7 +31,7 @@ def picture(terminal: Console, file: Path | None, *, title: str) -> Iterator[Con
     if file is None:
         yield terminal
         return
-    recorded = Console(record=True, highlight=False, width=WIDTH, force_terminal=True, file=terminal.file)
+    recorded = Console(record=True, highlight=False, width=WIDTH, file=terminal.file)
     yield recorded
     try:
         file.write_text(FETCHED.sub("", recorded.export_svg(title=title, unique_id="handaxe")), encoding="utf-8")

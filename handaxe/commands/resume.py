@@ -2,12 +2,15 @@
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
 import tyro
 
+from handaxe.commands.configure import FLAT
 from handaxe.commands.outcome import read_outcome, result_body
 from handaxe.commands.output import check_writable, command_line, console, note, write_json
 from handaxe.commands.train import RunOptions, Service, train_chosen
+from handaxe.methods.machines import HERE, Machines
 from handaxe.methods.started import Started, started
 from handaxe.models.saved import checkpoints_in, verify
 
@@ -24,9 +27,7 @@ class ResumeOptions:
         log: also log metrics there (extra of the same name).
         json: write the result to this file.
         quiet: show no progress.
-        trainers: ranks that the model is split over, as many as one likes; 0 trains in this process.
-        servers: addresses of vLLM servers that sample, or one number: how many to start.
-        ray: address of a Ray cluster that places the ranks, or "local"; without it they are processes of this machine.
+        machines: where it computes, be it another place than before.
     """
 
     run: tyro.conf.Positional[Path]
@@ -34,9 +35,7 @@ class ResumeOptions:
     log: Service | None = None
     json: Path | None = None
     quiet: bool = False
-    trainers: int = 0
-    servers: tuple[str, ...] = ()
-    ray: str = ""
+    machines: Annotated[Machines, FLAT] = HERE
 
 
 def main(arguments: list[str]) -> int:
@@ -47,13 +46,7 @@ def main(arguments: list[str]) -> int:
     if (done := _done(options.run)) >= made.chosen.setting.steps:
         return _say_done(options, made, done)
     where = RunOptions(
-        out=options.run,
-        log=options.log,
-        json=options.json,
-        quiet=options.quiet,
-        trainers=options.trainers,
-        servers=options.servers,
-        ray=options.ray,
+        out=options.run, log=options.log, json=options.json, quiet=options.quiet, machines=options.machines
     )
     return train_chosen(made.chosen, where, command=made.command, resume=True)
 

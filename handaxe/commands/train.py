@@ -5,17 +5,17 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import tyro
 
-from handaxe.commands.configure import parse_train
+from handaxe.commands.configure import FLAT, parse_train
 from handaxe.commands.outcome import print_claims, print_outcome, read_outcome, result_body
 from handaxe.commands.output import check_new_folder, check_writable, command_line, console, note, write_json
 from handaxe.errors import InputError, RecipeError
 from handaxe.methods.catalogue import find_recipes
 from handaxe.methods.chosen import Chosen
-from handaxe.methods.machines import Machines
+from handaxe.methods.machines import HERE, Machines
 from handaxe.methods.run import run
 from handaxe.methods.started import about_recipe, chosen_in
 from handaxe.training.loggers import Logger, tensorboard, trackio, wandb
@@ -36,23 +36,14 @@ class RunOptions:
         log: also log metrics there (extra of the same name).
         json: write the result to this file.
         quiet: show no progress.
-        trainers: ranks that the model is split over; 0 trains in this process.
-        servers: addresses of vLLM servers that sample, or one number: how many to start.
-        ray: address of a Ray cluster that places the ranks, or "local"; without it they are processes of this machine.
+        machines: where it computes.
     """
 
     out: Path | None = None
     log: Service | None = None
     json: Path | None = None
     quiet: bool = False
-    trainers: int = 0
-    servers: tuple[str, ...] = ()
-    ray: str = ""
-
-    @property
-    def machines(self) -> Machines:
-        """Where the run computes."""
-        return Machines(self.trainers, self.servers, self.ray)
+    machines: Annotated[Machines, FLAT] = HERE
 
 
 def main(arguments: list[str]) -> int:

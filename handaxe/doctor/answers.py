@@ -10,6 +10,7 @@ import numpy as np
 
 from handaxe.doctor.finding import THRESHOLDS, Finding, Thresholds, graded, unchecked
 from handaxe.errors import HandaxeError
+from handaxe.ops.ragged import rewards_of
 from handaxe.records import Group, Message, Task, Trajectory
 from handaxe.rewards.parts.scoring import NEVER_SCORED, score_group
 from handaxe.slots import ChatFormat, EnvFactory, Reward, Rollout
@@ -118,7 +119,7 @@ def check_empty(shown: Shown, correct: Reward, *, limits: Thresholds = THRESHOLD
     figures = {"tasks": float(len(right)), "right": float(np.mean(right))}
     level = graded(figures["right"], limits.empty)
     found = f"counts as right on {sum(right)} of {len(right)} tasks"
-    remedy = "whoever says nothing is paid: the score takes an empty answer for a right one"
+    remedy = "saying nothing is paid: the score takes an empty answer for a right one"
     return Finding("empty answer", level, found, "" if level == "ok" else remedy, figures)
 
 
@@ -143,7 +144,7 @@ def check_room(
         context: most tokens of a sequence.
     """
     if not shown.expert or world.expert is None:
-        return unchecked("room", "the world has no expert, so nobody knows what an attempt needs")
+        return unchecked("room", "the world has no expert, so what an attempt needs is not known")
     longest = max(turn.stop - turn.start for one in shown.expert for turn in one.turns)
     turns = max(len(one.turns) for one in shown.expert)
     whole = max(len(sequence) for one in shown.expert for sequence in one.sequences)
@@ -182,11 +183,10 @@ def _right(correct: Reward, one: Trajectory) -> bool:
 
 def _earned(reward: Reward, shown: Shown) -> np.ndarray:
     """[2, tasks] what the expert and the empty answer earn, side by side in one group a task."""
-    rewind, earned = rewinder(reward), list[list[float]]()
+    rewind, earned = rewinder(reward), list[np.ndarray]()
     for pair in zip(shown.expert, shown.empty):
-        scores = score_group(reward, Group(pair[0].task, pair))[1]
+        group = Group(pair[0].task, pair)
+        earned.append(rewards_of(group, score_group(reward, group)[1]))
         rewind()
-        turns = scores.turns or (np.zeros(0),) * 2
-        earned.append([float(a) + float(np.sum(b)) for a, b in zip(scores.outcome, turns)])
     found = np.array(earned).T
     return found[:, np.isfinite(found).all(0)]

@@ -94,15 +94,18 @@ def check_memory(
     cost: Cost,
     *,
     device: torch.device | None,
+    elsewhere: bool = False,
     checkpoints: int,
     out: Path | None = None,
     limits: Thresholds = THRESHOLDS,
 ) -> Finding:
-    """How much memory the steps took at their height, of what there is; and whether checkpoints fit on the disk.
+    """How much memory there was in use at its height, of what there is; and whether checkpoints fit on the disk.
 
     Args:
         cost: what was measured.
-        device: of the engine; None or a CPU reads the memory of this process, a CUDA device that of its allocator.
+        device: of the engine; None or a CPU reads the most that this process held, a CUDA device the most that torch
+            held there.
+        elsewhere: whether the model is on ranks or servers, whose memory is not seen: that is then to look at.
         checkpoints: how many are kept, besides the one being written.
         out: where the run goes; None looks at the folder of now.
     """
@@ -113,12 +116,14 @@ def check_memory(
     disk = cost.checkpoint * (checkpoints + 1)
     figures = {"used": float(used), "there": float(there), "share": share, "disk": float(disk), "free": float(free)}
     level = graded(share, limits.memory)
-    found = (
-        f"{used / GIB:.2f} of {there / GIB:.1f} GiB at the height of a step; {checkpoints} checkpoints and one being "
-    )
+    part = "" if cost.groups == cost.of else f", with {cost.groups} of {cost.of} groups"
+    found = f"{used / GIB:.2f} of {there / GIB:.1f} GiB at its height{part}; {checkpoints} checkpoints and one being "
     found += f"written take {disk / GIB:.2f} GiB of {free / GIB:.1f} GiB of disk"
     if disk > free:
         return Finding("memory", "wrong", found, "free some disk, or name another folder: --out", figures)
+    if elsewhere and level == "ok":
+        remedy = "watch them in the first steps: nvidia-smi, or the memory of their processes"
+        return Finding("memory", "look", f"in this process {found}; ranks and servers are not seen", remedy, figures)
     remedy = "attempts grow while a policy learns: smaller groups, fewer rows at a time (--engine.max-rows), shorter "
     remedy += "turns, --engine.checkpointing or --lora"
     return Finding("memory", level, found, "" if level == "ok" else remedy, figures)

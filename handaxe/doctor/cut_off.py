@@ -44,7 +44,7 @@ def check_cut_off(attempts: Sequence[Trajectory], *, context: int, limits: Thres
     found = f"{reasons.total()} of {len(ended)} attempts are cut off{f' ({by})' if by else ''}; longest sequence "
     found += f"{longest} of {context} tokens; of {len(turns)} turns {stops['stop']} ended by themselves"
     if stops["header"]:
-        found += f", {stops['header']} began to write somebody else's"
+        found += f", {stops['header']} began another speaker's"
     if silent:
         return Finding(
             "cut off",

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -18,82 +19,27 @@ from handaxe.doctor.replies import check_failures, check_latency, check_sizes
 from handaxe.doctor.sampled import check_logps, check_mask
 from handaxe.doctor.scored import check_same_twice, check_zero_gradient
 from handaxe.doctor.template import check_control_text, check_keeps_prefixes, check_stops, model_ends
+from handaxe.engines.cluster import ClusterEngine
 from handaxe.errors import InputError
-from handaxe.exchange import Work
 from handaxe.methods.held_out import HeldOut
-from handaxe.records import EndingKind, Rated, Sampling
-from handaxe.rollouts.driver.executor import Executor
-from handaxe.rollouts.driver.others import NO_OTHERS
-from handaxe.selection.keep_all import keep_all
-from handaxe.slots import (
-    ChatFormat,
-    Credit,
-    Curriculum,
-    Engine,
-    EnvFactory,
-    Learner,
-    Loss,
-    Reward,
-    Rollout,
-    Selector,
-    Shape,
-    Speaker,
-)
-from handaxe.training.endings import DEFAULT, Treatment
-from handaxe.training.pace import Keep, Pace
+from handaxe.slots import Engine
+from handaxe.training.loop import train
 from handaxe.training.run import Evaluate
 from handaxe.worlds.world import World
 
 __all__ = ["examine"]
 
-KEEP_ALL = keep_all()
-SAMPLING = Sampling()
-PACE = Pace()
-KEEP = Keep()
 SECONDS = 60.0
 TASKS = 16
-"""Tasks that the expert is asked to do."""
+"""Most tasks that the expert is asked to do."""
 FEW = 8
-"""Attempts of an evaluation that are played first, to see how long they take."""
-OWN = ("world", "stages", "limits", "seconds", "tell")
-"""Arguments that `train` does not take."""
-STATEFUL = ("tasks", "env", "rollout", "reward", "credit", "select", "format", "shape", "loss", "learning_rate")
-"""Arguments of `train` that may keep state, besides engine and learners."""
+"""Tasks of an evaluation that are played first, to see how long they take."""
 Tell = Callable[[str], None]
 
 
 def examine(
+    arguments: Mapping[str, Any],
     *,
-    engine: Engine,
-    format: ChatFormat,
-    env: EnvFactory,
-    tasks: Curriculum,
-    rollout: Rollout,
-    reward: Reward,
-    credit: Credit,
-    loss: Loss,
-    select: Selector = KEEP_ALL,
-    shape: Shape | None = None,
-    learners: Sequence[Learner] = (),
-    sampling: Sampling | Callable[[int], Sampling] = SAMPLING,
-    steps: int = 30,
-    groups: int = 16,
-    group_size: int = 8,
-    learning_rate: float | Callable[[int], float] = 1e-3,
-    epochs: int = 1,
-    minibatches: int = 1,
-    micro_batch_rows: int = 64,
-    annotate: Sequence[str] = (),
-    on_ending: Mapping[EndingKind, Treatment] = DEFAULT,
-    retries: int = 1,
-    evaluate: Evaluate | None = None,
-    eval_every: int = 0,
-    seed: int = 0,
-    pace: Pace = PACE,
-    keep: Keep = KEEP,
-    workers: int | Executor = 8,
-    meanwhile: Callable[[Sequence[Rated]], Work] | None = None,
-    others: Mapping[str, Speaker] = NO_OTHERS,
     world: World | None = None,
     stages: int = 0,
     limits: Thresholds = THRESHOLDS,
@@ -106,7 +52,7 @@ def examine(
     time allows. Engine and parts are afterwards as they were, so that `train` can be called with the very same.
 
     Args:
-        engine ... others: as for `train`; of `keep` it is only read where the run goes and how often it is kept.
+        arguments: those of `train`, by name; of `keep` it is only read where the run goes and how often it is kept.
         world: says what is right, and has the expert; that of `evaluate`, where it is a `HeldOut`, unless told
             otherwise.
         stages: of the run before its loop, which are not played: that is then said.
@@ -118,14 +64,20 @@ def examine(
         One finding a check.
 
     Raises:
-        InputError: arguments of its own that cannot be. What `train` would refuse is a finding.
+        InputError: arguments that `train` does not have, or lacks; numbers that cannot be. What `train` would refuse
+            besides is a finding.
 
     Example:
-        [one.found for one in examine(**build(chosen)) if one.level == "wrong"]
+        [one.found for one in examine(build(chosen)) if one.level == "wrong"]
     """
-    given = {name: value for name, value in locals().items() if name not in OWN}
-    if not seconds > 0 or steps < 0 or groups < 1 or group_size < 1:
-        raise InputError(f"seconds is {seconds}, steps {steps}, groups {groups}, group_size {group_size}: too few")
+    given = _bound(arguments)
+    engine, format = given["engine"], given["format"]
+    least = {"steps": 0, "groups": 1, "group_size": 1}
+    if few := [f"{name} is {given[name]}" for name, enough in least.items() if given[name] < enough]:
+        raise InputError(f"{', '.join(few)}: too few")
+    if not seconds > 0:
+        raise InputError(f"seconds is {seconds}: give more than 0")
+    evaluate = given["evaluate"]
     home = world if world is not None or not isinstance(evaluate, HeldOut) else evaluate.world
     found = [*_of_stages(stages)]
     tell("asking the expert")
@@ -135,7 +87,7 @@ def examine(
     found += _tried("prefix", lambda: check_keeps_prefixes(format, tools))
     found += _tried("stop", lambda: check_stops(format, told))
     found += _tried("control text", lambda: check_control_text(format, told))
-    with unchanged(engine, learners, [given[name] for name in STATEFUL]) as kept:
+    with unchanged(engine, given["learners"], _parts(given)) as kept:
         played, used = _played(given, seconds, tell)
     tell("looking at what was played")
     first = next((step for step in played.steps if any(one.scored.any() for one in step)), [])
@@ -143,19 +95,19 @@ def examine(
     found.append(check_played(played, limits=limits))
     found += _tried("mask", lambda: check_mask(played.groups, format))
     found += _tried("log-probs", lambda: check_logps(engine, played.groups, limits=limits))
-    found += _tried("reward twice", lambda: check_same_twice(reward, first))
+    found += _tried("reward twice", lambda: check_same_twice(given["reward"], first))
     found += _tried(
         "zero gradient",
-        lambda: check_zero_gradient(played.groups, group_size=group_size, trains=epochs > 0, limits=limits),
+        lambda: check_zero_gradient(
+            played.groups, group_size=given["group_size"], trains=given["epochs"] > 0, limits=limits
+        ),
     )
     found += _of_answers(home, shown, given, limits)
-    replies = [reply for one in (*attempts, *shown.expert) for reply in one.replies]
-    offered = any(one.tools for one in (*attempts, *shown.expert, *shown.empty))
-    found += _tried("tool time", lambda: check_latency(replies, offered=offered, limits=limits))
-    found += _tried("tool failures", lambda: check_failures(attempts, shown.expert, limits=limits))
-    context = engine.max_length
+    context, experts = engine.max_length, shown.expert
+    found += _tried("tool time", lambda: check_latency(attempts, experts, limits=limits))
+    found += _tried("tool failures", lambda: check_failures(attempts, experts, limits=limits))
     found += _tried(
-        "tool output", lambda: check_sizes(replies, format, context=context, offered=offered, limits=limits)
+        "tool output", lambda: check_sizes(attempts, experts, format=format, context=context, limits=limits)
     )
     found += _tried("cut off", lambda: check_cut_off(attempts, context=context, limits=limits))
     tell("timing an evaluation")
@@ -164,6 +116,21 @@ def examine(
 
 
 # --- parts of it -------------------------------------------------------------------------------------------------
+
+
+def _bound(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """All arguments of `train`, those that were left out as it has them."""
+    try:
+        bound = inspect.signature(train).bind(**arguments)
+    except TypeError as error:
+        raise InputError(f"these are not the arguments of train: {error}") from None
+    bound.apply_defaults()
+    return bound.arguments
+
+
+def _parts(given: Mapping[str, Any]) -> list[Any]:
+    """What may keep state, besides engine and learners."""
+    return [value for name, value in given.items() if name not in ("engine", "learners")]
 
 
 def _tried(check: str, look: Callable[[], Finding]) -> list[Finding]:
@@ -201,10 +168,11 @@ def _played(given: Mapping[str, Any], seconds: float, tell: Tell) -> tuple[Playe
     """The steps that are measured, and how many groups each has: after one group that shows how long one takes, as
     many groups of up to two steps as there is time for, and one group in any case."""
     whole = given["groups"]
-    with unchanged(given["engine"], given["learners"], [given[name] for name in STATEFUL]):
+    with unchanged(given["engine"], given["learners"], _parts(given)):
         tell("playing a first group")
-        warm = play_steps(given, steps=1, groups=1)
-    a_group = warm.walls[0] if warm.walls else 0.0
+        begun = time.perf_counter()
+        play_steps(given, steps=1, groups=1)
+        a_group = time.perf_counter() - begun  # also of one that ended in an error, as a tool that hangs makes it do
     groups = whole if a_group * whole <= seconds else max(int(seconds / a_group), 1)
     steps = 2 if groups == whole and 2 * a_group * whole <= seconds else 1
     tell(f"playing {steps} steps of {groups} groups, about {a_group * groups * steps:.0f} s")
@@ -247,26 +215,30 @@ def _of_cost(
         {name.removeprefix("seconds/"): value for name, value in row.items() if name.startswith("seconds/")}
         for row in played.metrics
     ]
-    evaluation, tried = _evaluation(evaluate, engine, seconds / 6)
-    cost = Cost(played.walls, phases, groups, given["groups"], evaluation, tried, kept.seconds, kept.bytes)
     evaluates = evaluate is not None and given["eval_every"] > 0
+    cost = Cost(played.walls, phases, groups, given["groups"], save=kept.seconds, checkpoint=kept.bytes)
     device = getattr(engine, "device", None)
-    return [
-        check_memory(
-            cost,
-            device=device if isinstance(device, torch.device) else None,
-            checkpoints=keep.checkpoints,
-            out=keep.out,
-            limits=limits,
-        ),
-        check_time(
-            cost,
+
+    def timed() -> Finding:
+        evaluation, tried = _evaluation(evaluate if evaluates else None, engine, seconds / 6)
+        return check_time(
+            cost._replace(evaluation=evaluation, tried=tried),
             steps=given["steps"],
             evaluations=evaluations_of(given["steps"], given["eval_every"]) if evaluates else 0,
             checkpoint_every=keep.checkpoint_every,
             evaluates=evaluates,
-        ),
-    ]
+        )
+
+    time_found = _tried("time", timed)  # first, since an evaluation takes memory, too
+    memory = check_memory(
+        cost,
+        device=device if isinstance(device, torch.device) else None,
+        elsewhere=isinstance(engine, ClusterEngine),
+        checkpoints=keep.checkpoints,
+        out=keep.out,
+        limits=limits,
+    )
+    return [memory, *time_found]
 
 
 def _evaluation(evaluate: Evaluate | None, engine: Engine, seconds: float) -> tuple[float, tuple[int, int]]:

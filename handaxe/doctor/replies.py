@@ -21,15 +21,18 @@ REFUSED = ("retry", "failed")
 START = "teach the policy its tools first: see `handaxe start`"
 
 
-def check_latency(replies: Sequence[ToolReply], *, offered: bool = True, limits: Thresholds = THRESHOLDS) -> Finding:
+def check_latency(
+    attempts: Sequence[Trajectory], shown: Sequence[Trajectory] = (), *, limits: Thresholds = THRESHOLDS
+) -> Finding:
     """How long calls take: the 95th percentile is graded by limits.seconds.
 
     Args:
-        replies: of the policy's calls and of the expert's.
-        offered: whether there is any tool to call.
+        attempts: the policy's.
+        shown: the expert's.
     """
+    replies = _replies(attempts, shown)
     if not replies:
-        return _nothing("tool time", offered=offered)
+        return _nothing("tool time", attempts, shown)
     seconds = np.array([one.seconds for one in replies])
     middle, high, most = (float(v) for v in np.quantile(seconds, (0.5, 0.95, 1.0)))
     figures = {"calls": float(len(replies)), "median": middle, "p95": high, "most": most, "total": float(seconds.sum())}
@@ -60,11 +63,10 @@ def check_failures(
         attempts: the policy's.
         shown: the expert's, whose calls should all be answered.
     """
-    replies = [reply for one in attempts for reply in one.replies]
-    expert = [reply for one in shown for reply in one.replies]
+    replies, expert = _replies(attempts), _replies(shown)
     every = [*replies, *expert]
     if not every:
-        return _nothing("tool failures", offered=any(one.tools for one in (*attempts, *shown)))
+        return _nothing("tool failures", attempts, shown)
     counts = Counter[str](one.status for one in every)
     failed = sum(counts[status] for status in MACHINERY) / len(every)
     refused = sum(counts[status] for status in REFUSED) / len(every)
@@ -91,27 +93,27 @@ def check_failures(
 
 
 def check_sizes(
-    replies: Sequence[ToolReply],
-    format: ChatFormat,
+    attempts: Sequence[Trajectory],
+    shown: Sequence[Trajectory] = (),
     *,
+    format: ChatFormat,
     context: int,
-    offered: bool = True,
     limits: Thresholds = THRESHOLDS,
 ) -> Finding:
     """How much of the context the longest reply takes, as the run's chat format writes it, and whether replies are cut.
 
     Args:
-        replies: of the policy's calls and of the expert's.
+        attempts: the policy's.
+        shown: the expert's.
         format: of the run.
         context: most tokens of a sequence.
-        offered: whether there is any tool to call.
     """
+    replies = _replies(attempts, shown)
     if not replies:
-        return _nothing("tool output", offered=offered)
+        return _nothing("tool output", attempts, shown)
     longest = max(replies, key=lambda one: len(one.content))
-    opening = [Message("user", "?")]
-    empty = len(format.start([*opening, Message("user", "")], ()).ids)
-    tokens = len(format.start([*opening, Message("user", longest.content)], ()).ids) - empty
+    said, empty = (len(format.start([Message("user", text)], ()).ids) for text in (longest.content, ""))
+    tokens = said - empty
     cut = [one for one in replies if CUT.search(one.content)]
     share = tokens / context
     lengths = np.array([len(one.content) for one in replies])
@@ -136,9 +138,20 @@ def check_sizes(
     return Finding("tool output", level, found, "" if level == "ok" else remedy, figures)
 
 
-def _nothing(check: str, *, offered: bool) -> Finding:
-    if not offered:
+def _replies(*attempts: Sequence[Trajectory]) -> list[ToolReply]:
+    return [reply for some in attempts for one in some for reply in one.replies]
+
+
+def _nothing(check: str, attempts: Sequence[Trajectory], shown: Sequence[Trajectory]) -> Finding:
+    """Why there is no reply: no tool, no call, or a world that judges calls and carries none out."""
+    if not attempts and not shown:
+        return unchecked(check, "there is no attempt")
+    if not any(one.tools for one in (*attempts, *shown)):
         return Finding(check, "ok", "no tool is offered")
+    if any(one.calls for one in shown):
+        return Finding(check, "ok", "the expert's calls are not carried out: this world judges them as they stand")
+    if any(one.calls for one in attempts):
+        return unchecked(check, "the policy's calls were not carried out", "see that --max-turns leaves room for it")
     return unchecked(check, "no tool was called, neither by the policy nor by an expert", START)
 
 

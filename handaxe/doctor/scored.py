@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 
 from handaxe.doctor.finding import THRESHOLDS, Finding, Thresholds, unchecked
-from handaxe.errors import HandaxeError
-from handaxe.records import Group, Scores
-from handaxe.rewards.parts.scoring import score_group
+from handaxe.evaluation.agreement import SAME
+from handaxe.evaluation.rescoring import determinism, scored_groups
+from handaxe.ops.ragged import rewards_of
 from handaxe.slots import Reward
-from handaxe.training.rate import rewinder
 from handaxe.training.record.groups import GroupRecord
 from handaxe.training.watch import why_flat
 
 __all__ = ["check_same_twice", "check_zero_gradient", "expected_equal"]
 
-SAME = 1e-9
-"""Scores that differ by less are equal: rounding that depends on the order of siblings is no fault."""
 ENOUGH = 16
 """Attempts, of two groups at least, from which on it is wrong when none gives a gradient; with fewer it may be luck."""
 
@@ -27,65 +23,31 @@ ENOUGH = 16
 def check_same_twice(reward: Reward, groups: Sequence[GroupRecord]) -> Finding:
     """Whether a reward that is asked again, from the same state, says the same of the same attempts; and the same with
     the siblings in another order, which is only looked at."""
-    shown = [_shown(one) for one in groups if one.scored.any()]
-    if not shown:
+    scored = _scored(groups)
+    if not scored:
         return unchecked("reward twice", "nothing was scored")
-    apart, moved = list[float](), list[float]()
-    rewind, attempts = rewinder(reward), 0
-    try:
-        for group in shown:
-            turned = replace(group, trajectories=group.trajectories[::-1])
-            first, again = _asked(reward, group, rewind), _asked(reward, group, rewind)
-            backwards = _asked(reward, turned, rewind)[::-1]
-            apart.append(_most(first, again))
-            moved.append(_most(first, backwards))
-            attempts += len(group)
-    except HandaxeError as error:
-        rewind()
-        return unchecked("reward twice", f"it fails when it is asked again: {error}")
-    figures = {"attempts": float(attempts), "most": max(apart), "most_in_another_order": max(moved)}
-    if max(apart) > SAME:
+    found = determinism(reward, [group for group, _ in scored_groups(scored)])
+    if found.failed:
+        return unchecked("reward twice", f"it fails when it is asked again: {found.failed}")
+    figures = {name: float(getattr(found, name)) for name in ("groups", "twice", "reordered", "worst")}
+    if found.twice:
         return Finding(
             "reward twice",
             "wrong",
-            f"asked twice about {attempts} attempts, the reward differs by up to {max(apart):.3g}",
+            f"asked again, the reward says something else of {found.twice} of {found.groups} groups; it differs by up "
+            f"to {found.worst:.3g}",
             "seed what it draws, ask a judge at temperature 0, or keep what it said: noise in a reward is learned",
             figures,
         )
-    if max(moved) > SAME:
+    if found.reordered:
         return Finding(
             "reward twice",
             "look",
-            f"with siblings in another order, the reward differs by up to {max(moved):.3g}",
+            f"with siblings in another order, the reward differs by up to {found.worst:.3g}",
             "nothing should depend on which sibling comes first",
             figures,
         )
-    return Finding("reward twice", "ok", f"says the same of {attempts} attempts when asked again", figures=figures)
-
-
-def _shown(one: GroupRecord) -> Group:
-    kept = tuple(t for t, scored in zip(one.group, one.scored, strict=True) if scored)
-    return replace(one.group, trajectories=kept)
-
-
-def _asked(reward: Reward, group: Group, rewind: object) -> np.ndarray:
-    """[G] what each earns in all, with the reward's state as it was before."""
-    scores = score_group(reward, group)[1]
-    if callable(rewind):
-        rewind()
-    return _totals(scores)
-
-
-def _totals(scores: Scores) -> np.ndarray:
-    turns = scores.turns or [np.zeros(0)] * len(scores.outcome)
-    return scores.outcome + np.array([float(np.sum(own)) for own in turns])
-
-
-def _most(first: np.ndarray, second: np.ndarray) -> float:
-    """The largest difference; infinite where one of them could be scored and the other not."""
-    if not np.array_equal(np.isnan(first), np.isnan(second)):
-        return float("inf")
-    return float(np.nanmax(np.abs(first - second), initial=0.0)) if len(first) else 0.0
+    return Finding("reward twice", "ok", f"says the same of {found.groups} groups when asked again", figures=figures)
 
 
 def expected_equal(values: Sequence[float], group_size: int) -> float:
@@ -94,7 +56,7 @@ def expected_equal(values: Sequence[float], group_size: int) -> float:
         sum over scores v of p_v ^ G,   p_v the share of attempts that score v;  for right and wrong, where p is the
         pass rate, the binomial p^G + (1 - p)^G
 
-    Tasks differ, and p^G is convex: the share that is measured is mostly larger, never smaller in expectation.
+    Tasks differ, and p^G is convex: over many attempts the share that is measured is at least as large.
 
     Args:
         values: scores of attempts; those equal up to rounding are one.
@@ -121,10 +83,10 @@ def check_zero_gradient(
         group_size: attempts of a group.
         trains: whether the policy is to learn at all.
     """
-    rated = [one for one in groups if one.scores is not None and one.scored.any() and one.fate != "surplus"]
+    rated = [one for one in _scored(groups) if one.fate != "surplus"]
     if not rated:
         return unchecked("zero gradient", "nothing was scored")
-    totals = [_totals(one.scores) for one in rated if one.scores is not None]
+    totals = [rewards_of(group, scores) for group, scores in scored_groups(rated)]
     attempts = sum(map(len, totals))
     spread = float(np.mean([float(own.std()) for own in totals]))
     flat = sum(float(np.ptp(own)) <= SAME for own in totals)
@@ -160,6 +122,10 @@ def check_zero_gradient(
             figures,
         )
     return Finding("zero gradient", "ok", found, figures=figures)
+
+
+def _scored(groups: Sequence[GroupRecord]) -> list[GroupRecord]:
+    return [one for one in groups if one.scores is not None and one.scored.any()]
 
 
 def _gives(one: GroupRecord) -> bool:

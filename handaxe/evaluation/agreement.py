@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
+from math import nan
 from typing import NamedTuple
 
 import numpy as np
@@ -13,7 +13,7 @@ from handaxe.errors import InputError
 from handaxe.ops.ragged import rewards_of
 from handaxe.records import Group, Scores, Trajectory
 
-__all__ = ["Agreement", "COVARIATES", "Channel", "Scored", "agreement", "channels_of", "spread"]
+__all__ = ["Agreement", "COVARIATES", "Channel", "SAME", "Scored", "agreement", "channels_of", "spread"]
 
 Scored = tuple[Group, Scores]
 
@@ -27,6 +27,7 @@ COVARIATES: Mapping[str, Callable[[Trajectory], float]] = {
 """What a reward should not be mistaken for."""
 QUARTERS = (0.0, 0.25, 0.5, 0.75, 1.0)
 SAME = 1e-9
+"""Scores that differ by no more are equal: rounding that depends on the order of siblings is no fault."""
 
 
 class Channel(NamedTuple):
@@ -47,8 +48,9 @@ class Channel(NamedTuple):
 
 
 class Agreement(NamedTuple):
-    """How far two scores of the same attempts agree.
+    """How far two scores of the same attempts agree; all NaN where no attempt has both.
 
+    attempts  that have both
     equal     share of attempts with the same value, up to 1e-9
     spearman, kendall  rank correlations (tau-b); NaN where one of the two never varies
     kappa     Cohen's, where both have at most two values, the same ones; else NaN
@@ -71,10 +73,7 @@ def channels_of(scored: Sequence[Scored]) -> dict[str, list[np.ndarray]]:
 
 
 def spread(scored: Sequence[Scored]) -> list[Channel]:
-    """How every channel of some scores is spread.
-
-    Raises:
-        InputError: no attempt has a score.
+    """How every channel of some scores is spread; all NaN where no attempt has a score in it.
 
     Example:
         rewards 0, 0, 1, 1 of attempts of 1, 2, 3, 4 tokens  ->  mean 0.5, along {"tokens": 0.894}
@@ -85,7 +84,8 @@ def spread(scored: Sequence[Scored]) -> list[Channel]:
         values = np.concatenate([np.zeros(0), *by_group])
         known = np.isfinite(values)
         if not known.any():
-            raise InputError(f"no attempt has a score in {name!r}: there is nothing to show")
+            found.append(Channel(name, 0, nan, nan, (nan,) * len(QUARTERS), nan, dict.fromkeys(measured, nan)))
+            continue
         kept = values[known]
         several = [own[np.isfinite(own)] for own in by_group if np.isfinite(own).sum() > 1]
         found.append(
@@ -95,7 +95,7 @@ def spread(scored: Sequence[Scored]) -> list[Channel]:
                 float(kept.mean()),
                 float(kept.std()),
                 tuple(float(one) for one in np.quantile(kept, QUARTERS)),
-                float(np.mean([np.ptp(own) <= SAME for own in several])) if several else math.nan,
+                float(np.mean([np.ptp(own) <= SAME for own in several])) if several else nan,
                 {of: _ranked(kept, against[known], stats.spearmanr) for of, against in measured.items()},
             )
         )
@@ -106,7 +106,7 @@ def agreement(first: Sequence[float] | np.ndarray, second: Sequence[float] | np.
     """How far two scores of the same attempts agree, by scipy and scikit-learn.
 
     Raises:
-        InputError: they are not equally many, or no attempt has both.
+        InputError: they are not equally many.
 
     Example:
         1, 1, 0, 0 and 1, 0, 0, 0  ->  equal 0.75, kappa 0.5, kendall 0.577
@@ -116,7 +116,7 @@ def agreement(first: Sequence[float] | np.ndarray, second: Sequence[float] | np.
         raise InputError(f"there are {a.size} scores and {b.size}; compare two of the same attempts")
     both = np.isfinite(a) & np.isfinite(b)
     if not both.any():
-        raise InputError("no attempt has both scores")
+        return Agreement(0, *[nan] * 4)
     a, b = a[both], b[both]
     values = np.unique(np.concatenate([a, b]))
     return Agreement(
@@ -124,7 +124,7 @@ def agreement(first: Sequence[float] | np.ndarray, second: Sequence[float] | np.
         float(np.mean(np.abs(a - b) <= SAME)),
         _ranked(a, b, stats.spearmanr),
         _ranked(a, b, stats.kendalltau),
-        _kappa(a, b) if len(values) == 2 else math.nan,
+        _kappa(a, b) if len(values) == 2 else nan,
     )
 
 
@@ -136,7 +136,7 @@ def _channel(group: Group, scores: Scores, name: str) -> np.ndarray:
 def _ranked(a: np.ndarray, b: np.ndarray, of: Callable[..., object]) -> float:
     """A rank correlation; scipy warns where one of the two never varies."""
     if len(a) < 2 or np.ptp(a) <= SAME or np.ptp(b) <= SAME:
-        return math.nan
+        return nan
     return float(of(a, b).statistic)  # type: ignore[attr-defined]
 
 

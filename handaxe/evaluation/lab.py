@@ -13,7 +13,6 @@ An attack is tried in several ways; that of the largest margin (reward, where no
 
 from __future__ import annotations
 
-import copy
 import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -26,8 +25,9 @@ from handaxe.evaluation.scenes import Scene, make_scenes
 from handaxe.ops.ragged import rewards_of
 from handaxe.records import Group, Scores, Trajectory
 from handaxe.rewards.parts.scoring import score_group
-from handaxe.slots import Judge, Reward, Stateful
+from handaxe.slots import Judge, Reward
 from handaxe.tools.deadline import DeadlineError, within
+from handaxe.training.rate import rewinder
 from handaxe.worlds.world import World
 
 __all__ = [
@@ -96,8 +96,8 @@ class AttackTrial(NamedTuple):
 
     @property
     def right(self) -> bool:
-        """Whether the reward says what is right; see `Attacked.right`."""
-        return any(one.right for one in self.tried)
+        """Whether the reward says what is right: `Attacked.right`, of the attack that could be made at most scenes."""
+        return bool(self.tried) and max(self.tried, key=lambda one: one.scenes).right
 
     @property
     def falls(self) -> list[Attacked]:
@@ -188,8 +188,7 @@ def ask(reward: Reward, group: Group, *, seconds: float | None = SECONDS, rememb
     Raises:
         LabError: the reward raised something, or hung.
     """
-    stateful = reward if isinstance(reward, Stateful) and not remember else None
-    state = None if stateful is None else copy.deepcopy(stateful.state_dict())
+    rewind = rewinder(None if remember else reward)
     try:
         scores: Scores = _within(lambda: score_group(reward, group)[1], seconds)
     except DeadlineError:
@@ -197,8 +196,7 @@ def ask(reward: Reward, group: Group, *, seconds: float | None = SECONDS, rememb
     except Exception as error:
         raise LabError(f"it raised {type(error).__name__}: {str(error)[:200]}") from error
     finally:
-        if stateful is not None and state is not None:
-            stateful.load_state_dict(state)
+        rewind()
     return scores
 
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from handaxe.errors import HandaxeError, InputError
-from handaxe.evaluation.agreement import Scored
+from handaxe.evaluation.agreement import SAME, Scored
 from handaxe.evaluation.lab import LabError, ask
 from handaxe.ops.ragged import rewards_of
 from handaxe.records import Group, Scores
@@ -110,7 +110,8 @@ def differences(recorded: Sequence[Scored], again: Sequence[Scored], *, toleranc
 
 
 def determinism(reward: Reward, groups: Sequence[Group], *, seconds: float | None = None) -> Determinism:
-    """Ask about each group twice, and once with its siblings in the opposite order, from the same state each time."""
+    """Ask about each group twice, and once with its siblings in the opposite order, from the same state each time.
+    Rewards that differ by no more than SAME count as the same."""
     twice = reordered = 0
     worst = 0.0
     for count, group in enumerate(groups):
@@ -122,7 +123,7 @@ def determinism(reward: Reward, groups: Sequence[Group], *, seconds: float | Non
         except HandaxeError as error:
             return Determinism(count, twice, reordered, worst, f"{group.task.id}: {error}")
         gaps = [_gap(first, second), _gap(first, third[::-1])]
-        twice, reordered = twice + (gaps[0] > 0), reordered + (gaps[1] > 0)
+        twice, reordered = twice + (gaps[0] > SAME), reordered + (gaps[1] > SAME)
         worst = max(worst, *gaps)
     return Determinism(len(groups), twice, reordered, worst, "")
 

@@ -10,7 +10,7 @@ from handaxe.errors import InputError
 from handaxe.losses.policy import policy as policy_loss
 from handaxe.methods.chosen import Chosen, Named, is_root, recipe_of
 from handaxe.methods.held_out import HeldOut
-from handaxe.methods.machines import Machines, make_engine
+from handaxe.methods.machines import HERE, Machines, make_engine
 from handaxe.methods.method import Method, Setting
 from handaxe.methods.names import find, tools_named
 from handaxe.methods.options import options_of
@@ -25,14 +25,13 @@ from handaxe.training.cold_start import start_policy
 from handaxe.training.siblings import check_siblings
 from handaxe.worlds.world import World
 
-__all__ = ["HERE", "build", "loss_of", "made_world", "make_method", "make_world", "offered_tools"]
+__all__ = ["build", "loss_of", "made_world", "make_method", "make_world", "offered_tools"]
 
 TRAIN = 4096
 """Tasks that a run trains on."""
 ROWS = 16
 """Rows of a micro-batch: what a small machine holds of a model of 135M parameters."""
 START = "start"
-HERE = Machines()
 SELDOM = 1_000_000
 """Steps between evaluations where only the first and the last are wanted."""
 

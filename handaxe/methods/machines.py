@@ -13,16 +13,17 @@ from handaxe.errors import InputError
 from handaxe.networks import Model
 from handaxe.slots import Engine
 
-__all__ = ["Machines", "closing_engine", "make_engine"]
+__all__ = ["HERE", "Machines", "closing_engine", "make_engine"]
 
 
 @dataclass(frozen=True)
 class Machines:
-    """How many processes work together.
+    """How many processes work together; none besides this one unless told otherwise.
 
-    trainers   ranks that the model is split over; 0, and no servers, is this process alone
-    servers    addresses of vLLM servers that sample, or one number: how many to start
-    ray        address of a Ray cluster that places the ranks; "" for processes of this machine
+    Args:
+        trainers: ranks that the model is split over; 0 computes in this process.
+        servers: addresses of vLLM servers that sample, or one number: how many to start.
+        ray: address of a Ray cluster that places the ranks, or "local"; without it they are processes of this machine.
     """
 
     trainers: int = 0
@@ -50,6 +51,9 @@ class Machines:
             raise InputError(f"--servers {wrong[0]}: give addresses such as http://10.0.0.5:8000, or how many to start")
         if self.ray and not self:
             raise InputError("--ray places ranks, and there are none: say how many, --trainers N")
+
+
+HERE = Machines()
 
 
 def make_engine(

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from handaxe.errors import InputError
-from handaxe.methods.build import HERE, build, make_method, make_world
+from handaxe.methods.build import build, make_method, make_world
 from handaxe.methods.chosen import Chosen
 from handaxe.methods.held_out import HeldOut
-from handaxe.methods.machines import Machines, closing_engine
+from handaxe.methods.machines import HERE, Machines, closing_engine
 from handaxe.methods.method import Method
 from handaxe.ops.seeds import derive_seed
 from handaxe.slots import Engine, Site, Stage

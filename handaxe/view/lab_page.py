@@ -88,7 +88,7 @@ def stale(old: str, new: str, *, unmeasured: Sequence[str] = ()) -> str:
     Args:
         old: the page as it is.
         new: as it is measured.
-        unmeasured: rewards whose lines stand in the old page alone, since nobody asked them now.
+        unmeasured: rewards whose lines are taken as the old page has them, since they were not asked now.
     """
     have, want = ([line for line in text.split("\n") if not _of(line, unmeasured)] for text in (old, new))
     for one, other in zip([*have, ""], [*want, ""]):
@@ -110,7 +110,7 @@ def _falls(trials: Sequence[AttackTrial], explained: Mapping[str, str]) -> list[
         if one.falls:
             what = ", ".join(f"{fall.attack} ({_where(fall)})" for fall in one.falls)
             names = (one.said.partition("(")[0].strip(), f"world {one.world}")
-            why = next((explained[name] for name in names if name in explained), "Nobody has looked into it.")
+            why = next((explained[name] for name in names if name in explained), "The reason is not known yet.")
             lines.append(f"- `{one.said}` in {one.world}: {what}. {why}")
     return lines or ["Nothing."]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -13,6 +14,8 @@ from handaxe.evaluation.replication import Replication
 __all__ = ["plot_channels", "plot_curves"]
 
 COLOURS = ("#1b6ca8", "#c8553d", "#6a994e", "#8338ec")
+STYLES = ("-", "--", ":")
+"""Of lines whose colour is there already."""
 SIZE, DPI = (4.2, 3.0), 110
 PANELS = 3
 """Panels side by side."""
@@ -24,15 +27,8 @@ def plot_curves(found: Replication, file: Path) -> None:
     Raises:
         InputError: matplotlib is not installed.
     """
-    try:
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise InputError("plots need matplotlib; install handaxe[plots], or pass --no-plots") from error
     panels = list(found.curves.items())
-    figure = Figure(figsize=(SIZE[0] * len(panels), SIZE[1]), dpi=DPI, layout="constrained")
-    FigureCanvasAgg(figure)
-    axes = figure.subplots(1, len(panels), squeeze=False)[0]
+    figure, axes = _figure(1, len(panels), instead="pass --no-plots")
     for panel, (metric, sides) in zip(axes, panels):
         for colour, (name, curve) in zip(COLOURS, sides.items()):
             marker = "." if len(curve.steps) < 3 else ""
@@ -58,21 +54,16 @@ def plot_channels(found: Mapping[str, Mapping[str, Sequence[np.ndarray]]], file:
     Raises:
         InputError: matplotlib is not installed, or does not write such pictures.
     """
-    try:
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise InputError("plots need matplotlib; install handaxe[plots], or leave --plot out") from error
     channels = list(dict.fromkeys(name for one in found.values() for name in one))
     rows, columns = -(-len(channels) // PANELS), min(len(channels), PANELS)
-    figure = Figure(figsize=(SIZE[0] * columns, SIZE[1] * rows), dpi=DPI, layout="constrained")
-    FigureCanvasAgg(figure)
-    axes = figure.subplots(rows, columns, squeeze=False).ravel()
+    figure, axes = _figure(rows, columns, instead="leave --plot out")
     for panel, channel in zip(axes, channels):
         for number, (name, one) in enumerate(found.items()):
             values = np.concatenate([np.zeros(0), *one.get(channel, ())])
             if np.isfinite(values).any():
-                panel.ecdf(values[np.isfinite(values)], color=COLOURS[number % len(COLOURS)], label=name)
+                again, colour = divmod(number, len(COLOURS))
+                style = STYLES[again % len(STYLES)]
+                panel.ecdf(values[np.isfinite(values)], color=COLOURS[colour], linestyle=style, label=name)
         panel.set_title(channel, fontsize=10)
         panel.tick_params(labelsize=8)
         panel.set_ylim(0, 1.02)
@@ -85,3 +76,15 @@ def plot_channels(found: Mapping[str, Mapping[str, Sequence[np.ndarray]]], file:
         figure.savefig(file)
     except ValueError as error:
         raise InputError(f"{file}: {error}") from error
+
+
+def _figure(rows: int, columns: int, *, instead: str) -> tuple[Any, Any]:
+    """An empty figure and its panels, in one row of an array. `instead`: what to do where matplotlib is missing."""
+    try:
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise InputError(f"plots need matplotlib; install handaxe[plots], or {instead}") from error
+    figure = Figure(figsize=(SIZE[0] * columns, SIZE[1] * rows), dpi=DPI, layout="constrained")
+    FigureCanvasAgg(figure)
+    return figure, figure.subplots(rows, columns, squeeze=False).ravel()

@@ -3,9 +3,13 @@ import json
 
 import pytest
 
-from handaxe.commands.configure import Names, parse_train
+from handaxe.commands.configure import Names, option_names, parse_train
+from handaxe.commands.doctor import DoctorOptions
+from handaxe.commands.eval import EvalOptions
+from handaxe.commands.resume import ResumeOptions
 from handaxe.commands.train import RunOptions
 from handaxe.errors import InputError, RecipeError
+from handaxe.methods.machines import Machines
 from handaxe.methods.method import Setting
 from handaxe.methods.ranges import flag
 from handaxe.methods.started import chosen_in
@@ -36,6 +40,30 @@ def test_tools_with_nothing_after_it_offers_none():
     assert chosen("retool", "--tools")[0].setting.tools == ()
     assert chosen("retool", "--tools", "None")[0].setting.tools is None
     assert chosen("otc", "--tools", "python", "mine:convert")[0].setting.tools == ("python", "mine:convert")
+
+
+def test_where_a_run_computes_is_asked_without_a_prefix():
+    words = ("--trainers", "2", "--servers", "http://a:1", "http://b:2", "--ray", "local")
+    assert chosen("otc", *words)[1]["run"].machines == Machines(2, ("http://a:1", "http://b:2"), "local")
+    assert not chosen("otc")[1]["run"].machines
+    for kind in (RunOptions, DoctorOptions, ResumeOptions, EvalOptions):
+        assert {"trainers", "servers", "ray"} <= set(option_names(kind)) and "machines" not in option_names(kind)
+
+
+OWN = """from handaxe.methods.method import Method
+
+
+def own(base: Method, *, {name}: int = 0) -> Method:
+    return base
+"""
+
+
+@pytest.mark.parametrize("name", ["quiet", "trainers", "steps", "world"])
+def test_a_recipe_with_an_option_of_the_name_of_another(name, tmp_path, monkeypatch):
+    (tmp_path / f"own_{name}.py").write_text(OWN.format(name=name))
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(RecipeError, match=f"has an argument '{name}', and so has"):
+        chosen(f"own_{name}:own", "--world", "sums")
 
 
 def test_none_lifts_a_bound():

@@ -5,8 +5,13 @@ import json
 import pytest
 
 from handaxe.cli import main
+from handaxe.commands import doctor
+from handaxe.commands.configure import option_names
 from handaxe.commands.doctor import DoctorOptions
 from handaxe.commands.train import RunOptions
+from handaxe.engines.cluster import ClusterEngine
+from handaxe.errors import TrainingError
+from handaxe.methods.build import build
 from handaxe.methods.catalogue import find_recipes
 
 SMALL = ["--groups", "2", "--group-size", "4", "--held-out", "4", "--steps", "2", "--seconds", "100000", "--quiet"]
@@ -27,7 +32,9 @@ def flat(base: Method, *, value: float = 1.0) -> Method:
 
 
 def test_a_sound_recipe_end_to_end(tmp_path, capsys):
-    out, body, picture = tmp_path / "run", tmp_path / "found.json", tmp_path / "found.svg"
+    out = tmp_path / "run"
+    body = tmp_path / "found.json"
+    picture = tmp_path / "found.svg"
     words = ["otc", "--smooth", "2", "--model", "tiny", *SMALL, "--out", out, "--json", body, "--svg", picture]
     assert main(["doctor", *map(str, words)]) == 0
     shown, found = capsys.readouterr().out, json.loads(body.read_text())
@@ -62,6 +69,28 @@ def test_what_is_typed_wrong(run, capsys):
         assert main(["doctor", "otc", "--log", "trackio"]) == 2 and "handaxe[trackio]" in capsys.readouterr().err
     assert main(["doctor", "otc", "--seconds", "0"]) == 2
     assert "--seconds is 0" in capsys.readouterr().err
+    assert main(["doctor", "otc", "--ray", "auto"]) == 2
+    assert "--trainers N" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_it_is_played_on_the_machines_that_train_would_use(small_model, tmp_path, monkeypatch):
+    made = []
+
+    def build_on(chosen, **options):
+        made.append(build(chosen, **options))
+        return made[0]
+
+    monkeypatch.setattr(doctor, "build", build_on)
+    words = ["otc", "--model", str(small_model), *SMALL, "--max-tokens", "8", "--trainers", "1"]
+    body = tmp_path / "found.json"
+    assert main(["doctor", *words, "--json", str(body)]) in (0, 1)
+    found = {one["check"]: one["level"] for one in json.loads(body.read_text())["findings"]}
+    assert found["step"] == found["mask"] == found["log-probs"] == "ok"
+    (engine,) = [one["engine"] for one in made]
+    assert isinstance(engine, ClusterEngine)
+    with pytest.raises(TrainingError, match="the ranks were closed"):
+        engine.save(tmp_path / "kept")
 
 
 def test_what_a_run_was_started_with(run, tmp_path, capsys):
@@ -76,8 +105,8 @@ def test_what_a_run_was_started_with(run, tmp_path, capsys):
 
 def test_every_option_of_train_is_taken():
     """And no recipe has an option of the name of one of doctor's own: read, not imported, for there are many."""
-    own = set(DoctorOptions.__dataclass_fields__)
-    assert own > set(RunOptions.__dataclass_fields__)
+    own = set(option_names(DoctorOptions))
+    assert own > set(option_names(RunOptions)) > {"trainers"}
     for one in find_recipes():
         for node in ast.walk(ast.parse(one.file.read_text())):
             if isinstance(node, ast.FunctionDef) and node.name == one.name:

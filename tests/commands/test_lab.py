@@ -34,6 +34,10 @@ judge = step_status()
 def broken(one):
     return 1 / len(one.final_text)
 
+@outcome
+def undecided(one):
+    return float("nan")
+
 def breaks(group):
     raise RuntimeError("no reward")
 
@@ -56,7 +60,9 @@ def test_a_run_scored_again_is_as_it_was_recorded(played, tmp_path, capsys):
     body, shown = json.loads(file.read_text()), capsys.readouterr().out
     assert "says the same of 48 of 48 attempts" in shown and "alike" in shown
     assert (body["attempts"], body["changed"]) == (48, 0)
-    assert set(body["agreement"]) == {"exact_match", "plain"} and set(body["seconds"]) == {
+    assert set(body["agreement"]) == {"exact_match", "plain"} and set(body["pairs"]) == {"exact_match and plain"}
+    assert "agreement with each other" in shown and body["pairs"]["exact_match and plain"]["attempts"] == 48
+    assert set(body["seconds"]) == {
         "its own",
         *body["agreement"],
     }
@@ -83,6 +89,7 @@ def test_pictures_are_written_and_ask_no_server(played, tmp_path):
     lab.main([str(played), "--rewards", "exact_match", "--groups", "1", "--svg", str(svg), "--plot", str(png)])
     assert png.read_bytes()[:4] == b"\x89PNG"
     text = svg.read_text()
+    assert "&#160;--rewards&#160;exact_match" in text
     assert "rho" in text and "font-face" not in text
     assert set(re.findall(r"https?://[^\"'< ]+", text)) <= {"http://www.w3.org/2000/svg", "https://www.textualize.io"}
 
@@ -94,20 +101,21 @@ def test_rewards_and_judges_of_ones_own(played, tmp_path, monkeypatch, capsys):
     file = tmp_path / "out.json"
     assert lab.main([str(played), "--groups", "1", "--rewards", "lab_mine:judge", "--json", str(file)]) == 0
     assert json.loads(file.read_text())["agreement"]["lab_mine:judge"]["attempts"] == 48
+    words = [str(played), "--groups", "1", "--rewards", "lab_mine:undecided", "plain", "--json", str(file)]
+    assert lab.main(words) == 0 and json.loads(file.read_text())["agreement"]["lab_mine:undecided"]["attempts"] == 0
     assert lab.main([str(played), "--groups", "1", "--rewards", "lab_mine:breaks"]) == 1
     assert "it raised RuntimeError: no reward" in capsys.readouterr().out
+    assert lab.main(["--attack", "lab_mine:breaks", "--world", "sums", "--scenes", "1"]) == 1
+    assert capsys.readouterr().out.count("lab_mine:breaks: it raised RuntimeError") == 1
+    reward_named("graded_call")
     for name, why in {
         "lab_mine:nothing": "neither a reward nor a judge",
         "lab_mine:none": "has no 'none'",
         "no_such": "no reward, judge or recipe",
-        "graded_call": None,
         "weighted": "takes arguments",
     }.items():
-        if why:
-            with pytest.raises(InputError, match=why):
-                lab.main([str(played), "--rewards", name])
-        else:
-            reward_named(name)
+        with pytest.raises(InputError, match=why):
+            lab.main([str(played), "--rewards", name])
 
 
 def test_rewards_are_attacked(tmp_path, capsys):
@@ -144,10 +152,8 @@ def test_the_page_has_all_that_is_tried():
 
 
 def test_a_stale_page_is_told_and_a_fresh_one_is_not(tmp_path, monkeypatch, capsys):
-    few = [one for one in LAB_CASES if one.said in ("exact_match()", "action_score(...)", "well_formed()") or one.model]
-    few = [
-        one for one in few if one.mechanism not in ("rule_or_model", "text_similarity", "implicit_prm", "math_match")
-    ] + [next(one for one in LAB_CASES if one.mechanism == "embedding_match")]
+    names = ("exact_match", "action_score", "well_formed", "embedding_match")
+    few = [one for one in LAB_CASES if one.mechanism in names]
     monkeypatch.setattr(lab_page, "_complete", lambda cases: few)
     monkeypatch.setattr(tried, "_names", lambda: ["plain", "otc"])
     monkeypatch.setattr(tried, "ASKS_MODEL", ("otc",))

@@ -11,7 +11,7 @@ SMALL = {"model": "tiny", "groups": 4, "group_size": 4, "held_out": 8, "steps": 
 
 @pytest.fixture(scope="session")
 def made():
-    """The arguments of a small run of the plain recipe in the world of sums. Whoever changes something puts it back."""
+    """The arguments of a small run of the plain recipe in the world of sums. A test puts back what it changes."""
     return build(choice("plain", world="sums").read(SMALL))
 
 

@@ -65,7 +65,7 @@ def test_no_expert(world):
     assert check_expert(found, world.correct, world.correct).level == "look" and not found.expert
     assert check_empty(found, world.correct).level == "ok"
     room = check_room(found, world, ENV, FORMAT, rollout=world.plays(3), max_tokens=48, context=512)
-    assert room.level == "look" and "nobody knows" in room.found
+    assert room.level == "look" and "is not known" in room.found
 
 
 def test_an_empty_answer_that_counts_as_right(world):

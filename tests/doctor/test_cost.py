@@ -36,6 +36,10 @@ def test_memory_and_disk(tmp_path):
     tight = Thresholds(memory=(1e-6, 2e-6))
     assert check_memory(cost, device=None, checkpoints=2, limits=tight).level == "wrong"
     assert check_memory(cost, device=None, checkpoints=2, limits=Thresholds(memory=(1e-6, 1.0))).level == "look"
+    part = check_memory(cost._replace(of=4), device=None, checkpoints=2).found
+    assert "with 1 of 4 groups" in part and "groups" not in found.found
+    unseen = check_memory(cost, device=None, elsewhere=True, checkpoints=2)
+    assert unseen.level == "look" and "servers are not seen" in unseen.found and unseen.remedy
     full = check_memory(Cost([1.0], [], 1, 1, checkpoint=2**60), device=None, checkpoints=2)
     assert full.level == "wrong" and "--out" in full.remedy
 

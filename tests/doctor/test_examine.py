@@ -10,7 +10,6 @@ from handaxe.doctor.finding import Finding
 from handaxe.doctor.shown import findings_table, summary
 from handaxe.errors import InputError
 from handaxe.records import Scores
-from handaxe.training.loop import train
 
 CHECKS = ["prefix", "stop", "control text", "step", "mask", "log-probs", "reward twice", "zero gradient", "expert"]
 CHECKS += ["empty answer", "room", "tool time", "tool failures", "tool output", "cut off", "memory", "time"]
@@ -28,9 +27,9 @@ def weights(engine):
     return torch.cat([value.flatten() for value in engine.model.module.state_dict().values()]).clone()
 
 
-def test_a_sound_run_and_train_goes_on_as_if_nobody_had_looked(made):
+def test_a_sound_run_is_left_as_it_was(made):
     before, said = weights(made["engine"]), list[str]()
-    found = examine(**made, seconds=LONG, tell=said.append)
+    found = examine(made, seconds=LONG, tell=said.append)
     assert [one.check for one in found] == CHECKS
     assert not [one for one in found if one.level == "wrong"], found
     assert all(one.remedy for one in found if one.level == "look") and not any(
@@ -46,9 +45,8 @@ def test_a_random_reward_and_an_expert_that_fails_are_found_together(made):
     rng = np.random.default_rng(0)
     home = made["evaluate"].world
     world = replace(home, expert=lambda task, facts: 1 / 0)
-    found = examine(
-        **{**made, "reward": lambda group: Scores(rng.random(len(group)))}, world=world, stages=2, seconds=1
-    )
+    dice = {**made, "reward": lambda group: Scores(rng.random(len(group)))}
+    found = examine(dice, world=world, stages=2, seconds=1)
     assert levels(found)["reward twice"] == levels(found)["expert"] == "wrong"
     assert found[0].check == "stages" and found[0].level == "look"
     assert "division by zero" in next(one.found for one in found if one.check == "expert")
@@ -59,23 +57,41 @@ def test_nothing_is_played_where_the_reward_raises_and_the_rest_is_still_told(ma
     def broken(group):
         raise RuntimeError("the judge is away")
 
-    found = levels(examine(**{**made, "reward": broken, "evaluate": None}, seconds=LONG))
+    found = levels(examine({**made, "reward": broken, "evaluate": None}, seconds=LONG))
     assert found["step"] == "wrong" and found["prefix"] == "ok"
     assert found["mask"] == found["log-probs"] == found["time"] == found["expert"] == "look"
 
 
 def test_arguments_that_cannot_be(made):
     with pytest.raises(InputError, match="seconds is 0"):
-        examine(**made, seconds=0)
+        examine(made, seconds=0)
+    with pytest.raises(InputError, match="groups is 0: too few"):
+        examine({**made, "groups": 0})
+    with pytest.raises(InputError, match="not the arguments of train: .*'stepz'"):
+        examine({**made, "stepz": 3})
+    with pytest.raises(InputError, match="missing a required argument: 'engine'"):
+        examine({name: value for name, value in made.items() if name != "engine"})
 
 
-def test_what_train_takes_examine_takes():
-    import inspect
+def test_an_evaluation_that_raises_is_a_finding(made):
+    def broken(group):
+        raise KeyError("gold")
 
-    taken = inspect.signature(examine).parameters
-    assert set(inspect.signature(train).parameters) == set(taken) - {"world", "stages", "limits", "seconds", "tell"}
-    for name, one in inspect.signature(train).parameters.items():
-        assert one.default is taken[name].default or type(one.default) is type(taken[name].default), name
+    home = made["evaluate"].world
+    held_out = replace(made["evaluate"], world=replace(home, correct=broken))
+    found = examine({**made, "evaluate": held_out, "groups": 1}, world=home, seconds=1)
+    (time,) = [one for one in found if one.level == "wrong" and one.check == "time"]
+    assert "KeyError" in time.found and levels(found)["memory"] == "ok"
+
+
+def test_an_evaluation_that_is_never_made_is_not_timed(made):
+    def unasked(group):
+        raise AssertionError
+
+    home = made["evaluate"].world
+    held_out = replace(made["evaluate"], world=replace(home, correct=unasked))
+    found = examine({**made, "evaluate": held_out, "eval_every": 0, "groups": 1}, world=home, seconds=1)
+    assert levels(found)["time"] == "ok"
 
 
 def test_findings_are_shown_escaped():

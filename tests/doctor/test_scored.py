@@ -93,12 +93,12 @@ def test_a_reward_that_keeps_state_is_asked_from_the_same_one():
     assert check_same_twice(reward, groups([1, 0], [0, 0])).level == "ok" and reward.seen == 0
 
 
-def test_a_reward_that_prefers_whoever_comes_first():
+def test_a_reward_that_prefers_the_first_sibling():
     def first(group):
         return Scores(np.arange(len(group), dtype=float))
 
     found = check_same_twice(first, groups([1, 0]))
-    assert found.level == "look" and found.figures["most_in_another_order"] == 1
+    assert found.level == "look" and found.figures["reordered"] == found.figures["worst"] == 1
 
 
 def test_a_reward_that_fails():

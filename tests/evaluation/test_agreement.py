@@ -36,8 +36,10 @@ def test_groups_that_are_alike_and_attempts_without_a_score():
     assert reward.attempts == 5 and reward.alike == 0.5 and reward.quantiles[-1] == 7.0
     assert (channel.name, channel.attempts) == ("c", 2)
     assert [len(own) for own in channels_of(scored)["c"]] == [2, 3, 1]
-    with pytest.raises(InputError, match="no attempt has a score"):
-        spread([(group_of(1), Scores(np.array([np.nan])))])
+    (none,) = spread([(group_of(1), Scores(np.array([np.nan])))])
+    assert (
+        none.attempts == 0 and math.isnan(none.mean) and all(map(math.isnan, (*none.quantiles, *none.along.values())))
+    )
 
 
 def test_agreement_by_hand():
@@ -59,5 +61,4 @@ def test_what_never_varies_has_no_rank_and_what_does_not_fit_is_refused():
     assert math.isnan(flat.spearman) and flat.equal == 0.5 and flat.kappa == 0.0
     with pytest.raises(InputError, match="same attempts"):
         agreement([1.0], [1.0, 2.0])
-    with pytest.raises(InputError, match="both scores"):
-        agreement([math.nan], [1.0])
+    assert agreement([math.nan], [1.0]).attempts == 0 and math.isnan(agreement([math.nan], [1.0]).equal)

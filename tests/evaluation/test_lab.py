@@ -9,7 +9,7 @@ import pytest
 
 from handaxe.errors import VerifierError
 from handaxe.evaluation.attacks import ATTACKS
-from handaxe.evaluation.lab import Bench, LabError, ask, attack_reward, of_judge, perform_all
+from handaxe.evaluation.lab import Attacked, AttackTrial, Bench, LabError, ask, attack_reward, of_judge, perform_all
 from handaxe.evaluation.scenes import make_scenes
 from handaxe.judges.step_status import step_status
 from handaxe.records import Group, Scores
@@ -114,6 +114,16 @@ def test_what_a_reward_raises_names_itself():
 def test_a_judge_is_its_score():
     group = Group(SCENES[0].task, (SCENES[0].oracle, SCENES[0].wrong))
     assert of_judge(step_status())(group).outcome.tolist() == step_status().score(group).tolist() == [1.0, 1.0]
+
+
+def test_what_is_right_is_said_by_the_attack_that_was_made_at_most_scenes():
+    def attacked(name, **given):
+        honest = {"margin": 0.0, "paid": 0, "reward": 0.0, "oracle": 1.0, "wrong": 0.0, "example": "", "unscored": 0}
+        return Attacked(name, fell=0, failed="", **honest, **given)
+
+    seldom = attacked("gold among many", told=1, scenes=1)
+    assert not AttackTrial("one", "w", [seldom, attacked("empty", told=1, scenes=3)]).right
+    assert AttackTrial("two", "w", [seldom, attacked("empty", told=2, scenes=3)]).right
 
 
 def test_a_stage_plays_a_world_once():

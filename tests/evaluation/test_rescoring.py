@@ -91,4 +91,6 @@ def test_determinism_finds_dice_and_order():
     assert dice.twice == dice.reordered == 2 and 0 < dice.worst < 1
     ordered = determinism(lambda one: Scores(np.arange(len(one), dtype=float)), groups)
     assert (ordered.twice, ordered.reordered, ordered.worst) == (0, 2, 1.0)
+    rounded = determinism(lambda one: Scores(np.arange(len(one)) * 1e-12), groups)
+    assert (rounded.twice, rounded.reordered) == (0, 0)  # sums of siblings are rounded by their order
     assert "KeyError" in determinism(lambda one: {}["a"], groups).failed

@@ -67,6 +67,6 @@ def test_a_line_that_differs_is_found(change, found):
     assert bool(stale(text.replace(*change), text)) == found
 
 
-def test_lines_that_nobody_measured_are_left_alone():
+def test_lines_that_were_not_measured_are_left_alone():
     old, new = "Of 2 rewards\n| `a()` | 0.50 |\n| `b()` | 0.60 |\n", "Of 1 rewards\n| `b()` | 0.60 |\n"
     assert stale(old, new) and not stale(old, new, unmeasured=["a()"])

@@ -21,7 +21,7 @@ RECIPE = Recipe(
     ),
     base=frozen,
     world=calls,
-    setting=Setting(steps=1, groups=1, max_turns=1, held_out=100),
+    setting=Setting(steps=1, groups=1, max_turns=1, max_tokens=64, held_out=100),
 )
 
 
