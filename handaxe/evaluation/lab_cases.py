@@ -155,6 +155,18 @@ def _words(world: World) -> Reward:
     return judged(words=pay.embedding_match(embed=embeddings(load("tiny"))))
 
 
+def _labelled(world: World) -> Reward:
+    return pay.step_labels(base=world.correct, judge=step_status())
+
+
+def _thoughts(world: World) -> Reward:
+    return pay.step_labels(base=world.correct, judge=step_status(), scale=1.0, merge=True, adaptive=True)
+
+
+def _shared(world: World) -> Reward:
+    return pay.consistent_share(base=world.correct, judge=step_status())
+
+
 def _taught_prm(world: World) -> Reward:
     """An implicit PRM that has seen right and wrong attempts at training tasks, and no attack."""
     engine = LocalEngine(load("tiny").model, reference=True)
@@ -247,6 +259,18 @@ LAB_CASES: tuple[LabCase, ...] = (
         hops,
         lambda world: pay.checklist(criteria=world.need("criteria"), check=world.need("check")),
     ),
+    LabCase(
+        "rubric_points",
+        "rubric_points(...)",
+        hops,
+        lambda world: pay.rubric_points(criteria=world.need("criteria"), check=world.need("check")),
+    ),
+    LabCase(
+        "subgoals",
+        "subgoals(...)",
+        hops,
+        lambda world: pay.subgoals(criteria=world.need("criteria"), check=world.need("check")),
+    ),
     # tools are used, and used well
     LabCase("used_tools", "used_tools()", slips, lambda world: pay.used_tools()),
     LabCase("gated_use", "gated_use(...)", LOOK, lambda world: pay.gated_use(base=world.correct)),
@@ -259,6 +283,7 @@ LAB_CASES: tuple[LabCase, ...] = (
         lambda world: pay.reply_match(tools=("calculator",), rel_tol=0.01),
     ),
     LabCase("annealed_calls", "annealed_calls(scale=1)", slips, lambda world: pay.annealed_calls(scale=1.0)),
+    LabCase("redundant_calls", "redundant_calls(...)", hops, lambda world: pay.redundant_calls(base=world.correct)),
     LabCase("failure_shaping", "failure_shaping(...)", slips, lambda world: pay.failure_shaping(base=world.correct)),
     # few calls
     LabCase("fewer_calls", "fewer_calls(smooth=3)", slips, lambda world: pay.fewer_calls(base=world.correct, smooth=3)),
@@ -307,6 +332,15 @@ LAB_CASES: tuple[LabCase, ...] = (
         slips,
         lambda world: pay.judged_steps(judge=step_status()),
     ),
+    LabCase(
+        "outcome_bounded_steps",
+        "outcome_bounded_steps(process=tool_success())",
+        hops,
+        lambda world: pay.outcome_bounded_steps(process=pay.tool_success(per="turn"), outcome=world.correct),
+    ),
+    LabCase("step_labels", "step_labels(judge=step_status())", hops, _labelled),
+    LabCase("step_labels", "step_labels(merge=True, adaptive=True)", hops, _thoughts),
+    LabCase("consistent_share", "consistent_share(judge=step_status())", hops, _shared),
     # how sure one may be
     LabCase(
         "margin_confidence",
