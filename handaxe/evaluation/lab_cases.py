@@ -11,9 +11,11 @@ import handaxe.rewards as pay
 from handaxe.engines.local import LocalEngine
 from handaxe.evaluation.lab import of_judge
 from handaxe.evaluation.scenes import make_scenes
+from handaxe.judges.earned_steps import earned_steps
 from handaxe.judges.implicit_prm import implicit_prm
 from handaxe.judges.noisy import noisy
 from handaxe.judges.step_status import step_status
+from handaxe.judges.verdict_token import verdict_token
 from handaxe.models.embeddings import embeddings
 from handaxe.models.load import load
 from handaxe.records import Group
@@ -165,6 +167,16 @@ def _thoughts(world: World) -> Reward:
 
 def _shared(world: World) -> Reward:
     return pay.consistent_share(base=world.correct, judge=step_status())
+
+
+def _earned(world: World) -> Reward:
+    return of_judge(earned_steps(criteria=world.need("criteria"), check=world.need("check")))
+
+
+def _asked(world: World) -> Reward:
+    del world
+    policy = load("tiny")
+    return of_judge(verdict_token(engine=LocalEngine(policy.model), format=policy.format))
 
 
 def _taught_prm(world: World) -> Reward:
@@ -368,5 +380,7 @@ LAB_CASES: tuple[LabCase, ...] = (
     # judges
     LabCase("step_status", "step_status()", slips, lambda world: of_judge(step_status()), "judges"),
     LabCase("noisy", "noisy(judge=step_status())", slips, lambda world: of_judge(noisy(judge=step_status())), "judges"),
+    LabCase("earned_steps", "earned_steps(...)", hops, _earned, "judges"),
+    LabCase("verdict_token", "verdict_token(...), untaught", hops, _asked, "judges", model=True),
     LabCase("implicit_prm", "implicit_prm(), taught right and wrong", fact_sums, _taught_prm, "judges", model=True),
 )
