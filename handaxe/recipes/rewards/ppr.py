@@ -16,7 +16,6 @@ RECIPE = Recipe(
     claims=(
         Claim("More right answers than with the plain sum of both rewards.", "pass@1", "up", baseline=SUM, vice=0.5),
         Claim("More right answers than with outcomes alone.", "pass@1", "up"),
-        Claim("Fewer steps that only look good.", "calls", "down", baseline=SUM, same="pass@1", vice=3.0),
     ),
     base=partial(ppo, lam=1.0),
     world=hops,
