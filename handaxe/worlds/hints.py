@@ -12,8 +12,8 @@ __all__ = ["with_hints"]
 def with_hints(world: World, *, fraction: float = 0.5) -> World:
     """Hint every attempt that the world plays, those of its expert included.
 
-    A small policy has never read a hint, and is only put out by one. Taught on demonstrations of this world
-    (`training.stages.teach_expert`), it reads them, and still does without.
+    A small policy has never read a hint, and is only put out by one; demonstrations of this world are to teach it
+    (`training.stages.teach_expert`). Evaluate it in this world to see whether it has learnt enough of them.
 
     Args:
         world: needs criteria.
