@@ -11,9 +11,11 @@ import handaxe.rewards as pay
 from handaxe.engines.local import LocalEngine
 from handaxe.evaluation.lab import of_judge
 from handaxe.evaluation.scenes import make_scenes
+from handaxe.judges.earned_steps import earned_steps
 from handaxe.judges.implicit_prm import implicit_prm
 from handaxe.judges.noisy import noisy
 from handaxe.judges.step_status import step_status
+from handaxe.judges.verdict_token import verdict_token
 from handaxe.models.embeddings import embeddings
 from handaxe.models.load import load
 from handaxe.records import Group
@@ -155,6 +157,28 @@ def _words(world: World) -> Reward:
     return judged(words=pay.embedding_match(embed=embeddings(load("tiny"))))
 
 
+def _labelled(world: World) -> Reward:
+    return pay.step_labels(base=world.correct, judge=step_status())
+
+
+def _thoughts(world: World) -> Reward:
+    return pay.step_labels(base=world.correct, judge=step_status(), scale=1.0, merge=True, adaptive=True)
+
+
+def _shared(world: World) -> Reward:
+    return pay.consistent_share(base=world.correct, judge=step_status())
+
+
+def _earned(world: World) -> Reward:
+    return of_judge(earned_steps(criteria=world.need("criteria"), check=world.need("check")))
+
+
+def _asked(world: World) -> Reward:
+    del world
+    policy = load("tiny")
+    return of_judge(verdict_token(engine=LocalEngine(policy.model), format=policy.format))
+
+
 def _taught_prm(world: World) -> Reward:
     """An implicit PRM that has seen right and wrong attempts at training tasks, and no attack."""
     engine = LocalEngine(load("tiny").model, reference=True)
@@ -247,6 +271,18 @@ LAB_CASES: tuple[LabCase, ...] = (
         hops,
         lambda world: pay.checklist(criteria=world.need("criteria"), check=world.need("check")),
     ),
+    LabCase(
+        "rubric_points",
+        "rubric_points(...)",
+        hops,
+        lambda world: pay.rubric_points(criteria=world.need("criteria"), check=world.need("check")),
+    ),
+    LabCase(
+        "subgoals",
+        "subgoals(...)",
+        hops,
+        lambda world: pay.subgoals(criteria=world.need("criteria"), check=world.need("check")),
+    ),
     # tools are used, and used well
     LabCase("used_tools", "used_tools()", slips, lambda world: pay.used_tools()),
     LabCase("gated_use", "gated_use(...)", LOOK, lambda world: pay.gated_use(base=world.correct)),
@@ -259,6 +295,7 @@ LAB_CASES: tuple[LabCase, ...] = (
         lambda world: pay.reply_match(tools=("calculator",), rel_tol=0.01),
     ),
     LabCase("annealed_calls", "annealed_calls(scale=1)", slips, lambda world: pay.annealed_calls(scale=1.0)),
+    LabCase("redundant_calls", "redundant_calls(...)", hops, lambda world: pay.redundant_calls(base=world.correct)),
     LabCase("failure_shaping", "failure_shaping(...)", slips, lambda world: pay.failure_shaping(base=world.correct)),
     # few calls
     LabCase("fewer_calls", "fewer_calls(smooth=3)", slips, lambda world: pay.fewer_calls(base=world.correct, smooth=3)),
@@ -307,6 +344,15 @@ LAB_CASES: tuple[LabCase, ...] = (
         slips,
         lambda world: pay.judged_steps(judge=step_status()),
     ),
+    LabCase(
+        "outcome_bounded_steps",
+        "outcome_bounded_steps(process=tool_success())",
+        hops,
+        lambda world: pay.outcome_bounded_steps(process=pay.tool_success(per="turn"), outcome=world.correct),
+    ),
+    LabCase("step_labels", "step_labels(judge=step_status())", hops, _labelled),
+    LabCase("step_labels", "step_labels(merge=True, adaptive=True)", hops, _thoughts),
+    LabCase("consistent_share", "consistent_share(judge=step_status())", hops, _shared),
     # how sure one may be
     LabCase(
         "margin_confidence",
@@ -334,5 +380,7 @@ LAB_CASES: tuple[LabCase, ...] = (
     # judges
     LabCase("step_status", "step_status()", slips, lambda world: of_judge(step_status()), "judges"),
     LabCase("noisy", "noisy(judge=step_status())", slips, lambda world: of_judge(noisy(judge=step_status())), "judges"),
+    LabCase("earned_steps", "earned_steps(...)", hops, _earned, "judges"),
+    LabCase("verdict_token", "verdict_token(...), untaught", hops, _asked, "judges", model=True),
     LabCase("implicit_prm", "implicit_prm(), taught right and wrong", fact_sums, _taught_prm, "judges", model=True),
 )

@@ -15,6 +15,7 @@ from handaxe.rewards.call_economy import call_economy as call_economy
 from handaxe.rewards.call_match import call_match as call_match
 from handaxe.rewards.call_schema import call_schema as call_schema
 from handaxe.rewards.checklist import checklist as checklist
+from handaxe.rewards.consistent_share import consistent_share as consistent_share
 from handaxe.rewards.difficulty_bonus import difficulty_bonus as difficulty_bonus
 from handaxe.rewards.economy import economy as economy
 from handaxe.rewards.edit_similarity import edit_similarity as edit_similarity
@@ -37,6 +38,7 @@ from handaxe.rewards.math_match import math_match as math_match
 from handaxe.rewards.no_repeats import no_repeats as no_repeats
 from handaxe.rewards.numeric_match import numeric_match as numeric_match
 from handaxe.rewards.outcome import outcome as outcome
+from handaxe.rewards.outcome_bounded_steps import outcome_bounded_steps as outcome_bounded_steps
 from handaxe.rewards.outcome_state import outcome_state as outcome_state
 from handaxe.rewards.overlong import overlong as overlong
 from handaxe.rewards.per_turn import per_turn as per_turn
@@ -46,8 +48,10 @@ from handaxe.rewards.product import product as product
 from handaxe.rewards.property_gain import property_gain as property_gain
 from handaxe.rewards.query_leak import query_leak as query_leak
 from handaxe.rewards.question_value import question_value as question_value
+from handaxe.rewards.redundant_calls import redundant_calls as redundant_calls
 from handaxe.rewards.reply_match import reply_match as reply_match
 from handaxe.rewards.reply_status import reply_status as reply_status
+from handaxe.rewards.rubric_points import rubric_points as rubric_points
 from handaxe.rewards.rule_or_model import rule_or_model as rule_or_model
 from handaxe.rewards.running_cost import running_cost as running_cost
 from handaxe.rewards.set_overlap import set_overlap as set_overlap
@@ -59,6 +63,8 @@ from handaxe.rewards.solve_f1 import solve_f1 as solve_f1
 from handaxe.rewards.sql_rows import sql_rows as sql_rows
 from handaxe.rewards.state_and_outputs import state_and_outputs as state_and_outputs
 from handaxe.rewards.state_match import state_match as state_match
+from handaxe.rewards.step_labels import step_labels as step_labels
+from handaxe.rewards.subgoals import subgoals as subgoals
 from handaxe.rewards.tag_grammar import tag_grammar as tag_grammar
 from handaxe.rewards.tags_in_order import tags_in_order as tags_in_order
 from handaxe.rewards.text_similarity import text_similarity as text_similarity

@@ -1,34 +1,55 @@
 """Rewards calls that ran without error."""
 
-from handaxe.records import Trajectory
+from collections.abc import Iterable
+from typing import Literal
+
+from handaxe.errors import InputError
+from handaxe.records import ToolReply, Trajectory
 from handaxe.rewards.outcome import outcome
+from handaxe.rewards.per_turn import per_turn
 from handaxe.slots import Reward
 
 __all__ = ["tool_success"]
 
 
-def tool_success(*, without_calls: float = 0.0) -> Reward:
+def tool_success(*, without_calls: float = 0.0, per: Literal["attempt", "turn"] = "attempt") -> Reward:
     """Give the share of tool executions that succeeded.
 
-        R_i = #{replies with status ok} / #{replies}
+        R_i        = #{replies with status ok} / #{replies}
+        turns_i[n] = the same of the replies to turn n, with per="turn"; the outcome is then 0
 
     A reply whose status is infra_error is left out of both counts: it is not the policy's fault.
 
     Args:
-        without_calls: reward of a trajectory in which nothing was executed. The paper does not say; 0 pays nothing.
+        without_calls: reward of a trajectory, or of a turn, in which nothing was executed. The paper does not say; 0
+            pays nothing.
+        per: "attempt", or "turn" to pay each turn for what it did.
 
     Returns:
-        A reward with outcome [G] in [0, 1].
+        A reward with outcome [G] in [0, 1], or with turns, per trajectory [N].
+
+    Raises:
+        InputError: another word for per.
 
     Example:
         replies ok, failed, ok  ->  2 / 3 = 0.6667;  no reply  ->  0
+        per="turn", replies ok; failed and ok; none  ->  turns 1, 0.5, 0
 
-    Paper: arXiv:2505.01441 (ARTIST), R_exec.
+    Paper: arXiv:2505.01441 (ARTIST), R_exec; by turn arXiv:2505.20732 (SPA-RL), whether an action could be carried out.
     Differs: a call refused before it ran (status "invalid") counts as an execution that failed.
     """
 
-    def score(trajectory: Trajectory) -> float:
-        statuses = [reply.status for reply in trajectory.replies if reply.status != "infra_error"]
+    if per not in ("attempt", "turn"):
+        raise InputError(f"tool_success pays per attempt or per turn, not per {per!r}")
+
+    def share(replies: Iterable[ToolReply]) -> float:
+        statuses = [reply.status for reply in replies if reply.status != "infra_error"]
         return statuses.count("ok") / len(statuses) if statuses else without_calls
 
-    return outcome(score)
+    def of_attempt(trajectory: Trajectory) -> float:
+        return share(trajectory.replies)
+
+    def of_turns(trajectory: Trajectory) -> list[float]:
+        return [share(turn.replies) for turn in trajectory.turns]
+
+    return per_turn(of_turns) if per == "turn" else outcome(of_attempt)

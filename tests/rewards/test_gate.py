@@ -1,4 +1,9 @@
+import numpy as np
+import pytest
+
 from handaxe import rewards
+from handaxe.errors import InputError
+from handaxe.records import Scores
 from handaxe.testing.records import make_group, make_scores, make_trajectory
 
 
@@ -29,3 +34,49 @@ def test_gate_chooses_turns_alike():
     turned = fixed([0, 0], turns=[[1, 2], [3]])
     assert [t.tolist() for t in rewards.gate(on=ANSWER, then=turned)(PAIR).turns] == [[1, 2], [0]]
     assert [t.tolist() for t in rewards.gate(on=ANSWER, then=FORMAT, otherwise=turned)(PAIR).turns] == [[0, 0], [3]]
+
+
+class Asked:
+    """Says of each attempt a number that its id ends in, and remembers about whom it was asked."""
+
+    def __init__(self, turns=False):
+        self.groups, self.turns = [], turns
+
+    def __call__(self, group):
+        self.groups.append([one.id[-1] for one in group])
+        worth = np.array([float(one.id[-1]) + 1 for one in group])
+        turns = tuple(np.full(len(one.turns), 7.0) for one in group) if self.turns else None
+        return Scores(worth, turns=turns, channels={"twice": 2 * worth}, eligible=worth > 1)
+
+    def state_dict(self):
+        return {"groups": self.groups}
+
+    def load_state_dict(self, state):
+        self.groups = state["groups"]
+
+
+def test_only_those_that_passed_are_asked_about():
+    three = make_group(size=3)
+    on, otherwise = fixed([1, 0, 1]), fixed([-1, -2, -3])
+    spared, asked = Asked(turns=True), Asked(turns=True)
+    some = rewards.gate(on=on, then=spared, otherwise=otherwise, ask="passed")(three)
+    every = rewards.gate(on=on, then=asked, otherwise=otherwise)(three)
+    assert spared.groups == [["0", "2"]] and asked.groups == [["0", "1", "2"]]
+    assert some.outcome.tolist() == every.outcome.tolist() == [1, -2, 3]
+    assert [t.tolist() for t in some.turns] == [t.tolist() for t in every.turns]
+    assert some.channels["then"].tolist() == [1, 0, 3] and some.channels["then/twice"].tolist() == [2, 0, 6]
+    assert list(some.channels) == list(every.channels)
+    assert some.eligible.tolist() == [False, True, True]  # nobody was asked about the second
+
+
+def test_nobody_is_asked_where_none_passes():
+    nobody = Asked()
+    reward = rewards.gate(on=fixed([0, 0]), then=nobody, ask="passed")
+    assert reward(PAIR).outcome.tolist() == [0, 0] and nobody.groups == []
+    reward.load_state_dict({"then": {"groups": [["9"]]}})
+    assert nobody.groups == [["9"]] and reward.state_dict() == {"then": {"groups": [["9"]]}}
+
+
+def test_another_word_for_ask():
+    with pytest.raises(InputError, match="not 'some'"):
+        rewards.gate(on=ANSWER, then=FORMAT, ask="some")

@@ -1,8 +1,11 @@
 import pytest
 
+from handaxe.errors import InputError
 from handaxe.records import ToolReply
 from handaxe.rewards.tool_success import tool_success
 from handaxe.testing.records import make_group, make_trajectory
+
+CONTRACT = [{}, {"per": "turn"}]
 
 
 def attempt(*statuses):
@@ -30,3 +33,16 @@ def test_replies_of_all_turns_count():
 
 def test_without_calls():
     assert outcome(tool_success(without_calls=1.0), attempt(), make_trajectory(layouts=["UUt"])) == [1, 1]
+
+
+def test_by_turn():
+    failed = ToolReply("1-0", "f", "", "failed")
+    one = make_trajectory(
+        texts=["", "", ""], calls=[["f"], ["f", "f"], []], replies=[["1"], [failed, ToolReply("1-1", "f", "2")], []]
+    )
+    scores = tool_success(per="turn")(make_group(trajectories=[one]))
+    assert scores.turns[0].tolist() == [1, 0.5, 0] and scores.outcome.tolist() == [0]
+    lost = make_trajectory(texts=[""], calls=[["f"]], replies=[[ToolReply("0-0", "f", "", "infra_error")]])
+    assert tool_success(per="turn", without_calls=0.3)(make_group(trajectories=[lost])).turns[0].tolist() == [0.3]
+    with pytest.raises(InputError, match="per attempt or per turn"):
+        tool_success(per="call")

@@ -1,7 +1,8 @@
 """What every combinator of rewards is made of: each component is kept apart as a channel, and its state is carried.
 
 A component named "answer" leaves its outcome in channels["answer"], its own channels in channels["answer/..."], and
-its per-turn values in turn_channels["answer"]. State of components is carried: save the combined reward, all is saved.
+its per-turn values in turn_channels["answer"]; what the merge itself names stands beside these. State of components is
+carried: save the combined reward, all is saved.
 
 Example:
     answer (1, 0), format (1, 1)
@@ -37,12 +38,12 @@ class Combined(Composite):
         self._keep_apart = keep_apart
 
     def __call__(self, group: Group) -> Scores:
-        parts = {name: checked(reward(group), group, name) for name, reward in self._components.items()}
+        parts = self._ask(group)
         merged = checked(self._merge(group, parts), group, "+".join(parts))
         if not self._keep_apart:
             return merged
-        channels: dict[str, np.ndarray] = {}
-        turn_channels: dict[str, tuple[np.ndarray, ...]] = {}
+        channels: dict[str, np.ndarray] = dict(merged.channels)
+        turn_channels: dict[str, tuple[np.ndarray, ...]] = dict(merged.turn_channels)
         eligible = merged.eligible
         for name, part in parts.items():
             channels[name] = part.outcome
@@ -55,3 +56,7 @@ class Combined(Composite):
 
     def parts(self) -> Mapping[str, object]:
         return self._components
+
+    def _ask(self, group: Group) -> dict[str, Scores]:
+        """What each component says of the group; a subclass may spare a component some siblings."""
+        return {name: checked(reward(group), group, name) for name, reward in self._components.items()}

@@ -4,6 +4,7 @@ import pytest
 from handaxe import rewards
 from handaxe.errors import InputError, VerifierError
 from handaxe.records import Scores
+from handaxe.rewards.parts.combined import Combined
 from handaxe.testing.records import make_group, make_scores, make_trajectory
 from handaxe.testing.rewards import check_reward
 
@@ -90,3 +91,11 @@ def test_shuffled_deals_the_same_outcomes_out_to_others():
     assert list(dealt.channels["letter"]) == list(dealt.outcome)
     assert list(rewards.shuffled(plain, seed=2)(group).outcome) != list(dealt.outcome)
     check_reward(rewards.shuffled(plain), group)
+
+
+def test_what_the_merge_names_stands_beside_its_components():
+    def merge(group, parts):
+        return Scores(parts["a"].outcome, channels={"own": 3 * parts["a"].outcome})
+
+    scores = Combined({"a": ANSWER}, merge)(PAIR)
+    assert {name: value.tolist() for name, value in scores.channels.items()} == {"own": [3, 0], "a": [1, 0]}

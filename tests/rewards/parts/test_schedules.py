@@ -1,7 +1,9 @@
+import math
+
 import pytest
 
 from handaxe.errors import InputError
-from handaxe.rewards.parts.schedules import ramp, shift, two_stage
+from handaxe.rewards.parts.schedules import ramp, shift, sigmoid, two_stage
 
 
 def test_two_stage_example():
@@ -29,3 +31,16 @@ def test_shift_example():
 def test_a_schedule_needs_a_step():
     with pytest.raises(InputError):
         ramp(0, 1, steps=0)
+
+
+def test_sigmoid_example():
+    """The paper counts its steps from 1."""
+    f = sigmoid(350)
+    shown = [f(step - 1) for step in (1, 70, 71, 75, 100)]
+    assert shown == [pytest.approx(value, rel=2e-2) for value in (1.0, 0.5711, 0.4821, 0.1818, 2.9e-5)]
+    slow = [1 / (1 + math.exp(125 * (step / 349 - 0.2))) for step in range(350)]
+    assert [f(step) for step in range(350)] == pytest.approx(slow)
+    assert f(10**9) == 0 and sigmoid(11, middle=0.5, steepness=10)(5) == 0.5
+    for wrong in ({"steps": 1}, {"steps": 5, "steepness": 0}):
+        with pytest.raises(InputError, match="2 or more"):
+            sigmoid(**wrong)

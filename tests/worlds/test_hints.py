@@ -1,0 +1,31 @@
+from dataclasses import replace
+
+import pytest
+
+from handaxe.errors import InputError
+from handaxe.models.compact import Compact
+from handaxe.records import Criterion
+from handaxe.worlds.demonstrate import demonstrate
+from handaxe.worlds.hints import with_hints
+from handaxe.worlds.sums import sums
+
+
+def test_the_expert_of_a_hinted_world_speaks_after_hints_and_in_any_other_without():
+    plain = replace(sums(), criteria=lambda task: [Criterion("a", "Do a."), Criterion("b", "Do b.")])
+    world = with_hints(plain, fraction=0.5)
+    (task,) = world.tasks("train", 1, 0)
+    env = world.env(world.tools)
+    first, second = (
+        demonstrate(env, task, one.expert, format=Compact(), max_turns=4, rollout=one.plays(4))
+        for one in (world, plain)
+    )
+    assert first.messages[0].name == "hint" and first.messages[0].content.count("Do ") == 1
+    assert first.messages[1:] == second.messages and first.task == second.task == task
+    assert world.correct is plain.correct and with_hints(world).name == "sums"
+
+
+def test_what_is_refused():
+    with pytest.raises(InputError, match="no 'criteria'"):
+        with_hints(sums())
+    with pytest.raises(InputError, match="give 0 to 1"):
+        with_hints(replace(sums(), criteria=lambda task: []), fraction=1.5)
