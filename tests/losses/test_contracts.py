@@ -107,13 +107,17 @@ def test_form(name):
 
 
 VARIANTS = [
+    ("ratios.sequence", {"mean": False}, "rollouts"),
+    ("ratios.turn", {"mean": False}, None),
     ("ratios.sequence", {"per_row": True}, None),
     ("ratios.sequence_token", {"per_row": True}, None),
     ("surrogates.truncated", {"eps_low": 0.2}, None),
     ("reductions.constant_length", {"per_rollout": False}, None),
     ("reductions.turn_mean", {"per_rollout": True}, None),
-    ("corrections.tis", {"per_rollout": True}, "rollouts"),
-    ("corrections.mis", {"per_rollout": True}, "rollouts"),
+    ("corrections.tis", {"unit": "rollout"}, "rollouts"),
+    ("corrections.tis", {"unit": "turn"}, None),
+    ("corrections.mis", {"unit": "rollout"}, "rollouts"),
+    ("corrections.mis", {"unit": "turn"}, None),
     ("corrections.mis", {"weigh": False}, None),
     ("covariance.clip_cov", {"fraction": 0.1, "low": 0.1, "clip_range": (0.2, 0.2)}, "everything"),
     ("covariance.kl_cov", {"fraction": 0.2}, "everything"),

@@ -1,4 +1,4 @@
-"""The parts of a loss, as signatures, and the two questions that several parts ask of a batch.
+"""The parts of a loss, as signatures, and the questions that several parts ask of a batch.
 
     ratio       (PolicyOut, Batch) -> log_ratio_BT           how far has the policy moved?     token, sequence, ...
     surrogate   (log_ratio_BT, adv_BT, logp_BT) -> loss_BT   what is each token's loss?        clip, truncated, ...
@@ -33,7 +33,9 @@ __all__ = [
     "Term",
     "Weights",
     "extra",
+    "mean_over_turn",
     "sum_over_rollout",
+    "sum_over_turn",
 ]
 
 
@@ -90,3 +92,20 @@ def sum_over_rollout(x_BT: Tensor, batch: Batch) -> Tensor:
             "keep the rows of a rollout together when splitting, or raise micro_batch_rows"
         )
     return sum_by(masked(x_BT, batch.mask_BT).sum(1), batch.rollout_B)
+
+
+def sum_over_turn(x_BT: Tensor, batch: Batch) -> Tensor:
+    """Sum over the trained tokens of each token's turn; a turn lies in one row.
+
+    Returns:
+        [B, T]; trained tokens of one turn hold the same number, all others 0.
+    """
+    mask_BT = batch.mask_BT
+    turn_BT = torch.where(mask_BT, batch.turn_BT, 0)
+    total_BN = x_BT.new_zeros(len(batch), int(turn_BT.max()) + 1).scatter_add(1, turn_BT, masked(x_BT, mask_BT))
+    return masked(total_BN.gather(1, turn_BT), mask_BT)
+
+
+def mean_over_turn(x_BT: Tensor, batch: Batch) -> Tensor:
+    """Mean over the trained tokens of each token's turn: [B, T], 0 at tokens that do not train."""
+    return sum_over_turn(x_BT, batch) / sum_over_turn(torch.ones_like(x_BT), batch).clamp(min=1)

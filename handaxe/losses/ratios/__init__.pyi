@@ -2,3 +2,4 @@
 from handaxe.losses.ratios.sequence import sequence as sequence
 from handaxe.losses.ratios.sequence_token import sequence_token as sequence_token
 from handaxe.losses.ratios.token import token as token
+from handaxe.losses.ratios.turn import turn as turn
