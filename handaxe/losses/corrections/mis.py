@@ -37,7 +37,7 @@ def mis(
         A correction: Batch -> Weights of [B, T], 0 off the mask. correction_cut is the mean dropped weight.
 
     Raises:
-        InputError: bounds that do not enclose 1; another unit; the unit is the rollout, and one's rows are not all here.
+        InputError: bounds that do not enclose 1; another unit; by rollout, rows that are not here.
 
     Example:
         old - behaviour 0.5, 1.5, -1 with cap 2  ->  v 1.64872, 4.48169, 0.36788  ->  w 1.64872, 0, 0

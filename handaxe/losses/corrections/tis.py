@@ -32,7 +32,7 @@ def tis(*, cap: float = 2.0, unit: Unit = "token", clamp: float = 20.0) -> Corre
         (from both of which comes `effective_sample_size`) and correction_cut, the mean of what the cap took away.
 
     Raises:
-        InputError: cap is below 1; another unit; the unit is the rollout, and one's rows are not all here.
+        InputError: cap is below 1; another unit; by rollout, rows that are not here.
 
     Example:
         old -1, behaviour -1.5  ->  1.64872;  old -0.5, behaviour -2  ->  exp(1.5) = 4.48 -> 2, cut 2.48169

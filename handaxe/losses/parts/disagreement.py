@@ -30,6 +30,11 @@ def disagreement(batch: Batch, unit: Unit) -> Tensor:
 
     Raises:
         InputError: the unit is the rollout, and a rollout's rows are not all here.
+
+    Example:
+        d 0.2, 0.4 in one turn and -0.1, 0.3 in the next  ->  0.3, 0.3, 0.1, 0.1 by turn, 0.8 on each by rollout
+
+    Idea: trainers differ in whose probability they weigh by, and in nothing else.
     """
     mask_BT = batch.mask_BT
     apart_BT = masked(batch.old_logp_BT, mask_BT) - masked(batch.behaviour_logp_BT, mask_BT)

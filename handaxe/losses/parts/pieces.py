@@ -32,7 +32,9 @@ __all__ = [
     "Surrogate",
     "Term",
     "Weights",
+    "check_whole_rollouts",
     "extra",
+    "last_of_turn",
     "mean_over_turn",
     "sum_over_rollout",
     "sum_over_turn",
@@ -74,6 +76,18 @@ def extra(batch: Batch, name: str) -> Tensor:
     return masked(batch.extras[name], batch.mask_BT)
 
 
+def check_whole_rollouts(batch: Batch) -> None:
+    """Raise InputError when a trained row is here without the other rows of its rollout."""
+    tokens_B = sum_by(batch.mask_BT.sum(1).to(batch.rollout_tokens_B.dtype), batch.rollout_B)
+    broken_B = batch.mask_BT.any(1) & (tokens_B != batch.rollout_tokens_B)
+    if bool(broken_B.any()):
+        missing = torch.unique(batch.rollout_B[broken_B]).tolist()
+        raise InputError(
+            f"rollouts {missing[:8]} have rows in another micro-batch, but this loss needs whole rollouts; "
+            "keep the rows of a rollout together when splitting, or raise micro_batch_rows"
+        )
+
+
 def sum_over_rollout(x_BT: Tensor, batch: Batch) -> Tensor:
     """Sum over the trained tokens of a row's whole rollout, that is over all rows of that rollout.
 
@@ -83,14 +97,7 @@ def sum_over_rollout(x_BT: Tensor, batch: Batch) -> Tensor:
     Raises:
         InputError: when a trained row is here without the other rows of its rollout, since the sum would be wrong.
     """
-    tokens_B = sum_by(batch.mask_BT.sum(1).to(batch.rollout_tokens_B.dtype), batch.rollout_B)
-    broken_B = batch.mask_BT.any(1) & (tokens_B != batch.rollout_tokens_B)
-    if bool(broken_B.any()):
-        missing = torch.unique(batch.rollout_B[broken_B]).tolist()
-        raise InputError(
-            f"rollouts {missing[:8]} have rows in another micro-batch, but this loss needs whole rollouts; "
-            "keep the rows of a rollout together when splitting, or raise micro_batch_rows"
-        )
+    check_whole_rollouts(batch)
     return sum_by(masked(x_BT, batch.mask_BT).sum(1), batch.rollout_B)
 
 
@@ -109,3 +116,12 @@ def sum_over_turn(x_BT: Tensor, batch: Batch) -> Tensor:
 def mean_over_turn(x_BT: Tensor, batch: Batch) -> Tensor:
     """Mean over the trained tokens of each token's turn: [B, T], 0 at tokens that do not train."""
     return sum_over_turn(x_BT, batch) / sum_over_turn(torch.ones_like(x_BT), batch).clamp(min=1)
+
+
+def last_of_turn(batch: Batch) -> Tensor:
+    """[B, T] bool: the last trained token of each turn."""
+    mask_BT = batch.mask_BT
+    turn_BT = torch.where(mask_BT, batch.turn_BT, 0)
+    place_BT = torch.where(mask_BT, torch.arange(mask_BT.shape[1], device=mask_BT.device), -1)
+    last_BN = place_BT.new_full((len(batch), int(turn_BT.max()) + 1), -1).scatter_reduce(1, turn_BT, place_BT, "amax")
+    return mask_BT & (last_BN.gather(1, turn_BT) == place_BT)
