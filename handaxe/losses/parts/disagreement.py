@@ -19,7 +19,7 @@ Unit = Literal["token", "turn", "rollout"]
 def check_unit(unit: Unit) -> None:
     """Raise InputError for a unit that is none."""
     if unit not in ("token", "turn", "rollout"):
-        raise InputError(f"a correction's unit is token, turn or rollout, not {unit!r}")
+        raise InputError(f"a unit is token, turn or rollout, not {unit!r}")
 
 
 def disagreement(batch: Batch, unit: Unit) -> Tensor:
