@@ -42,6 +42,7 @@ from handaxe.slots import (
 from handaxe.training.endings import DEFAULT, Treatment
 from handaxe.training.pace import Keep, Pace
 from handaxe.training.run import Evaluate
+from handaxe.training.update import Enough
 from handaxe.worlds.world import World
 
 __all__ = ["examine"]
@@ -82,6 +83,7 @@ def examine(
     learning_rate: float | Callable[[int], float] = 1e-3,
     epochs: int = 1,
     minibatches: int = 1,
+    enough: Enough | None = None,
     micro_batch_rows: int = 64,
     annotate: Sequence[str] = (),
     on_ending: Mapping[EndingKind, Treatment] = DEFAULT,

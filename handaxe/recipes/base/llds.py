@@ -19,7 +19,7 @@ RECIPE = Recipe(
     ),
     base=grpo,
     world=hops,
-    setting=Setting(model="start", max_turns=6, steps=60, groups=6, learning_rate=2e-3),
+    setting=Setting(model="start", max_turns=6, steps=30, groups=6, learning_rate=7e-4),
 )
 
 
