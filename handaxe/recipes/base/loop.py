@@ -20,7 +20,7 @@ RECIPE = Recipe(
     paper=Paper(TITLE, "LOOP", "2502.01600", 170),
     claims=(
         Claim(WHOLE, "pass@1", "up", baseline="loop --unit rollout"),
-        Claim(SOONER, "pass@1", "down", over="first", level=0.7, axis="calls"),
+        Claim(SOONER, "pass@1", "down", over="first", level=0.5, axis="calls"),
     ),
     base=rloo,
     world=hops,
