@@ -4,6 +4,7 @@ from handaxe.credit.apart import apart as apart
 from handaxe.credit.batch_norm import batch_norm as batch_norm
 from handaxe.credit.batch_whiten import batch_whiten as batch_whiten
 from handaxe.credit.bi_level_gae import bi_level_gae as bi_level_gae
+from handaxe.credit.bounded import bounded as bounded
 from handaxe.credit.checklist import checklist as checklist
 from handaxe.credit.constant_baseline import constant_baseline as constant_baseline
 from handaxe.credit.credited_again import credited_again as credited_again
@@ -18,6 +19,7 @@ from handaxe.credit.leave_one_out import leave_one_out as leave_one_out
 from handaxe.credit.min_form import min_form as min_form
 from handaxe.credit.on_tokens import on_tokens as on_tokens
 from handaxe.credit.optimal_baseline import optimal_baseline as optimal_baseline
+from handaxe.credit.own_part import own_part as own_part
 from handaxe.credit.rank_bonus import rank_bonus as rank_bonus
 from handaxe.credit.return_to_go import return_to_go as return_to_go
 from handaxe.credit.score_scaled import score_scaled as score_scaled

@@ -11,6 +11,7 @@ from handaxe.credit.among import among
 from handaxe.credit.batch_norm import batch_norm
 from handaxe.credit.batch_whiten import batch_whiten
 from handaxe.credit.bi_level_gae import bi_level_gae
+from handaxe.credit.bounded import bounded
 from handaxe.credit.constant_baseline import constant_baseline
 from handaxe.credit.difficulty_weight import difficulty_weight
 from handaxe.credit.duration_weight import duration_weight
@@ -23,7 +24,9 @@ from handaxe.credit.leave_one_out import leave_one_out
 from handaxe.credit.min_form import min_form
 from handaxe.credit.on_tokens import on_tokens
 from handaxe.credit.optimal_baseline import optimal_baseline
+from handaxe.credit.own_part import own_part
 from handaxe.credit.return_to_go import return_to_go
+from handaxe.credit.shaped import shaped
 from handaxe.credit.shared_prefix_mean import shared_prefix_mean
 from handaxe.credit.step_leave_one_out import step_leave_one_out
 from handaxe.credit.total import total
@@ -116,6 +119,11 @@ CASES: tuple[Case, ...] = (
     ),
     _case("total", "total(...) as in MatchTIR", _matchtir()),
     _case("among", "among(leave_one_out(), outcome > 0)", among(leave_one_out(), _paid)),
+    _case(
+        "bounded",
+        "return_to_go(gamma=0.95) within bounded(0.2), as in ROME",
+        shaped(return_to_go(gamma=0.95), bounded(limit=0.2)),
+    ),
     _case("on_tokens", "on_tokens(leave_one_out(), where=in_turn(0))", on_tokens(leave_one_out(), where=in_turn(0))),
     Case("batch_norm", "batch_norm()", lambda: (group_norm(std=None), batch_norm()), groups=2),
     Case("batch_norm", 'batch_norm(mean="batch")', lambda: (group_norm(std=None), batch_norm(mean="batch")), groups=2),
@@ -157,6 +165,7 @@ CASES: tuple[Case, ...] = (
     _case("group_norm", "group_norm()", group_norm(), forks=True),
     _case("return_to_go", "return_to_go()", return_to_go(), forks=True),
     _case("shared_prefix_mean", "shared_prefix_mean()", shared_prefix_mean(), forks=True),
+    _case("own_part", "own_part() of return_to_go()", shaped(return_to_go(), own_part()), forks=True),
     _case("fork_norm", "fork_norm(std=None)", fork_norm(std=None), forks=True),
     _case("fork_norm", "fork_norm()", fork_norm(), forks=True),
 )

@@ -11,3 +11,4 @@ from handaxe.losses.cross_entropy import cross_entropy as cross_entropy
 from handaxe.losses.dpo import dpo as dpo
 from handaxe.losses.outcome_cross_entropy import outcome_cross_entropy as outcome_cross_entropy
 from handaxe.losses.policy import policy as policy
+from handaxe.losses.sum_regression import sum_regression as sum_regression

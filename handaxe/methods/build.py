@@ -86,6 +86,7 @@ def build(
         "learning_rate": setting.learning_rate,
         "epochs": method.epochs,
         "minibatches": method.minibatches,
+        "enough": method.enough,
         "micro_batch_rows": ROWS,
         "annotate": method.annotate,
         "evaluate": HeldOut(

@@ -40,4 +40,5 @@ def learning(method: Method) -> dict[str, Any]:
         "annotate": method.annotate,
         "epochs": method.epochs,
         "minibatches": method.minibatches,
+        "enough": method.enough,
     }

@@ -19,6 +19,7 @@ from handaxe.records import Sampling, Task
 from handaxe.selection.keep_all import keep_all
 from handaxe.slots import Credit, Curriculum, Learner, Reward, Rollout, Selector, Shape, Stage
 from handaxe.training.pace import Pace
+from handaxe.training.update import Enough
 from handaxe.worlds.world import World
 
 __all__ = ["Change", "Claim", "Method", "Paper", "Recipe", "Setting", "partial", "replace"]
@@ -84,6 +85,7 @@ class Method:
     shared, stages    what is done before the loop; `shared` depends on no seed and is done once for all runs, see
                training.run_stages. A stage with a loss against a reference needs "ref_logp" in `annotate`
     closing    stages after the loop's last step, before the last evaluation; the run's weights are what they leave
+    enough     asked after each optimiser step whether the rest of the training step's are left out
     evaluate_rollout  the strategy of evaluations; None is that of the world, mostly the linear one
     """
 
@@ -110,6 +112,7 @@ class Method:
     pace: Pace = field(default_factory=Pace)
     epochs: int = 1
     minibatches: int = 1
+    enough: Enough | None = None
     evaluate_rollout: Rollout | None = None
 
 

@@ -40,7 +40,7 @@ from handaxe.training.schedule import rate_at
 from handaxe.training.siblings import check_siblings
 from handaxe.training.streaming import Streaming
 from handaxe.training.traced import Pushed, Trace, Traced
-from handaxe.training.update import check_passes, update
+from handaxe.training.update import Enough, check_passes, update
 from handaxe.training.watch import check_scored
 
 __all__ = ["train"]
@@ -71,6 +71,7 @@ def train(
     learning_rate: float | Callable[[int], float] = 1e-3,
     epochs: int = 1,
     minibatches: int = 1,
+    enough: Enough | None = None,
     micro_batch_rows: int = 64,
     annotate: Sequence[str] = (),
     on_ending: Mapping[EndingKind, Treatment] = DEFAULT,
@@ -97,6 +98,8 @@ def train(
         learning_rate: of the optimiser, > 0; or a function of the step, from 0 (see training.schedule).
         epochs, minibatches: passes over what a step selected, where 0 trains nothing; optimiser steps a pass, each on a
             random part of the rollouts with denominators of its own. Groups of a lower `part` train first.
+        enough: asked after each optimiser step, with its metrics; True leaves out the rest of the step's. See
+            training.enough.
         micro_batch_rows: sequences in one forward and backward, >= 1; changes memory and time, not the result.
         annotate: features the engine measures on every scored sequence before credit: old_logp, ref_logp, value,
             entropy, collision. Attempts that `select` adds are measured too; the old_logp that they bring stays.
@@ -195,6 +198,7 @@ def train(
                     learning_rate=rate_at(learning_rate, step),
                     rng=generator(seed, "minibatches", step),
                     pushed=pushed,
+                    enough=enough,
                 )
             trace, ages = Trace(choosing.left_out_by, pushed.found, play.begun), token_ages(trained, play.begun)
             record = settle(tried, selected, trained, trace=trace)

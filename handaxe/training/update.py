@@ -1,5 +1,7 @@
 """From rated groups to new weights: epochs, minibatches of one optimiser step each, micro-batches of what fits."""
 
+from collections.abc import Callable, Mapping
+
 import numpy as np
 
 from handaxe.errors import InputError
@@ -9,7 +11,10 @@ from handaxe.tensors import Batch, combine_metrics
 from handaxe.training.batch import make_batch, microbatches, minibatches
 from handaxe.training.traced import Pushed
 
-__all__ = ["check_passes", "mean_metrics", "optimiser_step", "update"]
+__all__ = ["Enough", "check_passes", "mean_metrics", "optimiser_step", "update"]
+
+Enough = Callable[[Mapping[str, float]], bool]
+"""Metrics of an optimiser step -> whether a training step has had enough of them."""
 
 
 def update(
@@ -23,6 +28,7 @@ def update(
     learning_rate: float,
     rng: np.random.Generator,
     pushed: Pushed | None = None,
+    enough: Enough | None = None,
 ) -> dict[str, float]:
     """Take `epochs` times `parts` optimiser steps on what was selected.
 
@@ -34,6 +40,7 @@ def update(
         rows: most rows that forward and backward see at once; the result does not depend on it.
         rng: shuffles rollouts into minibatches.
         pushed: is told which tokens the loss moves.
+        enough: asked after each optimiser step, with its metrics; True leaves out the others.
 
     Returns:
         Metrics averaged over the optimiser steps, with optimiser_steps; where nothing trains, nothing_to_train is 1
@@ -48,12 +55,14 @@ def update(
         (make_batch(own, pad_id=engine.pad_id), loss if pushed is None else pushed.watching(loss, own))
         for own in parted
     ]
-    taken = [
-        optimiser_step(engine, watched, microbatches(piece, rows), learning_rate)
-        for batch, watched in batches
-        for _ in range(epochs)
-        for piece in minibatches(batch, parts, rng)
-    ]
+    in_order = (
+        (piece, own) for batch, own in batches for _ in range(epochs) for piece in minibatches(batch, parts, rng)
+    )
+    taken: list[dict[str, float]] = []
+    for piece, watched in in_order:
+        taken.append(optimiser_step(engine, watched, microbatches(piece, rows), learning_rate))
+        if enough is not None and enough(taken[-1]):
+            break
     return {**mean_metrics(taken), "nothing_to_train": 0.0, "optimiser_steps": float(len(taken))}
 
 

@@ -107,18 +107,26 @@ def test_form(name):
 
 
 VARIANTS = [
+    ("ratios.sequence", {"mean": False}, "rollouts"),
+    ("ratios.turn", {"mean": False}, None),
+    ("ratios.product", {"unit": "turn"}, None),
+    ("ratios.product", {"unit": "rollout"}, "rollouts"),
     ("ratios.sequence", {"per_row": True}, None),
     ("ratios.sequence_token", {"per_row": True}, None),
     ("surrogates.truncated", {"eps_low": 0.2}, None),
     ("reductions.constant_length", {"per_rollout": False}, None),
     ("reductions.turn_mean", {"per_rollout": True}, None),
-    ("corrections.tis", {"per_rollout": True}, "rollouts"),
-    ("corrections.mis", {"per_rollout": True}, "rollouts"),
+    ("corrections.tis", {"unit": "rollout"}, "rollouts"),
+    ("corrections.tis", {"unit": "turn"}, None),
+    ("corrections.mis", {"unit": "rollout"}, "rollouts"),
+    ("corrections.mis", {"unit": "turn"}, None),
     ("corrections.mis", {"weigh": False}, None),
     ("covariance.clip_cov", {"fraction": 0.1, "low": 0.1, "clip_range": (0.2, 0.2)}, "everything"),
     ("covariance.kl_cov", {"fraction": 0.2}, "everything"),
     ("dpo", {"steps": "mean"}, "pairs"),
     ("terms.kl", {"clamp": None, "ceiling": None, "reduction": rollout_mean()}, None),
+    ("terms.keep_likelihood", {"gate": "rollout"}, "rollouts"),
+    ("terms.keep_likelihood", {"last": 0.0}, "rollouts"),
     ("terms.value", {"eps": None}, None),
 ]
 
@@ -201,6 +209,7 @@ def test_token_trees_give_every_loss_and_its_gradient_as_rows_do(name):
         model = TinyModel.new(TinyConfig(vocab_size=50, width=16, layers=2, heads=2, max_length=64))
         model.module.double()
         engine = LocalEngine(model, packing=packing, critic=True)
+        torch.nn.init.constant_(engine._critic.weight, 0.1)  # which starts at 0, and then sends no gradient back
         near_BT = engine.forward(batch)["logp"] - 0.01  # far from it, corrections veto everything
         out = engine.forward_backward(replace(batch, old_logp_BT=near_BT, behaviour_logp_BT=near_BT), loss)
         gradient = torch.cat([p.grad.flatten() for p in model.module.parameters()])

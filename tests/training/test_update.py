@@ -142,3 +142,25 @@ def test_no_epoch_leaves_the_weights_alone(world):
 def test_passes_that_cannot_be_are_refused(wrong):
     with pytest.raises(InputError, match="0 trains nothing, and 1 or more"):
         check_passes(**{"epochs": 1, "minibatches": 1, "micro_batch_rows": 1} | wrong)
+
+
+def test_enough_ends_the_step_and_the_rest_of_its_epochs(world):
+    engine, asked = world.make_engine(), []
+
+    def enough(metrics):
+        asked.append(metrics)
+        return len(asked) == 3
+
+    metrics = run(world, engine, groups(2), epochs=4, parts=2, enough=enough)
+    assert engine.version == 3 and metrics["optimiser_steps"] == 3 and len(asked) == 3
+    assert asked[0]["learning_rate"] == pytest.approx(0.1) and "loss/tokens" in asked[0]
+    plain, bounded = (world.make_engine() for _ in range(2))
+    never = run(world, bounded, groups(2), epochs=2, parts=2, enough=lambda metrics: False)
+    assert never == run(world, plain, groups(2), epochs=2, parts=2)
+
+
+def test_enough_ends_later_parts_too(world):
+    engine = world.make_engine()
+    parted = [replace(one, part=k) for k, one in enumerate(groups(2))]
+    run(world, engine, parted, epochs=2, enough=lambda metrics: True)
+    assert engine.version == 1

@@ -1,11 +1,12 @@
-"""Drop tokens or rollouts that the sampler and the trainer disagree about too much."""
+"""Drop tokens, turns or rollouts that the sampler and the trainer disagree about too much."""
 
 from __future__ import annotations
 
 import torch
 
 from handaxe.errors import InputError
-from handaxe.losses.parts.pieces import Correction, Weights, sum_over_rollout
+from handaxe.losses.parts.disagreement import Unit, check_unit, disagreement
+from handaxe.losses.parts.pieces import Correction, Weights
 from handaxe.ops.masked import masked
 from handaxe.tensors import Batch
 
@@ -13,11 +14,12 @@ __all__ = ["mis"]
 
 
 def mis(
-    *, cap: float = 2.0, floor: float | None = None, per_rollout: bool = False, weigh: bool = True, clamp: float = 20.0
+    *, cap: float = 2.0, floor: float | None = None, unit: Unit = "token", weigh: bool = True, clamp: float = 20.0
 ) -> Correction:
     """Weigh as `tis` does, but mask what is out of bounds instead of truncating it.
 
-        v_t = exp(old_t - behaviour_t), or exp of the sum over the rollout's trained tokens
+        v_t = exp(old_t - behaviour_t)      unit "token"; "turn": exp of the mean over the trained tokens of its turn,
+                                            "rollout": exp of the sum over those of its rollout
         w_t = v_t           where floor <= v_t <= cap       (1 there if weigh is False)
         w_t = 0             elsewhere
 
@@ -25,9 +27,9 @@ def mis(
     whole step. No gradient flows through the weight.
 
     Args:
-        cap: >= 1.
-        floor: in [0, 1]; None for 1 / cap, 0 for no lower bound.
-        per_rollout: True keeps or drops whole rollouts; their rows must stay in one micro-batch.
+        cap: >= 1; 1.2 per turn in ROME.
+        floor: in [0, 1]; None for 1 / cap, 0 for no lower bound; 0.8 per turn in ROME.
+        unit: what is kept or dropped as a whole; a rollout's rows must then stay in one micro-batch.
         weigh: False only masks.
         clamp: nats, > 0; bounds the exponent from both sides.
 
@@ -35,25 +37,24 @@ def mis(
         A correction: Batch -> Weights of [B, T], 0 off the mask. correction_cut is the mean dropped weight.
 
     Raises:
-        InputError: bounds that do not enclose 1, or per_rollout and a rollout's rows are not all here.
+        InputError: bounds that do not enclose 1; another unit; by rollout, rows that are not here.
 
     Example:
         old - behaviour 0.5, 1.5, -1 with cap 2  ->  v 1.64872, 4.48169, 0.36788  ->  w 1.64872, 0, 0
+        turns of 0.2, 0.4 and -0.1, 0.3 with floor 0.8, cap 1.2, unit "turn", weigh=False  ->  w 0, 0 and 1, 1
 
-    Paper: Liu and Li 2025, "When Speed Kills Stability"; both bounds as in IcePop, arXiv:2510.18855.
+    Paper: Liu and Li 2025, "When Speed Kills Stability"; both bounds as in IcePop, arXiv:2510.18855; by turn
+    arXiv:2512.24873 (ROME), the mismatch mask of a chunk.
     Differs: released code (verl) takes dropped tokens out of the denominators too.
     """
     low = 1 / cap if floor is None else floor
     if not 0 <= low <= 1 <= cap:
         raise InputError(f"the bounds must enclose 1, but floor is {low} and cap {cap}")
+    check_unit(unit)
 
     def correction(batch: Batch) -> Weights:
-        mask_BT = batch.mask_BT
-        apart_BT = masked(batch.old_logp_BT, mask_BT) - masked(batch.behaviour_logp_BT, mask_BT)
-        if per_rollout:
-            apart_BT = sum_over_rollout(apart_BT, batch)[:, None].expand_as(apart_BT)
-        value_BT = apart_BT.clamp(-clamp, clamp).exp().detach()
-        raw_BT = masked(value_BT if weigh else torch.ones_like(value_BT), mask_BT)
+        value_BT = disagreement(batch, unit).clamp(-clamp, clamp).exp().detach()
+        raw_BT = masked(value_BT if weigh else torch.ones_like(value_BT), batch.mask_BT)
         return Weights(masked(raw_BT, (value_BT >= low) & (value_BT <= cap)), raw_BT)
 
     return correction

@@ -3,26 +3,28 @@
 from __future__ import annotations
 
 from handaxe.errors import InputError
-from handaxe.losses.parts.pieces import Correction, Weights, sum_over_rollout
+from handaxe.losses.parts.disagreement import Unit, check_unit, disagreement
+from handaxe.losses.parts.pieces import Correction, Weights
 from handaxe.ops.masked import masked
 from handaxe.tensors import Batch
 
 __all__ = ["tis"]
 
 
-def tis(*, cap: float = 2.0, per_rollout: bool = False, clamp: float = 20.0) -> Correction:
+def tis(*, cap: float = 2.0, unit: Unit = "token", clamp: float = 20.0) -> Correction:
     """Weigh each token by how much likelier the trainer found it than the sampler did, up to a cap.
 
-        w_t = min(exp(old_t - behaviour_t), cap)                    per_rollout=False: each token by itself
-        w_t = min(exp(sum_s (old_s - behaviour_s)), cap)            per_rollout=True: all s of the rollout
+        w_t = min(exp(old_t - behaviour_t), cap)                    unit "token": each token by itself
+        w_t = min(exp(mean_s (old_s - behaviour_s)), cap)           unit "turn": all s of the turn, a geometric mean
+        w_t = min(exp(sum_s (old_s - behaviour_s)), cap)            unit "rollout": all s of the rollout
 
     on trained tokens, 0 elsewhere. old_t is `batch.old_logp_BT`, recomputed by the trainer at the time of the rollout;
     behaviour_t is `batch.behaviour_logp_BT`. The surrogate's ratio then says pi / pi_old, this weight pi_old / sampler.
     Where old and behaviour are the same array, every weight is 1. No gradient flows through the weight.
 
     Args:
-        cap: >= 1; 2 (2 to 5 per token, up to 10 per rollout).
-        per_rollout: True takes the whole answer's probability; its rows must stay in one micro-batch.
+        cap: >= 1; 2 (2 to 5 per token, up to 10 per rollout, 1.2 per turn in ROME).
+        unit: whose probability the weight compares; a rollout's rows must then stay in one micro-batch.
         clamp: nats, > 0; bounds the exponent from both sides.
 
     Returns:
@@ -30,23 +32,21 @@ def tis(*, cap: float = 2.0, per_rollout: bool = False, clamp: float = 20.0) -> 
         (from both of which comes `effective_sample_size`) and correction_cut, the mean of what the cap took away.
 
     Raises:
-        InputError: cap is below 1, or per_rollout and a rollout's rows are not all here.
+        InputError: cap is below 1; another unit; by rollout, rows that are not here.
 
     Example:
         old -1, behaviour -1.5  ->  1.64872;  old -0.5, behaviour -2  ->  exp(1.5) = 4.48 -> 2, cut 2.48169
 
-    Paper: Ionides 2008, doi:10.1198/106186008X320456; decoupled from the ratio as in arXiv:2110.00641.
+    Paper: Ionides 2008, doi:10.1198/106186008X320456; decoupled from the ratio as in arXiv:2110.00641; by turn
+    arXiv:2512.24873 (ROME), the mismatch weight of a chunk.
     Differs: nothing but the clamp.
     """
     if cap < 1:
         raise InputError(f"cap bounds a weight whose mean is 1 and must be >= 1, not {cap}")
+    check_unit(unit)
 
     def correction(batch: Batch) -> Weights:
-        mask_BT = batch.mask_BT
-        apart_BT = masked(batch.old_logp_BT, mask_BT) - masked(batch.behaviour_logp_BT, mask_BT)
-        if per_rollout:
-            apart_BT = sum_over_rollout(apart_BT, batch)[:, None].expand_as(apart_BT)
-        raw_BT = masked(apart_BT.clamp(-clamp, clamp).exp(), mask_BT).detach()
+        raw_BT = masked(disagreement(batch, unit).clamp(-clamp, clamp).exp(), batch.mask_BT).detach()
         return Weights(raw_BT.clamp(max=cap), raw_BT)
 
     return correction

@@ -1,4 +1,4 @@
-"""The parts of a loss, as signatures, and the two questions that several parts ask of a batch.
+"""The parts of a loss, as signatures, and the questions that several parts ask of a batch.
 
     ratio       (PolicyOut, Batch) -> log_ratio_BT           how far has the policy moved?     token, sequence, ...
     surrogate   (log_ratio_BT, adv_BT, logp_BT) -> loss_BT   what is each token's loss?        clip, truncated, ...
@@ -32,8 +32,12 @@ __all__ = [
     "Surrogate",
     "Term",
     "Weights",
+    "check_whole_rollouts",
     "extra",
+    "last_of_turn",
+    "mean_over_turn",
     "sum_over_rollout",
+    "sum_over_turn",
 ]
 
 
@@ -72,6 +76,18 @@ def extra(batch: Batch, name: str) -> Tensor:
     return masked(batch.extras[name], batch.mask_BT)
 
 
+def check_whole_rollouts(batch: Batch) -> None:
+    """Raise InputError when a trained row is here without the other rows of its rollout."""
+    tokens_B = sum_by(batch.mask_BT.sum(1).to(batch.rollout_tokens_B.dtype), batch.rollout_B)
+    broken_B = batch.mask_BT.any(1) & (tokens_B != batch.rollout_tokens_B)
+    if bool(broken_B.any()):
+        missing = torch.unique(batch.rollout_B[broken_B]).tolist()
+        raise InputError(
+            f"rollouts {missing[:8]} have rows in another micro-batch, but this loss needs whole rollouts; "
+            "keep the rows of a rollout together when splitting, or raise micro_batch_rows"
+        )
+
+
 def sum_over_rollout(x_BT: Tensor, batch: Batch) -> Tensor:
     """Sum over the trained tokens of a row's whole rollout, that is over all rows of that rollout.
 
@@ -81,12 +97,31 @@ def sum_over_rollout(x_BT: Tensor, batch: Batch) -> Tensor:
     Raises:
         InputError: when a trained row is here without the other rows of its rollout, since the sum would be wrong.
     """
-    tokens_B = sum_by(batch.mask_BT.sum(1).to(batch.rollout_tokens_B.dtype), batch.rollout_B)
-    broken_B = batch.mask_BT.any(1) & (tokens_B != batch.rollout_tokens_B)
-    if bool(broken_B.any()):
-        missing = torch.unique(batch.rollout_B[broken_B]).tolist()
-        raise InputError(
-            f"rollouts {missing[:8]} have rows in another micro-batch, but this loss needs whole rollouts; "
-            "keep the rows of a rollout together when splitting, or raise micro_batch_rows"
-        )
+    check_whole_rollouts(batch)
     return sum_by(masked(x_BT, batch.mask_BT).sum(1), batch.rollout_B)
+
+
+def sum_over_turn(x_BT: Tensor, batch: Batch) -> Tensor:
+    """Sum over the trained tokens of each token's turn; a turn lies in one row.
+
+    Returns:
+        [B, T]; trained tokens of one turn hold the same number, all others 0.
+    """
+    mask_BT = batch.mask_BT
+    turn_BT = torch.where(mask_BT, batch.turn_BT, 0)
+    total_BN = x_BT.new_zeros(len(batch), int(turn_BT.max()) + 1).scatter_add(1, turn_BT, masked(x_BT, mask_BT))
+    return masked(total_BN.gather(1, turn_BT), mask_BT)
+
+
+def mean_over_turn(x_BT: Tensor, batch: Batch) -> Tensor:
+    """Mean over the trained tokens of each token's turn: [B, T], 0 at tokens that do not train."""
+    return sum_over_turn(x_BT, batch) / sum_over_turn(torch.ones_like(x_BT), batch).clamp(min=1)
+
+
+def last_of_turn(batch: Batch) -> Tensor:
+    """[B, T] bool: the last trained token of each turn."""
+    mask_BT = batch.mask_BT
+    turn_BT = torch.where(mask_BT, batch.turn_BT, 0)
+    place_BT = torch.where(mask_BT, torch.arange(mask_BT.shape[1], device=mask_BT.device), -1)
+    last_BN = place_BT.new_full((len(batch), int(turn_BT.max()) + 1), -1).scatter_reduce(1, turn_BT, place_BT, "amax")
+    return mask_BT & (last_BN.gather(1, turn_BT) == place_BT)

@@ -11,16 +11,18 @@ from handaxe.tensors import Batch, PolicyOut
 __all__ = ["sequence"]
 
 
-def sequence(*, per_row: bool = False, clamp: float = 20.0) -> Ratio:
-    """Give every token of an answer the same ratio: the geometric mean over the answer.
+def sequence(*, mean: bool = True, per_row: bool = False, clamp: float = 20.0) -> Ratio:
+    """Give every token of an answer the same ratio: the geometric mean over the answer, or the answer's own.
 
         log s_i = (1 / |y_i|) sum_t (logp_t - old_t)        over the trained tokens of rollout i
+        log s_i = sum_t (logp_t - old_t)                    mean=False: how much likelier the whole answer is
         log_ratio_t = clip(log s_i, -clamp, clamp)          on trained tokens, 0 elsewhere
 
     Prompt, tool and padding tokens enter neither the sum nor |y_i|. The gradient reaches every trained token of the
     rollout.
 
     Args:
+        mean: False multiplies the tokens' ratios, which lets long answers drift far from 1.
         per_row: True takes each row for an answer of its own, when a rollout has several. False (the paper, where a
             rollout is one row) takes the rollout; its rows must then stay in one micro-batch.
         clamp: nats, > 0; a guard against overflow.
@@ -33,9 +35,10 @@ def sequence(*, per_row: bool = False, clamp: float = 20.0) -> Ratio:
         InputError: per_row is False and a rollout's rows are not all here.
 
     Example:
-        log-ratios 0.1, 0.3, -0.1  ->  s = exp(0.1) = 1.10517 on each of the three, and not exp(0.3) = 1.34986
+        log-ratios 0.1, 0.3, -0.1  ->  s = exp(0.1) = 1.10517 on each of the three; mean=False  ->  exp(0.3) = 1.34986
 
-    Paper: arXiv:2507.18071 (GSPO), the sequence-level importance ratio s_i.
+    Paper: arXiv:2507.18071 (GSPO), the sequence-level importance ratio s_i; mean=False is LOOP's variant with one ratio
+    a trajectory, arXiv:2502.01600.
     Differs: nothing but the clamp, which at 20 nats is a guard against overflow.
     """
 
@@ -46,7 +49,7 @@ def sequence(*, per_row: bool = False, clamp: float = 20.0) -> Ratio:
             total_B, tokens_B = moved_BT.sum(1), mask_BT.sum(1)
         else:
             total_B, tokens_B = sum_over_rollout(moved_BT, batch), batch.rollout_tokens_B
-        mean_B = (total_B / tokens_B.clamp(min=1)).clamp(-clamp, clamp)
-        return masked(mean_B[:, None].expand_as(moved_BT), mask_BT)
+        value_B = (total_B / tokens_B.clamp(min=1) if mean else total_B).clamp(-clamp, clamp)
+        return masked(value_B[:, None].expand_as(moved_BT), mask_BT)
 
     return ratio

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from handaxe.losses.parts.pieces import Reduction
+from handaxe.losses.parts.pieces import Reduction, sum_over_turn
 from handaxe.ops.masked import masked
 from handaxe.tensors import Batch
 
@@ -37,11 +37,8 @@ def turn_mean(*, per_rollout: bool = False) -> Reduction:
     """
 
     def reduction(loss_BT: Tensor, batch: Batch) -> Tensor:
-        mask_BT = batch.mask_BT
-        turn_BT = torch.where(mask_BT, batch.turn_BT, 0)
-        tokens_BN = loss_BT.new_zeros(len(batch), int(turn_BT.max()) + 1)
-        tokens_BN = tokens_BN.scatter_add(1, turn_BT, mask_BT.to(loss_BT.dtype))
-        share_BT = masked(loss_BT, mask_BT) / tokens_BN.gather(1, turn_BT).clamp(min=1)
+        tokens_BT = sum_over_turn(torch.ones_like(loss_BT), batch)
+        share_BT = masked(loss_BT, batch.mask_BT) / tokens_BT.clamp(min=1)
         if per_rollout:
             mean_B = share_BT.sum(1) / batch.rollout_turns_B.clamp(min=1)
             return mean_B.sum() / (batch.denominators.rollouts or 1.0)

@@ -2,6 +2,8 @@
 from handaxe.losses.surrogates.clip import clip as clip
 from handaxe.losses.surrogates.clip_with_gradient import clip_with_gradient as clip_with_gradient
 from handaxe.losses.surrogates.dual_clip import dual_clip as dual_clip
+from handaxe.losses.surrogates.log_clip import log_clip as log_clip
 from handaxe.losses.surrogates.reinforce import reinforce as reinforce
+from handaxe.losses.surrogates.tapered import tapered as tapered
 from handaxe.losses.surrogates.truncated import truncated as truncated
 from handaxe.losses.surrogates.unclipped import unclipped as unclipped

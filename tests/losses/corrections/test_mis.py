@@ -28,11 +28,24 @@ def test_without_weighing_it_only_masks():
     assert raw_BT.tolist() == [[0.0, 1.0, 1.0, 1.0]]
 
 
-def test_per_rollout_keeps_or_drops_all():
+def test_a_rollout_is_kept_or_dropped_as_a_whole():
     """The sum is 1, the weight e = 2.718."""
-    assert mis(per_rollout=True)(example()).weight_BT.tolist() == [[0.0] * 4]
-    kept = mis(per_rollout=True, cap=3.0)(example()).weight_BT
+    assert mis(unit="rollout")(example()).weight_BT.tolist() == [[0.0] * 4]
+    kept = mis(unit="rollout", cap=3.0)(example()).weight_BT
     assert kept.tolist() == [[0.0, *[pytest.approx(2.7182818)] * 3]]
+
+
+def test_rome_s_window_drops_one_chunk_and_keeps_the_other():
+    """Geometric means exp(0.3) = 1.34986 and exp(0.1) = 1.10517; the tool's reply between them counts nowhere."""
+    rows = {"old": [[-1.0, -1.0, None, -1.0, -1.0]], "behaviour": [[-1.2, -1.4, None, -0.9, -1.3]]}
+    batch = small_batch([[1.0, 1.0, None, 1.0, 1.0]], turn=[[0, 0, None, 1, 1]], **rows)
+    weight_BT, raw_BT = mis(cap=1.2, floor=0.8, unit="turn", weigh=False)(batch)
+    assert weight_BT.tolist() == [[0.0, 0.0, 0.0, 0.0, 1.0, 1.0]]
+    assert raw_BT.tolist() == [[0.0, 1.0, 1.0, 0.0, 1.0, 1.0]]
+    weighed = mis(cap=1.2, floor=0.8, unit="turn")(batch).raw_BT[batch.mask_BT].tolist()
+    assert weighed == pytest.approx([1.3498588] * 2 + [1.1051709] * 2)
+    kept = mis(cap=1.2, floor=0.8)(batch).weight_BT[batch.mask_BT].tolist()
+    assert kept == pytest.approx([0.0, 0.0, 0.9048374, 0.0]), "by token, exp(0.2), exp(0.4) and exp(0.3) are out"
 
 
 def test_no_gradient():
@@ -45,3 +58,8 @@ def test_no_gradient():
 def test_bounds_must_enclose_one(bounds):
     with pytest.raises(InputError, match="enclose 1"):
         mis(**bounds)
+
+
+def test_another_unit_is_refused():
+    with pytest.raises(InputError, match="token, turn or rollout, not 'step'"):
+        mis(unit="step")

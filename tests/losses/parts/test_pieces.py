@@ -1,7 +1,7 @@
 import pytest
 
 from handaxe.errors import InputError
-from handaxe.losses.parts.pieces import extra, sum_over_rollout
+from handaxe.losses.parts.pieces import extra, last_of_turn, mean_over_turn, sum_over_rollout, sum_over_turn
 from handaxe.testing.batches import small_batch
 
 
@@ -24,3 +24,15 @@ def test_sum_over_rollout_refuses_part_of_a_rollout():
     batch = small_batch([[1.0, 2.0], [4.0], [8.0, None]], rollout=[5, 9, 5])
     with pytest.raises(InputError, match=r"rollouts \[5\]"):
         sum_over_rollout(batch.rows(slice(0, 2)).adv_BT, batch.rows(slice(0, 2)))
+
+
+def test_over_turn_counts_what_trains_and_nothing_else():
+    batch = small_batch([[1.0, None, 2.0, 6.0], [5.0]], turn=[[0, None, 0, 1], [0]])
+    assert sum_over_turn(batch.adv_BT, batch).tolist() == [[0.0, 3.0, 0.0, 3.0, 6.0], [0.0, 5.0, 0.0, 0.0, 0.0]]
+    assert mean_over_turn(batch.adv_BT, batch).tolist() == [[0.0, 1.5, 0.0, 1.5, 6.0], [0.0, 5.0, 0.0, 0.0, 0.0]]
+
+
+def test_the_last_of_a_turn_is_the_last_that_trains():
+    batch = small_batch([[1.0, 1.0, None, 1.0], [1.0, None, 1.0], [None]], turn=[[0, 0, None, 1], [2, None, 2], [None]])
+    wanted = [[0, 0, 1, 0, 1], [0, 0, 0, 1, 0], [0] * 5]
+    assert last_of_turn(batch).tolist() == [[bool(x) for x in row] for row in wanted]

@@ -29,6 +29,17 @@ def test_example_is_the_geometric_mean():
     assert out.logp_BT.grad[batch.mask_BT].tolist() == pytest.approx([1 / 3] * 3)
 
 
+def test_without_mean_it_is_the_probability_of_the_whole_answer():
+    out, batch = example()
+    ratio_BT = sequence(mean=False)(out, batch)
+    assert ratio_BT.exp()[batch.mask_BT].tolist() == pytest.approx([1.3498588] * 3)
+    ratio_BT[0, 1].backward()
+    assert out.logp_BT.grad[batch.mask_BT].tolist() == [1.0] * 3
+    out, batch = example(rollout=[0, 0], rows=[[0.1, 0.3], [-0.1]])
+    assert sequence(mean=False)(out, batch)[batch.mask_BT].tolist() == pytest.approx([0.3] * 3)
+    assert sequence(mean=False, per_row=True)(out, batch)[batch.mask_BT].tolist() == pytest.approx([0.4, 0.4, -0.1])
+
+
 def test_gspo_loss_of_the_example():
     """s = 1.10517 is inside 0.2, so L = -s and each token has a third of its gradient; eps 4e-4 stops it."""
     out, batch = example()

@@ -1,0 +1,42 @@
+"""How much likelier the policy finds a token, a turn or a whole answer."""
+
+from __future__ import annotations
+
+from handaxe.losses.parts.disagreement import Unit, check_unit
+from handaxe.losses.parts.pieces import Ratio
+from handaxe.losses.ratios.sequence import sequence
+from handaxe.losses.ratios.token import token
+from handaxe.losses.ratios.turn import turn
+
+__all__ = ["product"]
+
+
+def product(*, unit: Unit = "token", clamp: float = 20.0) -> Ratio:
+    """Give every token the ratio of the unit that it belongs to, the product of the unit's token ratios.
+
+        log_ratio_t = clip(sum_{s in u(t)} (logp_s - old_s), -clamp, clamp)         u(t): trained tokens of t's unit
+
+    "token" is `token`, "turn" is `turn(mean=False)`, "rollout" is `sequence(mean=False)`; this is one name for the
+    three, to compare them by.
+
+    Args:
+        unit: what is clipped as one; a rollout's rows must then stay in one micro-batch.
+        clamp: nats, > 0; a guard against overflow.
+
+    Returns:
+        A ratio: (PolicyOut, Batch) -> [B, T] log-ratios, with gradient, 0 at tokens that do not train.
+
+    Raises:
+        InputError: another unit; when asked by rollout, rows that are not here.
+
+    Example:
+        turns of log-ratios 0.2, 0.4 and -0.1, 0.3  ->  0.2, 0.4, -0.1, 0.3 by token; 0.6, 0.6, 0.2, 0.2 by turn;
+        0.8 on each by rollout
+
+    Paper: arXiv:2502.01600 (LOOP), which compares the three and trains with tokens.
+    Differs: the clamp.
+    """
+    check_unit(unit)
+    if unit == "turn":
+        return turn(mean=False, clamp=clamp)
+    return sequence(mean=False, clamp=clamp) if unit == "rollout" else token(clamp=clamp)

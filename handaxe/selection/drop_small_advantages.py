@@ -1,0 +1,52 @@
+"""Leave out of the loss every trajectory that did about as well as its siblings."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from handaxe.errors import InputError
+from handaxe.records import Rated
+from handaxe.slots import Selector
+
+__all__ = ["drop_small_advantages"]
+
+
+def drop_small_advantages(*, least: float = 0.01) -> Selector:
+    """Stop training on trajectories whose advantages are all about 0.
+
+        trained_i' = trained_i and max_t abs(A_i,t) >= least        over the tokens t of trajectory i that train
+
+    Such a trajectory has next to nothing to say in the policy loss, but would count in the denominators, enter terms
+    such as a KL penalty, and take its time. It stays in the group, and its score in what its siblings are judged by.
+
+    Args:
+        least: > 0, in units of the advantage; 0.01 in the paper.
+
+    Returns:
+        A selector: [Rated] -> [Rated], the same groups in the same order, `trained` [G] cleared where small. A
+        trajectory without a token that trains does not train.
+
+    Raises:
+        InputError: `least` is not above 0, or not finite.
+
+    Example:
+        rewards 1, 0.5, 0 under `leave_one_out`: advantages 0.75, 0, -0.75  ->  trained True, False, True
+
+    Paper: arXiv:2502.01600 (LOOP), as in its released code.
+    Differs: nothing; its advantages are one number a trajectory.
+    """
+    if not 0 < least < np.inf:
+        raise InputError(f"drop_small_advantages takes a finite bound above 0, not {least}")
+
+    def large(one: Rated, i: int) -> bool:
+        arrays = zip(one.advantages.tokens[i], one.training_mask(i), strict=True)
+        return any((np.abs(adv_T[mask_T]) >= least).any() for adv_T, mask_T in arrays)
+
+    def select(rated: Sequence[Rated]) -> list[Rated]:
+        return [
+            replace(one, trained=one.trained & np.array([large(one, i) for i in range(len(one.group))], bool))
+            for one in rated
+        ]
+
+    return select

@@ -1,0 +1,39 @@
+import math
+
+import pytest
+
+from handaxe.errors import InputError
+from handaxe.losses.ratios.product import product
+from handaxe.testing.batches import random_batch, random_policy, small_batch, small_policy
+
+
+@pytest.mark.parametrize(
+    ("unit", "wanted"),
+    [("token", [0.2, 0.4, -0.1, 0.3]), ("turn", [0.6, 0.6, 0.2, 0.2]), ("rollout", [0.8] * 4)],
+)
+def test_example(unit, wanted):
+    batch = small_batch([[1.0, 1.0, None, 1.0, 1.0]], turn=[[0, 0, None, 1, 1]])
+    out = small_policy(batch, [[-0.8, -0.6, None, -1.1, -0.7]])
+    assert product(unit=unit)(out, batch)[batch.mask_BT].tolist() == pytest.approx(wanted)
+
+
+@pytest.mark.parametrize("unit", ["token", "turn", "rollout"])
+def test_against_a_slow_loop(unit):
+    batch = random_batch(0, under_mask=math.nan, left_out=0.2)
+    out = random_policy(batch, 0, under_mask=math.nan)
+    apart, places = {}, batch.mask_BT.nonzero().tolist()
+
+    def key(row, t):
+        rollout, turn = int(batch.rollout_B[row]), int(batch.turn_BT[row, t])
+        return {"token": (row, t), "turn": (row, turn, 0), "rollout": rollout}[unit]
+
+    for row, t in places:
+        moved = (out.logp_BT[row, t] - batch.old_logp_BT[row, t]).item()
+        apart[key(row, t)] = apart.get(key(row, t), 0.0) + moved
+    found_BT = product(unit=unit)(out, batch)
+    assert [found_BT[row, t].item() for row, t in places] == pytest.approx([apart[key(*at)] for at in places])
+
+
+def test_another_unit_is_refused():
+    with pytest.raises(InputError, match="token, turn or rollout, not 'step'"):
+        product(unit="step")
