@@ -9,14 +9,14 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
 import handaxe
 from handaxe.errors import InputError
 from handaxe.evaluation.figures import TRAINING
-from handaxe.training.record.groups import GroupRecord
+from handaxe.training.record.groups import Fate, GroupRecord
 from handaxe.view.curves import AXES, bands, run_curves, setting_of
 from handaxe.view.results import find_results
 from handaxe.view.runs import Runs, ViewedRun
@@ -104,7 +104,7 @@ def where_of(asked: Asked) -> Where:
     """What attempts a page looks for.
 
     Raises:
-        InputError: a number that is none, a word that is too long, or an outcome or fate that does not exist.
+        InputError: text where a number belongs, a word that is too long, or an outcome or fate that does not exist.
     """
     return Where(
         text=asked.get("text", ""),
@@ -141,7 +141,7 @@ def attempt(run: ViewedRun, row: int) -> dict[str, Any]:
     """One attempt whole, with its siblings.
 
     Raises:
-        InputError: there is none of this id.
+        InputError: the run has no attempt of this id.
     """
     group, place = run.record.group_of(row)
     return _attempts(run, run.rows.group_of(row), group, facts_of(run.record, group.group.step), [place])[row]
@@ -177,7 +177,7 @@ def _attempts(
 
 
 def finite(value: Any) -> Any:
-    """The value as JSON: numbers that are not finite, which JSON lacks, as None; what is no JSON as text."""
+    """The value as JSON: numbers that are not finite, which JSON lacks, as None; what JSON has no form for as text."""
     if value is None or isinstance(value, (str, bool, int)):
         return value
     if isinstance(value, float):
@@ -278,6 +278,7 @@ def _about(run: ViewedRun) -> dict[str, Any]:
         "events": [event._asdict() for event in run.record.events()],
         "tools": run.rows.tools(),
         "outcomes": OUTCOMES,
+        "fates": get_args(Fate),
         "reward": None if not isinstance(named, str) else {"name": named, "text": explained(named)},
         "silent": run.silent(),
     }

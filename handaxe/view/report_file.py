@@ -72,7 +72,7 @@ def write_report(
         if not runs:
             raise InputError(f"there is no run in {folder}")
         held: dict[str, Held] = {}
-        data = dict(_data(answers, runs, int(megabytes * 1e6), held))
+        data = dict(_data(answers, runs, megabytes * 1e6, held))
     finally:
         answers.close()
     text = _page(Path(folder).resolve().name, data)
@@ -116,7 +116,7 @@ def bundled(*, stored: bool = True) -> str:
     return "\n".join(parts)
 
 
-def _data(answers: Answers, runs: list[ViewedRun], room: int, held: dict[str, Held]) -> Iterator[tuple[str, str]]:
+def _data(answers: Answers, runs: list[ViewedRun], room: float, held: dict[str, Held]) -> Iterator[tuple[str, str]]:
     """What the pages ask for, under the names by which they do."""
     yield "runs", _packed(answers.answer("runs", {}))
     yield "results", _packed(answers.answer("results", {}))
@@ -127,7 +127,7 @@ def _data(answers: Answers, runs: list[ViewedRun], room: int, held: dict[str, He
         first = run.rows.page(Where(), length=0)
         yield f"rows/{run.name}", _packed({"columns": first["columns"], "rows": found})
         yield f"curves/{run.name}", _packed(answers.answer("curves", asked))
-        full = list(_steps(run, room // len(runs)))
+        full = list(_steps(run, room / len(runs)))
         yield from ((f"step/{run.name}/{step}", text) for step, _, text in full)
         steps = tuple(step for step, _, _ in full)
         held[run.name] = Held(steps, len(run.record.steps()), sum(count for _, count, _ in full), len(found))
@@ -136,7 +136,7 @@ def _data(answers: Answers, runs: list[ViewedRun], room: int, held: dict[str, He
         yield f"run/{run.name}", _packed(about | {"held": None if whole else str(held[run.name])})
 
 
-def _steps(run: ViewedRun, room: int) -> Iterator[tuple[int, int, str]]:
+def _steps(run: ViewedRun, room: float) -> Iterator[tuple[int, int, str]]:
     """Steps in full, with how many attempts each has, as long as there is room."""
     used = 0
     for place, step in enumerate(spread_out(run.record.steps())):

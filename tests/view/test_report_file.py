@@ -34,6 +34,11 @@ def test_a_report_with_little_room_says_what_it_holds(viewed, decoder, tmp_path)
     assert held_in(text, "step/seed-0/1") is None and held_in(text, "run/seed-0")["held"] == str(held)
 
 
+def test_a_report_may_have_all_the_room_there_is(viewed, decoder, tmp_path):
+    held = write_report(viewed / "seed-0", tmp_path / "report.html", decoder, megabytes=float("inf"))["seed-0"]
+    assert len(held.steps) == held.all_steps == 3
+
+
 def test_nothing_that_was_said_ends_a_script(viewed, decoder, tmp_path):
     write_report(viewed, tmp_path / "report.html", decoder)
     text = (tmp_path / "report.html").read_text(encoding="utf-8")

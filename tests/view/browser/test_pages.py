@@ -157,6 +157,14 @@ def test_a_page_grows_while_a_run_goes_on(look, serve, decode, viewed, tmp_path)
         expect(page.locator("form[role=search]")).to_contain_text("6 of 6 attempts", timeout=PATIENCE)
 
 
+def test_a_table_that_cannot_be_read_says_why(look, served):
+    looker = look(served)
+    looker.page.route("**/api/rows?*", lambda route: route.fulfill(status=500, json={"error": "reading failed"}))
+    page = looker.open("#/run/seed-0")
+    expect(page.locator("form[role=search]")).to_contain_text("reading failed", timeout=PATIENCE)
+    looker.wrong = [said for said in looker.wrong if "500" not in said]
+
+
 def test_what_was_found_comes_as_a_file(look, served):
     page = look(served).open("#/run/seed-0?first=1&last=1")
     with page.expect_download() as download:
