@@ -31,6 +31,7 @@ def main() -> None:
     options = parser.parse_args()
     widths, rounds = ((64,), 2) if options.quick else (WIDTHS, options.rounds)
     torch.set_num_threads(1)
+    os.environ["OMP_NUM_THREADS"] = "1"  # of the ranks
     one, two = Ranks(1, device="cpu"), Ranks(2, device="cpu")
     try:
         sizes = [measured(width, rounds, options.rows, one, two) for width in widths]
@@ -50,7 +51,7 @@ def main() -> None:
 
 
 def measured(width: int, rounds: int, rows: int, one: Ranks, two: Ranks) -> dict:
-    """Seconds of each round by who took it, for one size of model."""
+    """Seconds of each round by engine, for one size of model."""
 
     def model() -> TinyModel:
         return TinyModel.new(TinyConfig(width=width, layers=4, heads=4, max_length=64))

@@ -16,9 +16,10 @@ NAMES = {
 
 def section(found: dict[str, Any]) -> str:
     """Milliseconds by size of model."""
+    shared = ": two ranks and their driver have less than one core each" if found["cores"] < 3 else ""
     text = (
         f"Updates of {found['rows']} short rows on the CPU, one thread each, in {found['rounds']} alternating rounds, "
-        f"on {found['cores']} cores: two ranks and their driver have less than one core each. Milliseconds. Command: "
+        f"on {found['cores']} cores{shared}. Milliseconds. Command: "
         f"`python bench/cluster.py --rounds {found['rounds']} --rows {found['rows']}`.\n"
     )
     if found["load"] > 2 * found["cores"]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from typing import Protocol
 
 import torch
 from torch import Tensor
@@ -13,17 +14,21 @@ from handaxe.tensors import Batch, Denominators
 
 __all__ = ["bare_batch", "measured"]
 
-Forward = Callable[[Batch, bool, Sequence[str]], Mapping[str, Tensor]]
+
+class _Forward(Protocol):
+    """`forward` of an engine: a [B, T] tensor for each name."""
+
+    def __call__(self, batch: Batch, *, reference: bool = ..., names: Sequence[str] = ...) -> Mapping[str, Tensor]: ...
 
 
 def measured(
-    requests: Sequence[Measure], forward: Forward, *, pad_id: int, max_length: int
+    requests: Sequence[Measure], forward: _Forward, *, pad_id: int, max_length: int
 ) -> list[dict[str, list[float]]]:
     """Answer requests, those that ask alike in one batch.
 
     Args:
         requests: any number.
-        forward: (batch, whether the reference model is asked, names) -> a [B, T] tensor for each name.
+        forward: of the engine.
         pad_id: fills rows up to the longest.
         max_length: most ids of a request.
 
@@ -32,8 +37,10 @@ def measured(
 
     Raises:
         InputError: for ids that do not fit the context, a start before which nothing stands or after which nothing
-            does, or a temperature that is not above 0.
+            does, a temperature that is not above 0, or a value, which is not there to be asked for.
     """
+    if any("value" in one.names for one in requests):
+        raise InputError("a Measure asks for logp, entropy or collision, not value")
     for one in requests:
         if not 1 <= one.start < len(one.ids) or len(one.ids) > max_length or not one.temperature > 0:
             raise InputError(
@@ -43,7 +50,7 @@ def measured(
     answers = list[dict[str, list[float]]](dict[str, list[float]]() for _ in requests)
     for reference, names in dict.fromkeys((one.reference, one.names) for one in requests):
         alike = [i for i, one in enumerate(requests) if (one.reference, one.names) == (reference, names)]
-        found = forward(_batch([requests[i] for i in alike], pad_id), reference, names)
+        found = forward(_batch([requests[i] for i in alike], pad_id), reference=reference, names=names)
         for row, i in enumerate(alike):
             span = slice(requests[i].start, len(requests[i].ids))
             answers[i] = {name: found[name][row, span].tolist() for name in names}

@@ -19,12 +19,12 @@ from torch import Tensor
 from handaxe.engines.asked import measured
 from handaxe.engines.cluster_keeping import ClusterKeeping
 from handaxe.engines.cluster_sampling import DriverSampler, FreshStream
-from handaxe.engines.dealing import deal
+from handaxe.engines.dealing import cut_rows, deal, lay_down, rank_rows
 from handaxe.engines.faults import UNTOUCHED, explain_gradient
 from handaxe.engines.measure import check_measures
 from handaxe.engines.packing import Packing
 from handaxe.engines.ranks import Ranks
-from handaxe.engines.sharded import RankRows, ShardedOptions
+from handaxe.engines.sharded import ShardedOptions
 from handaxe.engines.slopes import check_trained, slopes
 from handaxe.engines.stepping import check_rate
 from handaxe.engines.vllm_servers import VllmServers
@@ -113,7 +113,7 @@ class ClusterEngine(ClusterKeeping):
         )
         self.ranks = started
         try:
-            self._key, self._hollow = started.load(load if callable(load) else _Given(load), self._options)
+            self._key, self._hollow = started.load(load, self._options)
             self.max_length, self.pad_id = self._hollow.max_length, self._hollow.pad_id
             floating = next(p.dtype for p in self._hollow.module.parameters() if p.is_floating_point())
             self._dtype = torch.promote_types(floating, torch.float32)
@@ -194,11 +194,11 @@ class ClusterEngine(ClusterKeeping):
         passes = -(-max(map(len, dealt)) // self.micro_batch_rows)
         each = [
             (rows, tuple(names), reference, self.micro_batch_rows, passes)
-            for rows in (_rows(batch, index) for index in dealt)
+            for rows in (rank_rows(batch, index) for index in dealt)
         ]
         out = {name: torch.zeros(batch.ids_BT.shape, dtype=self._dtype) for name in names}
         for index, said in zip(dealt, self._call("forward", "measure", each)) if passes else ():
-            _lay_down(out, said, index)
+            lay_down(out, said, index)
         return {name: value_BT.to(batch.ids_BT.device) for name, value_BT in out.items()}
 
     def measure(self, requests: Sequence[Measure]) -> list[dict[str, list[float]]]:
@@ -207,14 +207,7 @@ class ClusterEngine(ClusterKeeping):
         Raises:
             InputError: for ids that do not fit, an unknown name, or a reference that the engine lacks.
         """
-        if wrong := sorted({name for one in requests for name in one.names if name == "value"}):
-            raise InputError(f"a Measure asks for logp, entropy or collision, not {wrong[0]}")
-        return measured(
-            requests,
-            lambda batch, reference, names: self.forward(batch, reference=reference, names=names),
-            pad_id=self.pad_id,
-            max_length=self.max_length,
-        )
+        return measured(requests, self.forward, pad_id=self.pad_id, max_length=self.max_length)
 
     # --- training --------------------------------------------------------------------------------------------------
 
@@ -235,13 +228,13 @@ class ClusterEngine(ClusterKeeping):
     def _forward_backward(self, batch: Batch, loss: Loss) -> LossOut:
         batch = batch.map(lambda tensor: tensor.cpu())
         dealt = self._deal(batch)
-        parts = [_rows(batch, index) for index in dealt]
+        parts = [rank_rows(batch, index) for index in dealt]
         names = ("logp", "value") if self._options.critic else ("logp",)
         read = self._call("read", "read", [(rows, names) for rows in parts])
         out, slope = self._loss(batch, loss, dealt, read)
         if slope:
             given = [
-                {name: _cut(slope_BT, index, rows) for name, slope_BT in slope.items()}
+                {name: cut_rows(slope_BT, index, rows) for name, slope_BT in slope.items()}
                 for index, rows in zip(dealt, parts)
             ]
             self._call("backward", "back", [(one,) for one in given])
@@ -256,7 +249,7 @@ class ClusterEngine(ClusterKeeping):
         def joined(each: Sequence[dict[str, Tensor]]) -> dict[str, Tensor]:
             whole = {name: torch.zeros(batch.ids_BT.shape, dtype=one.dtype) for name, one in each[0].items()}
             for index, said in zip(dealt, each):
-                _lay_down(whole, said, index)
+                lay_down(whole, said, index)
             return whole
 
         def entropy() -> Tensor:
@@ -323,32 +316,3 @@ class ClusterEngine(ClusterKeeping):
         if self._gathered and not self.ranks.ended:
             self._call("drop", "drop")
         self._gathered = False
-
-
-class _Given:
-    """A model in hand, for rank 0 to take over."""
-
-    def __init__(self, model: Model):
-        self._model = model
-
-    def __call__(self) -> Model:
-        return self._model
-
-
-def _rows(batch: Batch, index: Tensor) -> RankRows | None:
-    if not len(index):
-        return None
-    part = batch.rows(index.to(batch.ids_BT.device)).map(lambda tensor: tensor.cpu())
-    return RankRows(part.ids_BT, part.attend_BT, part.mask_BT, part.temperature_B)
-
-
-def _cut(slope_BT: Tensor, index: Tensor, rows: RankRows | None) -> Tensor:
-    """A rank's rows of a tensor; zeros for the token that a rank without rows reads."""
-    if rows is None:
-        return slope_BT.new_zeros(1, 1)
-    return slope_BT[index, : rows.ids_BT.shape[1]]
-
-
-def _lay_down(whole: dict[str, Tensor], said: dict[str, Tensor], index: Tensor) -> None:
-    for name, value_BT in said.items() if len(index) else ():
-        whole[name][index, : value_BT.shape[1]] = value_BT.to(whole[name].dtype)

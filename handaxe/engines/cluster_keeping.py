@@ -45,7 +45,7 @@ class ClusterKeeping:
 
     def pieces(self, untrained: bool = True) -> Iterator[tuple[str, Tensor]]:
         """Every weight of the model, whole, by its name there; a few at a time, each few by a call of its own, so that
-        whoever takes them may stop or fail.
+        the caller may stop or fail half way.
 
         Args:
             untrained: those that never train too.

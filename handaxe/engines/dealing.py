@@ -1,16 +1,28 @@
-"""Which rank reads which rows of a batch.
+"""Which rank reads which rows of a batch, and how what ranks say becomes one again.
 
 Shapes: B rows, T tokens.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import NamedTuple
+
 from torch import Tensor
 
 from handaxe.engines.packing import sibling_order
 from handaxe.tensors import Batch
 
-__all__ = ["deal"]
+__all__ = ["RankRows", "cut_rows", "deal", "lay_down", "rank_rows"]
+
+
+class RankRows(NamedTuple):
+    """As much of a `Batch` as is needed to read it and to ask about its trained tokens."""
+
+    ids_BT: Tensor
+    attend_BT: Tensor
+    mask_BT: Tensor
+    temperature_B: Tensor
 
 
 def deal(batch: Batch, ranks: int) -> list[Tensor]:
@@ -20,7 +32,7 @@ def deal(batch: Batch, ranks: int) -> list[Tensor]:
     large one is dealt too.
 
     Returns:
-        For each rank the rows that it reads [int64], none for some where there are fewer rows than ranks.
+        For each rank the rows that it reads [int64], an empty tensor for some where there are fewer rows than ranks.
 
     Example:
         rows of 4 2 2 4 4 tokens, in this order, for 2 ranks  ->  rows 0 1 2 and 3 4
@@ -30,3 +42,24 @@ def deal(batch: Batch, ranks: int) -> list[Tensor]:
     middle_B = tokens_B.cumsum(0) - tokens_B / 2
     rank_B = (middle_B * ranks / tokens_B.sum().clamp(min=1)).long().clamp(max=ranks - 1)
     return [order_B[rank_B == rank] for rank in range(ranks)]
+
+
+def rank_rows(batch: Batch, index: Tensor) -> RankRows | None:
+    """The rows with these numbers, on the host; None where there are no numbers."""
+    if not len(index):
+        return None
+    part = batch.rows(index.to(batch.ids_BT.device)).map(lambda tensor: tensor.cpu())
+    return RankRows(part.ids_BT, part.attend_BT, part.mask_BT, part.temperature_B)
+
+
+def cut_rows(value_BT: Tensor, index: Tensor, rows: RankRows | None) -> Tensor:
+    """A rank's rows of a tensor; a single 0 for a rank without rows, which reads one token in their place."""
+    if rows is None:
+        return value_BT.new_zeros(1, 1)
+    return value_BT[index, : rows.ids_BT.shape[1]]
+
+
+def lay_down(whole: Mapping[str, Tensor], said: Mapping[str, Tensor], index: Tensor) -> None:
+    """Write what a rank says of the rows with these numbers into the tensors of the whole batch, by name."""
+    for name, value_BT in said.items() if len(index) else ():
+        whole[name][index, : value_BT.shape[1]] = value_BT.to(whole[name].dtype)

@@ -125,7 +125,7 @@ class LocalEngine(Keeping):
             InputError: naming the request that cannot be sampled; nothing is then sampled.
             TrainingError: when the model's logits are not finite.
         """
-        # Who begins at the same time shares anyway; only who has to wait for a slot profits from a store.
+        # Requests that begin together share their beginnings anyway; a store helps those that wait for a slot.
         stream = self._stream(self.kept_tokens if len(requests) > self.max_rows else 0)
         try:
             tickets, done = [stream.submit(request) for request in requests], dict[int, Completion]()
@@ -186,14 +186,7 @@ class LocalEngine(Keeping):
         Raises:
             InputError: for ids that do not fit, an unknown name, or a reference that the engine lacks.
         """
-        if wrong := sorted({name for one in requests for name in one.names if name == "value"}):
-            raise InputError(f"a Measure asks for logp, entropy or collision, not {wrong[0]}")
-        return measured(
-            requests,
-            lambda batch, reference, names: self.forward(batch, reference=reference, names=names),
-            pad_id=self.pad_id,
-            max_length=self.max_length,
-        )
+        return measured(requests, self.forward, pad_id=self.pad_id, max_length=self.max_length)
 
     def _measure(self, batch: Batch, names: Sequence[str], reference: bool) -> dict[str, Tensor]:
         switched = self._adapter.without_adapter() if reference and self._adapter is not None else nullcontext()

@@ -1,7 +1,7 @@
 """Ranks as processes of this machine, each behind a pipe.
 
 A rank ends when its pipe does, so that none outlives the driver, however that ends. What goes through is written by
-pickle alone: tensors are copied, and no file or memory is shared that somebody would have to clear up.
+pickle alone: tensors are copied, and no file or memory is shared that would have to be cleared up.
 """
 
 from __future__ import annotations
@@ -41,6 +41,7 @@ class PipedRanks:
     def __init__(self, count: int, device: str):
         self._processes: list[subprocess.Popen] = []
         self._pipes: list[Connection] = []
+        self._senders: list[_Sender] = []
         try:
             for rank in range(count):
                 self._start(rank, count, f"cuda:{rank}" if device == "cuda" else device)
@@ -50,15 +51,8 @@ class PipedRanks:
 
     def _start(self, rank: int, count: int, device: str) -> None:
         ours, theirs = Pipe()
-        words = [
-            sys.executable,
-            "-m",
-            "handaxe.engines.rank_pipes",
-            str(theirs.fileno()),
-            str(rank),
-            str(count),
-            device,
-        ]
+        words = [sys.executable, "-m", "handaxe.engines.rank_pipes"]
+        words += [str(theirs.fileno()), str(rank), str(count), device]
         environment = {"OMP_NUM_THREADS": str(max(1, (os.cpu_count() or 1) // count)), **os.environ}
         environment["PYTHONPATH"] = os.pathsep.join(filter(None, sys.path))  # also what a script has put there
         with theirs:
@@ -67,6 +61,7 @@ class PipedRanks:
                 subprocess.Popen(words, pass_fds=[theirs.fileno()], env=environment, start_new_session=True)
             )
         self._pipes.append(ours)
+        self._senders.append(_Sender(ours))
 
     def pids(self) -> list[int]:
         """Of the ranks, in their order."""
@@ -74,9 +69,7 @@ class PipedRanks:
 
     def ask(self, rank: int, method: str, arguments: Sequence[Any]) -> Any:
         """Begin a call; what stands for it."""
-        with contextlib.suppress(OSError):  # of a rank that died: seen when its answer is wanted
-            self._pipes[rank].send_bytes(method.encode())
-            self._pipes[rank].send_bytes(pickle.dumps(tuple(arguments), protocol=5))
+        self._senders[rank].messages.put((method.encode(), pickle.dumps(tuple(arguments), protocol=5)))
         return self._pipes[rank]
 
     def ready(self, calls: Sequence[Any], timeout: float) -> list[Any]:
@@ -122,27 +115,54 @@ class PipedRanks:
                 process.send_signal(signal.SIGKILL)
         for process in self._processes:
             process.wait()
+        for sender in self._senders:
+            sender.messages.put(())
+            if sender is not threading.current_thread():  # in which Python may clear up
+                sender.join(1.0)
         for pipe in self._pipes:
             pipe.close()
         self._processes.clear()
         self._pipes.clear()
+        self._senders.clear()
+
+
+class _Sender(threading.Thread):
+    """Sends calls to one rank, so that the driver never waits for a rank that does not read. It ends after an empty
+    one, or with the rank, which is seen when its answer is wanted."""
+
+    def __init__(self, pipe: Connection):
+        super().__init__(daemon=True)
+        self.messages: queue.SimpleQueue[tuple[bytes, ...]] = queue.SimpleQueue()
+        self._pipe = pipe
+        self.start()
+
+    def run(self) -> None:
+        with contextlib.suppress(OSError):
+            while call := self.messages.get():
+                for part in call:
+                    self._pipe.send_bytes(part)
 
 
 def sendable(load: Any) -> Any:
-    """What makes a model, as another process can take it: one that only this process knows makes it here.
+    """What makes a model, as another process can take it.
+
+    Args:
+        load: makes the model; where only this process knows it, it makes the model here. Or a model in hand.
 
     Raises:
         InputError: neither it nor what it makes can be sent.
     """
-    if _sent(load):
+    if callable(load) and _sent(load):
         return load
-    made = _Made(load())
+    made = _Made(load() if callable(load) else load)
     if not _sent(made):
         raise InputError("the model cannot be sent to another process: give a function of a module that loads it there")
     return made
 
 
 class _Made:
+    """A model in hand, to be taken over."""
+
     def __init__(self, model: Any):
         self._model = model
 
@@ -176,7 +196,7 @@ def _serve(pipe: Connection, rank: int, count: int, device: str) -> None:
                     tell(True, process.where())
                 else:
                     calls.put((method, arguments))
-        os._exit(1)  # nobody is there any more; what is at work may never end
+        os._exit(1)  # the driver is gone, and the call at work may never end
 
     threading.Thread(target=listen, daemon=True).start()
     while True:

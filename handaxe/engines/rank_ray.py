@@ -36,7 +36,7 @@ def start_ray(address: str, *, cpus: int = 0) -> bool:
     Raises:
         InputError: the extra is missing, or there is no cluster at the address.
     """
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # nothing is reported to anyone
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # Ray sends no statistics about its use
     try:
         import ray
     except ImportError as error:
@@ -164,7 +164,11 @@ class RayRanks:
 
         calls = {self._actors[rank].where.options(concurrency_group="watch").remote(): rank for rank in ranks}
         ready, _ = ray.wait(list(calls), num_returns=len(calls), timeout=timeout)
-        return {calls[call]: ray.get(call) for call in ready}
+        found = dict[int, str]()
+        for call in ready:
+            with contextlib.suppress(ray.exceptions.RayError):  # of a rank that died meanwhile
+                found[calls[call]] = ray.get(call)
+        return found
 
     def end(self) -> None:
         """End every actor, also one that is stopped, and the cluster where it was started for them."""

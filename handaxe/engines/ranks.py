@@ -57,7 +57,7 @@ class Ranks:
         )
         self._end = weakref.finalize(self, self._places.end)  # also when this process ends
         about = self._ask("start", "about", [()] * count)
-        # Torch's own deadline is the later one: whoever is silent is named here.
+        # Torch's own deadline comes later, so that a rank that is silent is found here and named.
         self._ask("start", "join", [(about[0]["host"], about[0]["port"], timeout + 60)] * count)
 
     @property
@@ -70,8 +70,9 @@ class Ranks:
         """Of the ranks on this machine."""
         return self._places.pids()
 
-    def load(self, load: Callable[[], Any], options: ShardedOptions) -> tuple[int, Model]:
-        """Load a model on rank 0 and split it over all; a key for `call`, and the model without its weights."""
+    def load(self, load: Callable[[], Any] | Model, options: ShardedOptions) -> tuple[int, Model]:
+        """Load a model on rank 0, or send one there, and split it over all; a key for `call`, and the model without its
+        weights."""
         self._keys += 1
         key = self._keys
         [bare] = self._ask("load", "load", [(key, sendable(load))])
@@ -115,13 +116,13 @@ class Ranks:
             raise
         if not failed:
             return [answers[rank] for rank in range(len(each))]
-        # None is at work any more, so all can be asked on.
+        # No rank is at work any more, so all can be asked again.
         if not waiting and all(isinstance(error, InputError) for error in failed.values()):
             raise failed[min(failed)]
         raise self._over(phase, failed)
 
     def _wait(self, phase: str, waiting: dict[Any, int]) -> tuple[dict[int, Any], dict[int, Exception]]:
-        """Answers and errors by rank, as they come; whoever has given neither is left in `waiting`."""
+        """Answers and errors by rank, as they come; ranks that gave neither are left in `waiting`."""
         answers: dict[int, Any] = {}
         failed: dict[int, Exception] = {}
         deadline = time.monotonic() + self.timeout

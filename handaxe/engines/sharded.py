@@ -24,6 +24,7 @@ from torch import Tensor, nn
 from torch import distributed as dist
 
 from handaxe.engines.asked import bare_batch
+from handaxe.engines.dealing import RankRows
 from handaxe.engines.faults import not_finite
 from handaxe.engines.hollow import hollow, replace_parameters
 from handaxe.engines.measure import Measuring, make_reader
@@ -36,7 +37,7 @@ from handaxe.networks import AdapterModel, LinearHeadModel, Model, ShardableMode
 from handaxe.ops.trees import forest, make_pack
 from handaxe.tensors import Batch
 
-__all__ = ["RankRows", "ShardedOptions", "ShardedTrainer", "probed"]
+__all__ = ["ShardedOptions", "ShardedTrainer", "probed"]
 
 
 class ShardedOptions(NamedTuple):
@@ -50,15 +51,6 @@ class ShardedOptions(NamedTuple):
     packing: Packing = "tree"
     pack_tokens: int = 1024
     checkpointing: bool = False
-
-
-class RankRows(NamedTuple):
-    """As much of a `Batch` as is needed to read it and to ask about its trained tokens."""
-
-    ids_BT: Tensor
-    attend_BT: Tensor
-    mask_BT: Tensor
-    temperature_B: Tensor
 
 
 NONE = RankRows(torch.zeros(1, 1, dtype=torch.int64), torch.ones(1, 1).bool(), torch.zeros(1, 1).bool(), torch.ones(1))

@@ -81,14 +81,13 @@ class ShardedKeeping:
         Raises:
             CheckpointError: on rank 0.
         """
+        frozen = self.frozen_digest()
         tensors = dict(_gathered(self._kept() | moments(self._optimizer, self._trained)))
         still = dict(_gathered(self._untrained()))
         if dist.get_rank() != 0:
             return
-        if self._frozen is None:
-            self._frozen = tensors_digest(_bare(still)) if still else ""
         whole = with_weights(self._hollow, _bare(tensors | still))
-        write_state(folder, tensors | {"rng.torch": random}, version, whole.save, frozen=self._frozen)
+        write_state(folder, tensors | {"rng.torch": random}, version, whole.save, frozen=frozen)
 
     def open(self, folder: Path) -> tuple[list[str], int, Tensor | None]:
         """Read a checkpoint, on rank 0 alone; what it holds is given to all by `take`. Its names, version, and torch's
@@ -118,7 +117,8 @@ class ShardedKeeping:
         return [*found]
 
     def frozen_digest(self) -> str:
-        """Of the weights that do not train, "" where there are none; on rank 0."""
+        """Of the weights that do not train, "" where there are none; on rank 0. All ranks gather it the first
+        time, and none of them later."""
         if self._frozen is None:
             still = dict(_gathered(self._untrained()))
             self._frozen = tensors_digest(_bare(still)) if still else ""

@@ -1,7 +1,7 @@
 """The loss, away from the model: what it is, and how it changes with each number that the model said.
 
-Whoever computes the numbers, in this process or in others, then goes backward from these slopes. No loss is sent
-anywhere or split by rows.
+An engine computes the numbers, in this process or in others, and afterwards goes backward from these slopes. The loss
+itself is neither sent to another process nor split by rows.
 
 Shapes: B rows, T tokens.
 """
@@ -40,7 +40,7 @@ def slopes(
 
     Returns:
         The loss, detached, with its metrics; and d loss / d number [B, T] for "logp", "entropy" and "value", as far as
-        the loss depends on them. There is none where nothing of the batch trains.
+        the loss depends on them; empty where nothing of the batch trains.
 
     Raises:
         TrainingError: when the loss is not finite (naming the metrics and rows that are not) or depends on nothing that

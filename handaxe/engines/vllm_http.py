@@ -4,7 +4,7 @@
     POST /inference/v1/abort_requests                                   POST /start_, /update_, /finish_weight_update
     GET  /health, /weight_info
 
-Requests under way wait in one thread, so hundreds of them cost nothing, and one that is given up holds nothing up.
+Requests under way wait in one thread, so hundreds of them cost nothing, and one that is cancelled delays no other.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ UNKNOWN = -9999.0
 
 
 class LostError(InfrastructureError):
-    """A server that does not answer, or that says of itself that it is broken."""
+    """A server that does not answer, reports an error of its own, or answers what cannot be used."""
 
 
 class Written(NamedTuple):
@@ -189,16 +189,18 @@ def _written(answer: Any, url: str) -> Written:
 
     Raises:
         InputError: when the server draws by itself, for want of the plugin.
-        LostError: for an answer that is none.
+        LostError: for an answer that cannot be read, or that leaves the version of a token open.
     """
     try:
         choice = answer["choices"][0]
         ids = [int(token) for token in choice["token_ids"] or ()]
         entries = ((choice["logprobs"] or {}).get("content") or ()) if ids else ()
-        version = [0] * len(ids)
+        version: list[int] = []
         for span in choice["weight_versions"] or ():
-            start, stop = int(span["start"]), int(span["end"])
-            version[start:stop] = [int(str(span["version"]).rpartition(".")[2])] * (stop - start)
+            number = int(str(span["version"]).rpartition(".")[2])
+            version += [number] * (int(span["end"]) - int(span["start"]))
+        if len(version) != len(ids):
+            raise ValueError(f"{len(ids)} tokens, of which {len(version)} have a version")
         pairs = [_logprobs(token, entry) for token, entry in zip(ids, entries, strict=True)]
         finish = str(choice["finish_reason"])
     except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:

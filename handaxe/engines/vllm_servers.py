@@ -5,7 +5,7 @@
     gone     given up, with the reason
 
 A server that fails at anything is lost: what it had under way goes elsewhere, and it is started again, or waited for
-where somebody else started it. Before it is asked anything it gets the weights of now, and has to prove them.
+where it was found running. Before it is asked anything it gets the weights of now, and has to prove them.
 """
 
 from __future__ import annotations
@@ -85,6 +85,8 @@ class VllmServers:
 
     Attributes:
         metrics: of the last push: push_seconds, push_gap (the probe's, over all servers), push_servers.
+        policy, timeout, patience: as given.
+        places: which server has which ids.
 
     Raises:
         InputError: neither or both of `servers` and `start_servers`, or something that does not fit them.
@@ -116,8 +118,8 @@ class VllmServers:
         self.policy, self.metrics = policy, dict[str, float]()
         self.places = Places()
         self._transport = transport or FileTransport()
-        self._start_timeout, self._timeout = start_timeout, timeout
-        self._patience, self._longest = patience, longest
+        self.timeout, self.patience = timeout, patience
+        self._start_timeout, self._longest = start_timeout, longest
         self._most_gap = GAPS.get(dtype, 0.5) if most_gap is None else most_gap
         self._mark: Hashable = None
         self._label, self._pushes = "", 0
@@ -273,16 +275,6 @@ class VllmServers:
             return ""
         return "; ".join(f"server {server.number}: {server.error}" for server in self._servers)
 
-    @property
-    def timeout(self) -> float:
-        """Seconds of a call that does not sample."""
-        return self._timeout
-
-    @property
-    def patience(self) -> float:
-        """Seconds that requests wait when no server is up."""
-        return self._patience
-
     def reasons(self) -> str:
         """Why the servers that are not up are not."""
         return "; ".join(
@@ -303,7 +295,7 @@ class VllmServers:
                 if not look.cancelled() and look.exception() is not None:
                     self._lose(server, look.exception() or LostError(""))
             elif server.look is None and now - server.looked > PULSE:
-                server.look, server.looked = server.http.health(self._timeout), now
+                server.look, server.looked = server.http.health(self.timeout), now
 
     def _lose(self, server: _Server, error: BaseException) -> None:
         """Begin a server again, in the background; or give it up."""
@@ -337,11 +329,11 @@ class VllmServers:
                         return
                     server.running = self._launch(server.number, self._folder)
                 url = server.running.url
-            http = VllmHttp(url, self._loop, timeout=self._timeout, patience=self._longest)
+            http = VllmHttp(url, self._loop, timeout=self.timeout, patience=self._longest)
             server.url = http.url
             while True:
                 with contextlib.suppress(InfrastructureError, InputError):
-                    http.get("/health", timeout=self._timeout)
+                    http.get("/health", timeout=self.timeout)
                     break
                 if server.running is not None and not server.running.alive():
                     raise InfrastructureError(f"the server ended before it was up: ...{server.running.tail()}")
@@ -361,11 +353,14 @@ class VllmServers:
             server.state = "gone"
 
     def _await_start(self) -> None:
-        while any(server.state == "coming" for server in self._servers):
-            time.sleep(LOOK / 5)
-        for server in self._servers:
-            if server.state == "gone":
+        while True:
+            states = [server.state for server in self._servers]
+            if "gone" in states:
+                server = self._servers[states.index("gone")]
                 raise InfrastructureError(f"server {server.number} cannot be used: {server.error}")
+            if "coming" not in states:
+                return
+            time.sleep(LOOK / 5)
 
     def _stop(self, server: _Server) -> None:
         running, server.running = server.running, None

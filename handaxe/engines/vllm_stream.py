@@ -29,7 +29,7 @@ MOST_LOST = 3
 
 @dataclass
 class _Turn:
-    """A request; with a place, it is at work on a server under that name."""
+    """A request. One that has a place is at work on that server, under that name."""
 
     ticket: int
     request: Sample
@@ -158,6 +158,8 @@ class VllmStream:
         self._away(turn)
         try:
             written = future.result()
+            if written.finish == "abort" or not written.ids:  # this stream did not stop it
+                raise LostError(f"a server ended it after {len(written.ids)} tokens, for no reason given")
         except (LostError, concurrent.futures.CancelledError) as error:
             self._servers.lost(place, error)
             turn.lost += 1
@@ -169,8 +171,6 @@ class VllmStream:
         except InputError as error:
             del self._turns[turn.ticket]
             raise InputError(f"request {turn.ticket}: {error}") from None
-        if written.finish == "abort" or not written.ids:  # nobody here asked for that: it is sampled again
-            return None
         whole = _joined(begun(turn.request), written, len(written.ids))
         self._servers.places.learn([*turn.request.ids, *whole.ids], place[0])
         return completed(turn.ticket, turn.request, whole, time.perf_counter() - turn.since)

@@ -1,4 +1,4 @@
-"""Runs a server as long as somebody holds the other end of standard input, then ends it with all of its processes.
+"""Runs a server until the other end of standard input is closed, then ends it with all of its processes.
 
     python vllm_watch.py COMMAND ...
 

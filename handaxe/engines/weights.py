@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import os
 import shutil
 import socket
 import tempfile
 import threading
+import time
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
@@ -26,6 +28,11 @@ from handaxe.engines.vllm_http import LostError, VllmHttp
 from handaxe.errors import InfrastructureError, InputError
 from handaxe.exchange import Sample
 from handaxe.records import Sampling
+
+try:
+    import fcntl
+except ImportError:  # not on Windows
+    fcntl = None  # type: ignore[assignment]
 
 __all__ = [
     "FileTransport",
@@ -43,6 +50,12 @@ PROBED = 17
 """Ids of the row by which a server is proved."""
 NEAR = Path("/dev/shm")
 """Memory that looks like a folder; for servers on this machine."""
+SHARED = "HANDAXE_WEIGHTS"
+"""The variable that names a folder for weights which servers on other machines see, too."""
+PREFIX = "handaxe-weights-"
+"""How the names of folders of weights begin."""
+YOUNG = 60.0
+"""Seconds since its last change in which a folder is not looked at: its process may not have locked it yet."""
 
 
 class ServedPolicy(NamedTuple):
@@ -142,34 +155,44 @@ class FileTransport:
     """Weights as one safetensors file, which the servers' plugin reads. Servers that were restarted read it again.
 
     Args:
-        folder: where the file goes; every server must see it by the same path. None: memory that looks like a folder
-            where there is room, else a folder for temporary files; both for servers on this machine only.
+        folder: where the file goes; every server must see it by the same path. None: the variable HANDAXE_WEIGHTS says,
+            else memory that looks like a folder where there is room, else a folder for temporary files; the last two
+            for servers on this machine only.
         timeout: seconds a server may take to load it.
     """
 
     backend = "handaxe"
 
     def __init__(self, folder: Path | None = None, *, timeout: float = 600.0):
-        self._timeout, self._given = timeout, folder
+        shared = os.environ.get(SHARED)
+        self._timeout, self._given = timeout, folder or (Path(shared) if shared else None)
         self._folder: Path | None = None
+        self._lock: int | None = None
         self._file: Path | None = None
         self._count = 0
 
     def prepare(self, tensors: Mapping[str, Tensor]) -> None:
         """Write them beside the file before, which is then removed."""
         if self._folder is None:
-            size = sum(tensor.numel() * tensor.element_size() for tensor in tensors.values())
-            self._folder = Path(tempfile.mkdtemp(prefix="handaxe-weights-", dir=self._given or _near(size)))
+            self._folder = self._new(sum(tensor.numel() * tensor.element_size() for tensor in tensors.values()))
+            self._lock = _lock(self._folder)
         self._count += 1
-        previous, self._file = self._file, self._folder / f"{self._count}.safetensors"
+        file = self._folder / f"{self._count}.safetensors"
         try:
-            save_file({name: tensor.contiguous() for name, tensor in tensors.items()}, self._file)
+            save_file({name: tensor.contiguous() for name, tensor in tensors.items()}, file)
         except (OSError, SafetensorError) as error:
-            raise InfrastructureError(
-                f"the weights for the servers cannot be written to {self._file}: {error}"
-            ) from error
-        if previous is not None:
-            previous.unlink(missing_ok=True)
+            file.unlink(missing_ok=True)  # a part of it would fill up the memory that was too small for it
+            raise InfrastructureError(f"the weights for the servers cannot be written to {file}: {error}") from error
+        if self._file is not None:
+            self._file.unlink(missing_ok=True)
+        self._file = file
+
+    def _new(self, size: int) -> Path:
+        _clear_near()
+        try:
+            return Path(tempfile.mkdtemp(prefix=PREFIX, dir=self._given or _near(size)))
+        except OSError as error:
+            raise InputError(f"the folder for the servers' weights cannot be used: {error}") from error
 
     def send(self, server: VllmHttp, label: str) -> None:
         """Have the server load the file."""
@@ -182,6 +205,33 @@ class FileTransport:
         if self._folder is not None:
             shutil.rmtree(self._folder, ignore_errors=True)
             self._folder = None
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+
+
+def _lock(folder: Path) -> int | None:
+    """Lock a folder until the descriptor is closed, which the end of this process does, too; None where that fails."""
+    if fcntl is None:
+        return None
+    with contextlib.suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            os.close(descriptor)
+            raise
+        return descriptor
+    return None
+
+
+def _clear_near() -> None:
+    """Remove what processes that were killed left in memory: folders of weights that nothing locks."""
+    for folder in NEAR.glob(f"{PREFIX}*"):
+        with contextlib.suppress(OSError):
+            if time.time() - folder.stat().st_mtime > YOUNG and (lock := _lock(folder)) is not None:
+                shutil.rmtree(folder, ignore_errors=True)
+                os.close(lock)
 
 
 def _near(size: int) -> Path | None:

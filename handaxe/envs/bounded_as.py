@@ -18,7 +18,7 @@ def bounded_as(factory: EnvFactory, *inner: EnvFactory) -> EnvFactory:
     Example:
         of inner factories with most 4, 2 and none, the factory may have 2 open
 
-    Idea: who wraps an environment must not have more of them open than there may be.
+    Idea: a wrapped environment is open as long as what wraps it, so the bound is the same.
     """
     bounded = [one for one in inner if isinstance(one, Bounded)]
     if bounded:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from handaxe.envs.bounded_as import bounded_as
-from handaxe.envs.wrapped import Wrapped
+from handaxe.envs.wrapped import AsyncWrapped
 from handaxe.exchange import EnvReply
 from handaxe.records import Message, ParsedTurn, Task
 from handaxe.slots import Env, EnvFactory
@@ -53,7 +53,7 @@ def hinted(env: EnvFactory, *, hint: Callable[[Task], str] = ask_again) -> EnvFa
     return bounded_as(factory, env)
 
 
-class _Hinted(Wrapped):
+class _Hinted(AsyncWrapped):
     def __init__(self, env: Env, hint: str):
         super().__init__(env)
         self.hint = hint

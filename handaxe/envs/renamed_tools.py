@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any, Literal
 
 from handaxe.envs.bounded_as import bounded_as
-from handaxe.envs.wrapped import Wrapped
+from handaxe.envs.wrapped import AsyncWrapped
 from handaxe.errors import InputError, TaskError
 from handaxe.exchange import EnvReply
 from handaxe.ops.seeds import derive_seed
@@ -129,7 +129,7 @@ def renamed_call(call: ToolCall, names: Mapping[str, str]) -> ToolCall:
     return replace(call, name=names.get(call.name, call.name), arguments=arguments)
 
 
-class _Renamed(Wrapped):
+class _Renamed(AsyncWrapped):
     """The table is its own inverse, so that it translates both ways."""
 
     def __init__(self, env: Env, table: Mapping[str, str], descriptions: Mapping[str, str]):

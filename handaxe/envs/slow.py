@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from handaxe.envs.bounded_as import bounded_as
-from handaxe.envs.wrapped import Wrapped
+from handaxe.envs.wrapped import AsyncWrapped
 from handaxe.errors import InputError
 from handaxe.exchange import EnvReply
 from handaxe.records import ParsedTurn, Task
@@ -46,7 +46,7 @@ def slow(env: EnvFactory, *, median: float = 0.05, sigma: float = 1.0, longest: 
     return bounded_as(lambda task: _Slow(env(task), task, (median, sigma, longest)), env)
 
 
-class _Slow(Wrapped):
+class _Slow(AsyncWrapped):
     def __init__(self, env: Env, task: Task, shape: tuple[float, float, float]):
         super().__init__(env)
         self.task = task

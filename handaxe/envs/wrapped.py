@@ -10,14 +10,14 @@ from handaxe.records import Message, ParsedTurn, ToolSchema
 from handaxe.slots import Env, Hears
 from handaxe.tools.deadline import Threads
 
-__all__ = ["Wrapped"]
+__all__ = ["AsyncWrapped", "Wrapped"]
 
 
 class Wrapped:
-    """Implements `slots.Env`, and `astep` besides, by asking another environment. A subclass says what it changes.
+    """Implements `slots.Env` by asking another environment. A subclass says what it changes.
 
     It hears other engines (`slots.Hears`) where the inner one does. A subclass that changes what a turn or a reply is
-    says so in `told` and `said`, once for `step` and `astep`.
+    says so in `told` and `said`, once for all ways in which turns come.
 
     Args:
         env: the inner one; closed with this.
@@ -42,12 +42,6 @@ class Wrapped:
     def step(self, turn: ParsedTurn, *, seed: int) -> EnvReply:
         return self.said(self.env.step(self.told(turn), seed=seed))
 
-    async def astep(self, turn: ParsedTurn, *, seed: int, threads: Threads) -> EnvReply:
-        inner, told = getattr(self.env, "astep", None), self.told(turn)
-        if inner is not None:
-            return self.said(await inner(told, seed=seed, threads=threads))
-        return self.said(await threads.run(lambda: self.env.step(told, seed=seed), seconds=None))
-
     def report(self) -> Mapping[str, Any]:
         return self.env.report()
 
@@ -63,3 +57,13 @@ class Wrapped:
     def _heard(self, turn: ParsedTurn, *, seed: int) -> EnvReply:
         assert isinstance(self.env, Hears)
         return self.said(self.env.heard(turn, seed=seed))
+
+
+class AsyncWrapped(Wrapped):
+    """Implements `slots.AsyncEnv` besides: around an environment that cannot wait without a thread, in one."""
+
+    async def astep(self, turn: ParsedTurn, *, seed: int, threads: Threads) -> EnvReply:
+        inner, told = getattr(self.env, "astep", None), self.told(turn)
+        if inner is not None:
+            return self.said(await inner(told, seed=seed, threads=threads))
+        return self.said(await threads.run(lambda: self.env.step(told, seed=seed), seconds=None))

@@ -42,8 +42,9 @@ class Claim:
         level: see `over`.
         axis: what "area" and "first" run along.
         where: (metadata key, value) of the held-out tasks it is about; () for all.
-        vice: what the baseline's own end must show at least (direction down) or at most (up), on average; where it does
-            not, there is nothing to remove, and the claim is not testable here. None for no such bound.
+        vice: what the baseline's own figure (see `over`) must come to at least (direction down) or at most (up), on
+            average; where it does not, there is nothing to remove, and the claim is not testable here. None for no such
+            bound.
         budget: axes on which recipe and baseline may differ by 2 % at most, else there is no verdict.
         learned: whether it is about what is learned. Such a claim is also run with scores dealt out anew among
             siblings, where it must not hold. None: it is, unless it is about a figure of the training steps.

@@ -52,7 +52,7 @@ def build(
         policy: takes the place of what `Setting.model` names.
         method: takes the place of one that is made anew, where something else holds parts of it, such as its stages.
         progress: whether a bar is shown while the world's start is made, which is done once.
-        machines: where it computes; whoever calls this ends the engine (`methods.machines.closing_engine`).
+        machines: where it computes. The caller has to close the engine (`methods.machines.closing_engine`).
 
     Raises:
         InputError: something named is not there, or does not fit.

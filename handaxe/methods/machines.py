@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -21,7 +20,7 @@ __all__ = ["Machines", "closing_engine", "make_engine"]
 class Machines:
     """How many processes work together.
 
-    trainers   ranks that the model is split over; 0 with no servers either is this process alone
+    trainers   ranks that the model is split over; 0, and no servers, is this process alone
     servers    addresses of vLLM servers that sample, or one number: how many to start
     ray        address of a Ray cluster that places the ranks; "" for processes of this machine
     """
@@ -76,15 +75,14 @@ def make_engine(
     if not machines:
         return make(model, **options)
     if make is not LocalEngine:
-        raise InputError(f"--trainers and --servers take the place of LocalEngine alone: leave out --engine {make}")
-    takes = inspect.signature(ClusterEngine).parameters
+        raise InputError("--trainers and --servers take the place of LocalEngine alone: leave out --engine")
     return ClusterEngine(
         model if load is None else load,
         trainers=max(machines.trainers, 1),
         servers=machines.addresses,
         start_servers=machines.start_servers,
         address=machines.ray or None,
-        **{name: value for name, value in options.items() if name in takes},
+        **options,
     )
 
 

@@ -24,12 +24,12 @@ from handaxe.training.site import make_site
 
 __all__ = ["run"]
 
-LAST = "closing"
 ROLES = ("engine", "format", "env", "tasks", "rollout", "reward", "seed")
 
 
 def run(chosen: Chosen, keep: Keep, *, machines: Machines = HERE) -> TrainResult:
-    """Train what was chosen, its method's stages first, in OUT/stages, and those that close it last, in OUT/closing.
+    """Train what was chosen, its method's stages first, in OUT/stages, and those that close it last, in
+    OUT/closing-STEPS: a run that is made longer goes on from what they left, and does them again.
 
     Args:
         chosen: recipe, base, world, engine, setting and their options.
@@ -40,7 +40,7 @@ def run(chosen: Chosen, keep: Keep, *, machines: Machines = HERE) -> TrainResult
         InputError: something named is not there, or does not fit; the folder is in use.
     """
     method = make_method(chosen, make_world(chosen))
-    # A judge may be in a stage and beside the policy.
+    # Made once, since a stage and a role of the loop may hold the same judge.
     made = build(chosen, method=method, progress=keep.progress, machines=machines)
     with closing_engine(made["engine"]):
         return _run(method, made, keep)
@@ -55,7 +55,8 @@ def _run(method: Method, made: dict[str, Any], keep: Keep) -> TrainResult:
         progress=keep.progress,
     )
     if method.closing:
-        last = site._replace(seed=derive_seed(site.seed, "closing"), out=None if keep.out is None else keep.out / LAST)
+        out = None if keep.out is None else keep.out / f"closing-{made['steps']:06d}"
+        last = site._replace(seed=derive_seed(site.seed, "closing"), out=out, resume=out is not None)
         made["evaluate"] = _Closing(made["evaluate"], made["steps"], method.closing, last)
     if not (method.stages or method.shared):
         return train(**made, keep=keep)
@@ -77,8 +78,9 @@ def _begin(out: Path, resume: bool, recipe: Mapping[str, Any] | None) -> None:
 
 @dataclass(frozen=True)
 class _Closing:
-    """Does the stages that close a run before its last evaluation, which, like the last checkpoint, is of what they
-    left. A run that is killed meanwhile does the steps since its checkpoint again, and goes on in these stages."""
+    """Runs the stages that close a run, and then the last evaluation: it and the last checkpoint are of what they left.
+    A run that is killed in one of them is resumed in two parts: the steps since its checkpoint are done again, and the
+    stage goes on from a checkpoint of its own."""
 
     evaluate: HeldOut
     steps: int
@@ -86,11 +88,8 @@ class _Closing:
     site: Site
 
     def __call__(self, engine: Engine, steps_done: int) -> dict[str, Any]:
-        if steps_done == self.steps:
-            out = self.site.out
-            begun = out is not None and out.exists()
-            if run_stages(self.stages, self.site._replace(resume=begun)).stopped:
-                raise KeyboardInterrupt
+        if steps_done == self.steps and run_stages(self.stages, self.site).stopped:
+            raise KeyboardInterrupt
         return self.evaluate(engine, steps_done)
 
     def watched(self, progress: Callable[[int, int], None]) -> _Closing:

@@ -28,7 +28,7 @@ def box_overlap(
 
         I = volume of both,  V = volume,  b = found(trajectory), g = gold(task)
         iou      I / (V_b + V_g - I)
-        recall   I / V_g                       is 1 for whoever names everything
+        recall   I / V_g                       is 1 for a region that holds everything
         centre   1 where the centre of b lies in g, its border included, else 0
         edges    2 D / sum_k (1 / x_k),  x_k = 1 - |b_k - g_k| / side of k's dimension;  0 where some x_k <= 0
 

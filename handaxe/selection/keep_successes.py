@@ -28,8 +28,8 @@ def keep_successes(
                     and no such sibling with a lower `sample` wrote the same
                     and fewer than `most` such siblings have a lower `sample`
 
-    R_i is the outcome plus the per-turn rewards; who was not scored (outcome NaN) is left out. Groups of which nobody
-    is left are dropped. Rejection sampling is `teach(source=played(...), select=keep_successes())`.
+    R_i is the outcome plus the per-turn rewards; siblings that were not scored (outcome NaN) are left out. Groups
+    without a sibling left are dropped. Rejection sampling is `teach(source=played(...), select=keep_successes())`.
 
     Args:
         above: in units of reward.

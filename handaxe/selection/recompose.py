@@ -70,7 +70,7 @@ def recompose(
         out. Unscored siblings (outcome NaN) and those that do not train are neither; a lone sibling is as any other.
 
     Raises:
-        InputError: a number out of range; a chance that is none at some step.
+        InputError: a number out of range; a `chance` that is not in [0, 1] at some step.
 
     Example:
         (right, length) (1, 10), (1, 40), (0, 15), (0, 60), share 0.5

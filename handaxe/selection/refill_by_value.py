@@ -37,7 +37,7 @@ def refill_by_value(*, best: float = 1.0, damping: float = 0.5, even: bool = Fal
 
     Returns:
         A selector: [Rated] -> [Rated], those that are left, in order, and then the copies. Where none is left, or no
-        group was dropped, there are no copies; a group of which nobody trains is never copied.
+        group was dropped, there are no copies; a group without a sibling that trains is never copied.
 
     Raises:
         InputError: damping out of range, an attempt that earned more than `best`.

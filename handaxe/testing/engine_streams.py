@@ -1,8 +1,8 @@
 """The checks of `check_engine` about streams: whichever row joins, leaves or is interrupted, and whatever is kept
 between two requests, each completion is what a fresh engine samples for that request alone.
 
-A stream may sample in another process, while nobody polls: how far a request has come is then not known, and bounded is
-the time that it may take, not the number of polls.
+A stream may sample in another process, also between two polls. How far a request has come is then unknown, so the
+checks limit the time that it may take, and not the number of polls.
 """
 
 from __future__ import annotations
@@ -58,10 +58,7 @@ def check_joining(case: EngineCase) -> None:
         _same(case, f"request {ticket}, which joined between two tokens of others,", got[ticket], completion)
     for request in requests:
         stream.submit(request)
-    begin = time.monotonic()
-    while len(stream) and time.monotonic() - begin < LONGEST:
-        tickets = [ticket for ticket, _ in stream.poll(WAIT)]
-        assert tickets == sorted(tickets), f"poll hands over in order of ticket, not {tickets}"
+    _finish(stream)
 
 
 def check_interrupting(case: EngineCase) -> None:
@@ -188,7 +185,10 @@ def _finish(stream: Stream) -> dict[int, Completion]:
     begin = time.monotonic()
     while len(stream):
         assert time.monotonic() - begin < LONGEST, f"{len(stream)} requests are in the stream after {LONGEST:g} s"
-        done.update(stream.poll(WAIT))
+        ended = stream.poll(WAIT)
+        tickets = [ticket for ticket, _ in ended]
+        assert tickets == sorted(tickets), f"poll hands over in order of ticket, not {tickets}"
+        done.update(ended)
     return done
 
 

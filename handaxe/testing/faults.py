@@ -8,13 +8,14 @@ import os
 import signal
 import threading
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, Literal
 
+from handaxe.envs.wrapped import Wrapped
 from handaxe.errors import InputError
 from handaxe.exchange import EnvReply
 from handaxe.ops.seeds import generator
-from handaxe.records import Message, ParsedTurn, Task, ToolCall, ToolReply, ToolSchema
+from handaxe.records import Message, ParsedTurn, Task, ToolCall, ToolReply
 from handaxe.slots import AsyncEnv, Env, EnvFactory
 from handaxe.tools.deadline import Threads
 from handaxe.tools.decorator import Tool
@@ -197,14 +198,12 @@ class _FaultyTool(Tool):
         return astruck if inspect.iscoroutinefunction(self.function) else struck
 
 
-class _FaultyEnv:
-    """Implements `slots.Env`."""
+class _FaultyEnv(Wrapped):
+    """Not async, so that a fault strikes where the inner environment works: in the thread of its step."""
 
     def __init__(self, env: Env, faults: _Faults):
-        self.env, self.faults = env, faults
-
-    def start(self) -> tuple[tuple[Message, ...], tuple[ToolSchema, ...]]:
-        return self.env.start()
+        super().__init__(env)
+        self.faults = faults
 
     def step(self, turn: ParsedTurn, *, seed: int) -> EnvReply:
         fault, form = self.faults.draw(seed)
@@ -212,19 +211,7 @@ class _FaultyEnv:
             return self._garbage(form)
         if fault is not None:
             self.faults.strike(fault, self.env)
-        return self.env.step(turn, seed=seed)
-
-    def report(self) -> Mapping[str, Any]:
-        return self.env.report()
-
-    def snapshot(self) -> Any:
-        return self.env.snapshot()
-
-    def restore(self, state: Any) -> None:
-        self.env.restore(state)
-
-    def close(self) -> None:
-        self.env.close()
+        return super().step(turn, seed=seed)
 
     def _garbage(self, form: float) -> Any:
         return ENV_GARBAGE[int(form * len(ENV_GARBAGE))]()

@@ -45,7 +45,7 @@ class Canvas:
     @tool(timeout=None)
     def draw(self, code: Annotated[str, "matplotlib code; there is a figure `fig` with axes `ax`"]) -> str:
         """Draw a chart, which ends the attempt; code that fails may be tried again."""
-        # What the world itself would write can be drawn, and is once somebody looks at it.
+        # What the world itself would write can be drawn, and is drawn when the picture is asked for.
         made = None if code == self._own else DRAWER.draw(code)
         if isinstance(made, str):
             raise Retry(made)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
+from handaxe.envs.wrapped import Wrapped
 from handaxe.exchange import Attempt, Completion, EnvReply, Sample
 from handaxe.records import Message, ParsedTurn, Sampling, Task, ToolSchema, Trajectory
 from handaxe.rollouts.driver.run_plan import run_plan
 from handaxe.rollouts.linear import linear
-from handaxe.slots import ChatFormat, Env, EnvFactory, Hears, Rollout
+from handaxe.slots import ChatFormat, Env, EnvFactory, Rollout
 from handaxe.worlds.world import Expert
 
 __all__ = ["demonstrate"]
@@ -74,13 +74,11 @@ def demonstrate(
     return run_plan((rollout or linear(max_turns=max_turns))(attempt), sample=speak)[0]
 
 
-class _Heard:
-    """An environment that remembers what it said last; implements `slots.Env`."""
+class _Heard(Wrapped):
+    """An environment that remembers what it said last."""
 
     def __init__(self, env: Env):
-        self._env = env
-        if isinstance(env, Hears):
-            self.heard = env.heard
+        super().__init__(env)
         self.tools: tuple[ToolSchema, ...] = ()
         self._last = EnvReply()
 
@@ -97,21 +95,9 @@ class _Heard:
         }
 
     def start(self) -> tuple[tuple[Message, ...], tuple[ToolSchema, ...]]:
-        messages, self.tools = self._env.start()
+        messages, self.tools = super().start()
         return messages, self.tools
 
     def step(self, turn: ParsedTurn, *, seed: int) -> EnvReply:
-        self._last = self._env.step(turn, seed=seed)
+        self._last = super().step(turn, seed=seed)
         return self._last
-
-    def report(self) -> Mapping[str, Any]:
-        return self._env.report()
-
-    def snapshot(self) -> Any:
-        return self._env.snapshot()
-
-    def restore(self, state: Any) -> None:
-        self._env.restore(state)
-
-    def close(self) -> None:
-        self._env.close()

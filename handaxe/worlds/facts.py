@@ -80,7 +80,7 @@ def facts(*, size: int = 80, world_seed: int = 0) -> World:
 
 
 def _searches(task: Task, facts: Facts) -> Sequence[ToolCall]:
-    """The search, unless the answer is known by heart and nobody doubts it."""
+    """The search, unless the answer is known by heart and the speaker is to be sure of it."""
     known = task.metadata["known"] == "yes" and facts.get("sure", True)
     return () if known else gold_searches(task, facts)
 

@@ -1,6 +1,6 @@
 """Makes questions about what is hidden, and says where to look for it.
 
-row     "a0 k18 c41 64: k?"                  number in the stretch from 18 to 41 of 64 symbols
+row     "a0 k18 c41 64: k?"                 number in the stretch from 18 to 41 of 64 symbols
 grid    "k0 0 5 3 b5 0 8 3: b?"             number in the box 5 0 8 3 of a grid of 8 by 8
 table   "a1=37 c2=12: d3?" or "...: d3+b1?" number in cell d3, or the sum of two cells, of a table of 4 by 4
 

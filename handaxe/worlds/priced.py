@@ -30,7 +30,7 @@ CHEAP = "cheap"
 LIKES = (CHEAP, CALCULATOR, PYTHON)
 START = Start(Habit(needed=0.5, clumsy=0.05), skill=60, steps=20)
 CAREFUL = 0.2
-"""Share of the expert's tasks in which it asks whom the task's user would; in the others anybody who is able."""
+"""Share of the tasks in which the expert asks the one that the task's user would; in the others, any that is able."""
 
 
 def priced(
@@ -154,9 +154,9 @@ def _preference(like: str) -> dict[str, float]:
 
 
 def _env(tools: Sequence[Any]) -> EnvFactory:
-    nobody = Task("none", (), metadata={"prices": {}})
+    empty = Task("none", (), metadata={"prices": {}})
     # Says at once what is wrong with the tools, and how many there may be.
-    probe = tool_chat([lambda: Desk(nobody, lambda question: PolicyAnswer("", 0, 0)), *tools])
+    probe = tool_chat([lambda: Desk(empty, lambda question: PolicyAnswer("", 0, 0)), *tools])
 
     def make(task: Task) -> Env:
         return tool_chat([lambda: Desk(task, reckoner()), *tools])(task)

@@ -61,7 +61,7 @@ def projection(
         A world broken down by "kind", right within 0.1 %, with the gauge wasted_calls. Tasks keep their "gold_calls".
 
     Raises:
-        InputError: an argument that is none of these.
+        InputError: no kinds, or a kind or solver that does not exist.
 
     Example:
         "cam 417 x 6 z 3 u?": camera {"name": "417"} says "60 62", calculator {"expression": "60*6/3+62"} "182", and the

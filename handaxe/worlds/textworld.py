@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from handaxe.envs.tool_chat import tool_chat
+from handaxe.envs.wrapped import AsyncWrapped
 from handaxe.errors import TaskError
 from handaxe.exchange import EnvReply
 from handaxe.gauges import Gauge
-from handaxe.records import Message, ParsedTurn, Task, ToolCall, ToolSchema, Trajectory
+from handaxe.records import Message, Task, ToolCall, Trajectory
 from handaxe.rewards.outcome import outcome
 from handaxe.slots import Env, EnvFactory
-from handaxe.tools.deadline import Threads
 from handaxe.worlds.textworld_games import Game, Games, Kind
 from handaxe.worlds.world import Facts, Habit, Split, Start, World
 
@@ -108,34 +108,16 @@ def _final(one: Trajectory, name: str) -> Any:
     return one.env["state"]["Game"][name]
 
 
-class _Played:
-    """A conversation with tools that is over when its game is; implements `slots.Env`, and `astep` besides."""
+class _Played(AsyncWrapped):
+    """A conversation with tools that is over when its game is."""
 
     def __init__(self, task: Task, tools: Sequence[Any], game: Game):
+        super().__init__(tool_chat([lambda: game, *tools])(task))
         self._game = game
-        self._chat: Any = tool_chat([lambda: game, *tools])(task)
 
-    def start(self) -> tuple[tuple[Message, ...], tuple[ToolSchema, ...]]:
-        return self._chat.start()
-
-    def step(self, turn: ParsedTurn, *, seed: int) -> EnvReply:
-        return self._told(self._chat.step(turn, seed=seed))
-
-    async def astep(self, turn: ParsedTurn, *, seed: int, threads: Threads) -> EnvReply:
-        return self._told(await self._chat.astep(turn, seed=seed, threads=threads))
-
-    def _told(self, reply: EnvReply) -> EnvReply:
+    def said(self, reply: EnvReply) -> EnvReply:
         return reply._replace(done=reply.done or self._game.over, facts=self._game.facts())
 
-    def report(self) -> Mapping[str, Any]:
-        return self._chat.report()
-
-    def snapshot(self) -> Any:
-        return self._chat.snapshot()
-
-    def restore(self, state: Any) -> None:
-        self._chat.restore(state)
-
     def close(self) -> None:
-        self._chat.close()
+        super().close()
         self._game.stop()

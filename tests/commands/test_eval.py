@@ -43,7 +43,7 @@ def chat():
 
 
 def test_a_server_is_evaluated_on_the_same_tasks(run, chat, capsys):
-    """With a server that says the same whatever it is asked, and one that nobody told the name of a model."""
+    """A server that says the same whatever it is asked; and without the name of its model, an error."""
     file = run.parent / "served.json"
     with chat.ChatServer(chat.said("7")) as server:
         words = ["eval", str(run), "--tasks", "3", "--server", server.url, "--server-model", "m", "--json", str(file)]

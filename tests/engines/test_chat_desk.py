@@ -1,6 +1,7 @@
 """Requests that come at different times are sampled together, and what fails fails alone."""
 
 import asyncio
+import threading
 
 import pytest
 
@@ -69,16 +70,45 @@ def test_one_that_cannot_be_sampled_fails_alone(engine):
     assert good.ids and isinstance(bad, InputError)
 
 
-def test_who_goes_is_taken_out_and_the_others_go_on(engine):
-    async def work(desk):
-        long = asyncio.create_task(desk.complete(asked("a", most=90)))
-        await asyncio.sleep(0)
-        long.cancel()
-        kept = await desk.complete(asked("b"))
-        return kept, desk._jobs
+class HeldStream:
+    """A stream that first waits until it is let go, and keeps what was taken out of it."""
 
-    kept, left = with_desk(engine, work)
-    assert kept.ids == engine.sample([asked("b")])[0].ids and not left
+    def __init__(self, inner):
+        self._inner, self.let_go, self.taken_out = inner, threading.Event(), []
+        self.submit, self.close = inner.submit, inner.close
+
+    def __len__(self):
+        return len(self._inner)
+
+    def poll(self):
+        if not self.let_go.is_set():
+            assert self.let_go.wait(60)
+            return []
+        return self._inner.poll()
+
+    def interrupt(self, ticket):
+        self.taken_out.append(ticket)
+        return self._inner.interrupt(ticket)
+
+
+def test_who_goes_is_taken_out_and_the_others_go_on(engine, monkeypatch):
+    stream = HeldStream(engine.stream())
+    (alone,) = engine.sample([asked("b")])
+    monkeypatch.setattr(engine, "stream", lambda: stream)
+
+    async def work(desk):
+        goes = asyncio.create_task(desk.complete(asked("a", most=90)))
+        while not desk._jobs:
+            await asyncio.sleep(0.001)
+        (ticket,) = desk._jobs
+        goes.cancel()
+        await asyncio.wait([goes])
+        stays = asyncio.create_task(desk.complete(asked("b")))
+        stream.let_go.set()
+        return ticket, await stays
+
+    ticket, kept = with_desk(engine, work)
+    assert kept.ids == alone.ids and stream.taken_out == [ticket]
 
 
 def test_an_engine_that_breaks_breaks_only_what_was_at_work(engine):

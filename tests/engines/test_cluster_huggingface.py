@@ -85,4 +85,8 @@ def test_two_ranks_are_one_process(two, make, options, tmp_path):
     plain = dict(several.gather())  # without an adapter, by the names of transformers
     assert {"model.layers.0.self_attn.q_proj.weight"} <= plain.keys() or make is gpt2
     assert not any("lora" in name for name in plain)
+    several.load(tmp_path / "checkpoint")  # also beside weights that do not train
+    several.load_weights(tmp_path / "checkpoint")
+    assert several.state_dict()["frozen"] == again.state_dict()["frozen"]
+    torch.testing.assert_close(several.forward(batch)["logp"], again.forward(batch)["logp"], rtol=0, atol=1e-12)
     several.close()

@@ -1,6 +1,6 @@
 import torch
 
-from handaxe.engines.dealing import deal
+from handaxe.engines.dealing import cut_rows, deal, lay_down, rank_rows
 
 
 def test_runs_of_about_equal_length(batch_of):
@@ -20,3 +20,19 @@ def test_each_row_goes_to_one_rank_and_some_ranks_get_none(batch_of):
         assert len(dealt) == ranks and sorted(torch.cat(dealt).tolist()) == list(range(rows))
     nothing = batch_of([[1, 2]]).rows(torch.tensor([], dtype=torch.int64))
     assert [len(rows) for rows in deal(nothing, 2)] == [0, 0]
+
+
+def test_what_is_dealt_is_laid_down_where_it_was(batch_of):
+    batch = batch_of([[1, 2, 3], [4, 5], [6, 7, 8]])
+    want_BT = torch.arange(9.0).reshape(3, 3)
+    got = {"logp": torch.full((3, 3), -1.0)}
+    for index in (torch.tensor([2, 0]), torch.tensor([1]), torch.tensor([], dtype=torch.int64)):
+        rows = rank_rows(batch, index)
+        said_BT = cut_rows(want_BT, index, rows)
+        if rows is None:
+            assert said_BT.tolist() == [[0.0]]
+        else:
+            assert torch.equal(rows.ids_BT, batch.ids_BT[index, : rows.ids_BT.shape[1]])
+        lay_down(got, {"logp": said_BT}, index)
+    mask_BT = batch.attend_BT
+    assert torch.equal(got["logp"][mask_BT], want_BT[mask_BT])

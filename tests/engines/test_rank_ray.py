@@ -3,13 +3,14 @@
 import os
 import signal
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from handaxe.engines import rank_ray
 from handaxe.engines.cluster import ClusterEngine
 from handaxe.engines.local import LocalEngine
-from handaxe.engines.rank_ray import HERE, start_ray
+from handaxe.engines.rank_ray import HERE, RayRanks, start_ray
 from handaxe.engines.ranks import Ranks
 from handaxe.errors import InputError, TrainingError
 from handaxe.models.tiny import TinyConfig, TinyModel
@@ -61,6 +62,22 @@ def test_actors_train_as_one_process_does_and_end(monkeypatch):
             Ranks(1000, address=HERE, device="cpu")
     finally:
         ray.shutdown()
+
+
+def test_a_rank_that_dies_while_it_is_asked_hides_no_other(monkeypatch):
+    def actor(name):
+        return SimpleNamespace(where=SimpleNamespace(options=lambda **_: SimpleNamespace(remote=lambda: name)))
+
+    def get(call):
+        if call == "dead":
+            raise ray.exceptions.RayActorError
+        return f"in {call}"
+
+    monkeypatch.setattr(ray, "wait", lambda calls, **_: (calls, []))
+    monkeypatch.setattr(ray, "get", get)
+    ranks = RayRanks.__new__(RayRanks)
+    ranks._actors = [actor("dead"), actor("sleep")]
+    assert ranks.where([0, 1], 1.0) == {1: "in sleep"}
 
 
 def test_a_cluster_that_is_not_there_is_an_input_error():

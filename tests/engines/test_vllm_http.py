@@ -138,9 +138,20 @@ def test_a_server_without_the_plugin_is_told_apart(http, server):
 
 
 @pytest.mark.parametrize(
-    "said", [{}, {"choices": []}, {"choices": [{}]}, [], "no JSON", answer((3, 0, 0)) | {"choices": [7]}]
+    "said",
+    [
+        {},
+        {"choices": []},
+        {"choices": [{}]},
+        [],
+        "no JSON",
+        answer((3, 0, 0)) | {"choices": [7]},
+        answer((3, 0, 0), (4, 0, 0), versions=()),
+        answer((3, 0, 0), (4, 0, 0), versions=(("1.0", 0, 1),)),
+        answer((3, 0, 0), versions=(("default", 0, 1),)),
+    ],
 )
-def test_an_answer_that_is_none_loses_the_server(http, server, said):
+def test_an_answer_that_cannot_be_used_loses_the_server(http, server, said):
     server.says = (200, said)
     with pytest.raises(LostError):
         http.generate(REQUEST, "name", **LIMITS).result(5)
@@ -180,7 +191,7 @@ def test_every_call_has_a_deadline(server, loop):
             call()
 
 
-def test_nobody_listens(loop):
+def test_an_address_where_no_server_listens(loop):
     with pytest.raises(LostError, match="does not answer"):
         VllmHttp("http://127.0.0.1:9", loop).get("/health")
     with pytest.raises(InputError, match="no address"):

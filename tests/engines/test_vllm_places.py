@@ -8,7 +8,7 @@ PROMPT = list(range(3 * BLOCK))
 
 def test_example():
     places = Places()
-    assert places.choose(PROMPT, {0: 1, 1: 0}) == 1, "nobody has it: the idlest"
+    assert places.choose(PROMPT, {0: 1, 1: 0}) == 1, "no server has it: the idlest"
     places.learn(PROMPT, 0)
     assert places.choose([*PROMPT, 7, 8], {0: 1, 1: 0}) == 0
     assert places.choose([99, *PROMPT], {0: 1, 1: 0}) == 1, "the same ids at other places are no prefix"

@@ -1,10 +1,12 @@
 """A server's process: started with what it needs, ended with all that it started, however this program ends."""
 
 import os
+import shlex
 import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -95,3 +97,11 @@ def test_an_interpreter_that_is_not_there(tmp_path, monkeypatch):
 def test_options_and_ports():
     assert '{"backend": "nccl"}' in server_options(backend="nccl") and "--max-model-len" not in server_options()
     assert 1024 < free_port() < 65536
+
+
+def test_the_command_on_the_page_about_clusters_has_every_option():
+    page = (Path(__file__).parents[2] / "docs" / "cluster.md").read_text()
+    (block,) = (part for part in page.split("\n\n") if "vllm.entrypoints.openai.api_server" in part)
+    words = shlex.split(block)
+    assert set(server_options()) <= set(words)
+    assert {"VLLM_SERVER_DEV_MODE=1", "VLLM_USE_V2_MODEL_RUNNER=0", "VLLM_PLUGINS=handaxe"} <= set(words)

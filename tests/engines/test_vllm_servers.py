@@ -219,6 +219,34 @@ def test_a_request_that_ends_every_server_is_given_up(sampled):
     assert len(engine.started) >= 3
 
 
+@pytest.mark.parametrize("finish", ["abort", "length"])
+def test_a_request_that_every_server_ends_without_a_token_is_given_up(sampled, finish):
+    class Empty(SmallVllm):
+        async def _generate(self, body):
+            if body["request_id"].startswith("probe"):
+                return await super()._generate(body)
+            return small_vllm.JSONResponse(self._answer([], [], [], [], finish))
+
+    engine = sampled(lambda number, folder: Empty(make_model(seed=77)))
+    with pytest.raises(InfrastructureError, match="3 servers were lost with it.*after 0 tokens"):
+        engine.sample(requests(1))
+
+
+def test_one_server_that_cannot_start_ends_the_wait_for_the_others():
+    made = []
+
+    def launch(number, folder):
+        made.append(SmallVllm(make_model(), faults={"/health": 503}))
+        if number == 1:
+            made[-1].stop()
+        return made[-1]
+
+    began = time.monotonic()
+    with pytest.raises(InfrastructureError, match="server 1 cannot be used"):
+        Sampled(make_model(), launch, count=2, start_timeout=300.0)
+    assert time.monotonic() - began < 60 and all(server.ended.is_set() for server in made)
+
+
 def test_a_server_that_never_comes_up_says_why_and_leaves_nothing():
     began = time.monotonic()
     made = []

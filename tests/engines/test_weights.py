@@ -1,6 +1,7 @@
 """Weights by the names of a checkpoint, adapters added in; files that come and go; the gap of the probe."""
 
 import math
+import os
 
 import pytest
 import torch
@@ -67,8 +68,10 @@ def test_an_adapter_of_another_kind_is_refused(small_llamas):
         served_weights(model.module)
 
 
-def test_files_hold_the_last_weights_only(tmp_path):
-    files = FileTransport(tmp_path)
+@pytest.mark.parametrize("said", ["argument", "variable"])
+def test_files_hold_the_last_weights_only(tmp_path, monkeypatch, said):
+    monkeypatch.setenv("HANDAXE_WEIGHTS", str(tmp_path if said == "variable" else "/nowhere"))
+    files = FileTransport(tmp_path if said == "argument" else None)
     for value in (1.0, 2.0):
         files.prepare({"a": torch.full((2, 3), value).T})
         (found,) = tmp_path.rglob("*.safetensors")
@@ -76,6 +79,50 @@ def test_files_hold_the_last_weights_only(tmp_path):
     files.close()
     files.close()
     assert not list(tmp_path.iterdir())
+
+
+def test_a_file_that_is_not_written_whole_is_removed_and_the_one_before_stays(tmp_path, monkeypatch):
+    def runs_out(tensors, file):
+        file.write_bytes(b"half of it")
+        raise OSError(28, "No space left on device")
+
+    files = FileTransport(tmp_path)
+    files.prepare({"a": torch.zeros(2)})
+    with monkeypatch.context() as patch:
+        patch.setattr("handaxe.engines.weights.save_file", runs_out)
+        with pytest.raises(InfrastructureError, match="cannot be written.*No space"):
+            files.prepare({"a": torch.ones(2)})
+    (found,) = tmp_path.rglob("*.safetensors")
+    assert torch.equal(load_file(found)["a"], torch.zeros(2))
+    files.prepare({"a": torch.ones(2)})
+    (found,) = tmp_path.rglob("*.safetensors")
+    assert torch.equal(load_file(found)["a"], torch.ones(2))
+    files.close()
+
+
+def test_what_a_killed_process_left_in_memory_is_removed(tmp_path, monkeypatch):
+    monkeypatch.setattr("handaxe.engines.weights.NEAR", tmp_path)
+    left, young, other = (tmp_path / name for name in ("handaxe-weights-a", "handaxe-weights-b", "other"))
+    used = FileTransport()
+    used.prepare({"a": torch.zeros(2)})
+    (folder,) = tmp_path.iterdir()
+    for each in (left, young, other):
+        each.mkdir()
+        (each / "1.safetensors").write_bytes(b"weights")
+    for each in (folder, left, other):
+        os.utime(each, (0, 0))
+    files = FileTransport()
+    files.prepare({"a": torch.ones(2)})
+    assert not left.exists() and young.exists() and other.exists()
+    assert len(list(folder.iterdir())) == 1, "the file of a process that runs stays"
+    used.close()
+    files.close()
+    assert set(tmp_path.iterdir()) == {young, other}
+
+
+def test_a_folder_that_is_not_there_is_named(tmp_path):
+    with pytest.raises(InputError, match="folder for the servers' weights.*nowhere"):
+        FileTransport(tmp_path / "nowhere").prepare({"a": torch.zeros(2)})
 
 
 def test_a_folder_that_cannot_be_written_is_an_error_that_says_so(tmp_path):

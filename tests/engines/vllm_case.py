@@ -1,10 +1,12 @@
-"""What tests with a real vLLM server share: a small Llama, and LocalEngine's training half with servers sampling."""
+"""What tests with a real vLLM server share: a small Llama, and LocalEngine's training half with servers sampling.
+Where there is no vLLM, loading it skips the module that does."""
 
 import contextlib
+import importlib.util
 import os
 
+import pytest
 import torch
-from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
 from handaxe.engines.local import LocalEngine
 from handaxe.engines.vllm_servers import VllmServers
@@ -12,6 +14,8 @@ from handaxe.engines.weights import ServedPolicy, served_weights, write_config
 from handaxe.exchange import Measure
 from handaxe.models.huggingface import HuggingFaceModel
 
+if importlib.util.find_spec("vllm") is None:
+    pytest.skip("vLLM is not in this environment: run `make test-vllm`", allow_module_level=True)
 VOCABULARY, LONGEST = 48, 256
 # A server takes its threads and its memory from these: two of them and a trainer share two cores.
 SMALL = ("--enforce-eager", "--max-num-seqs", "16", "--max-num-batched-tokens", "512")
@@ -22,6 +26,7 @@ ENVIRONMENT |= {"TORCHDYNAMO_DISABLE": "1"}  # else the first request waits for 
 def make_model(tied=True, seed=0):
     """Always the same weights; sharp enough for greedy and temperature to show."""
     from tokenizers import Tokenizer, models
+    from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
     backend = Tokenizer(models.WordLevel({f"w{i}": i for i in range(VOCABULARY)}, unk_token="w0"))
     tokenizer = PreTrainedTokenizerFast(tokenizer_object=backend, eos_token="w1")
@@ -91,14 +96,16 @@ class Served(LocalEngine):
         self.number = fleet.count
 
     def stream(self):
-        return _Stream(self._fleet, self)
+        return ServedStream(self._fleet, self)
 
     def sample(self, requests):
         self._fleet.engine = self
         return self._fleet.servers.sample(requests)
 
 
-class _Stream:
+class ServedStream:
+    """Says whose weights are sampled before each call that may push."""
+
     def __init__(self, fleet, engine):
         self._fleet, self._engine = fleet, engine
         self._stream = fleet.servers.stream()

@@ -1,10 +1,10 @@
 import asyncio
 
 from handaxe.envs.tool_chat import tool_chat
-from handaxe.envs.wrapped import Wrapped
+from handaxe.envs.wrapped import AsyncWrapped, Wrapped
 from handaxe.exchange import EnvReply
 from handaxe.records import Message, ParsedTurn, Task, ToolCall
-from handaxe.slots import Hears
+from handaxe.slots import AsyncEnv, Hears
 from handaxe.tools.decorator import tool
 
 TASK = Task("a", (Message("user", "?"),))
@@ -32,7 +32,7 @@ def env():
     return tool_chat([lambda: Counter()])(TASK)
 
 
-class Louder(Wrapped):
+class Louder(AsyncWrapped):
     def told(self, turn):
         return turn if turn.calls else CALL
 
@@ -71,6 +71,10 @@ def test_what_is_changed_is_changed_both_ways():
             turn = ParsedTurn("no call")
             reply = outer.astep(turn, seed=0, threads=InThreads()) if later else outer.step(turn, seed=0)
             assert (asyncio.run(reply) if later else reply).messages[0].content == "1!"
+
+
+def test_one_that_is_not_async_is_stepped_in_a_thread_whatever_is_inside():
+    assert isinstance(env(), AsyncEnv) and not isinstance(Wrapped(env()), AsyncEnv)
 
 
 def test_it_hears_where_the_inner_one_does():

@@ -1,5 +1,4 @@
 from contextlib import suppress
-from functools import wraps
 
 import pytest
 
@@ -40,10 +39,9 @@ def test_zero_of_all_is_this_process():
 
 def test_options_of_one_process_reach_the_ranks(monkeypatch):
     seen = {}
-    begin = wraps(ClusterEngine.__init__)(lambda self, load, **given: seen.update(given, load=load))
-    monkeypatch.setattr(ClusterEngine, "__init__", begin)
+    monkeypatch.setattr(ClusterEngine, "__init__", lambda self, load, **given: seen.update(given, load=load))
     model = TinyModel.new(CONFIG)
-    options = {"weight_decay": 0.5, "device": "cpu", "critic": True, "of_another": 1}
+    options = {"weight_decay": 0.5, "device": "cpu", "critic": True}
     make_engine(LocalEngine, model, Machines(2, ("3",), "auto"), options)
     assert seen == {
         "load": model,

@@ -120,8 +120,9 @@ def test_stages_that_close_a_run_come_before_its_last_evaluation_and_checkpoint(
     whole, broken, open_end = tmp_path / "whole", tmp_path / "broken", tmp_path / "open"
     result = run(made, Keep(out=whole, progress=False))
     assert len(result.metrics) == 2 and not (whole / "stages").exists()
-    assert [one.name for one in sorted((whole / "closing").iterdir()) if one.is_dir()] == ["00-teach"]
-    left = load_file(sorted((whole / "closing/00-teach/checkpoints").iterdir())[-1] / "engine/engine.safetensors")
+    closing = whole / "closing-000002"
+    assert [one.name for one in sorted(closing.iterdir()) if one.is_dir()] == ["00-teach"]
+    left = load_file(sorted((closing / "00-teach/checkpoints").iterdir())[-1] / "engine/engine.safetensors")
     after = final(whole)
     assert all(torch.equal(after[name], left[name]) for name in after)
 
@@ -147,3 +148,7 @@ def test_stages_that_close_a_run_come_before_its_last_evaluation_and_checkpoint(
     assert all(torch.equal(after[name], again[name]) for name in after)
     with RunRecord.open(broken) as record:
         assert sorted(record.evaluations()) == [0, 2]
+    longer = replace(made, setting=replace(made.setting, steps=3))
+    assert len(run(longer, Keep(out=whole, resume=True, progress=False)).metrics) == 3
+    assert any(not torch.equal(after[name], value) for name, value in final(whole).items()), "the third step counts"
+    assert (whole / "closing-000003/00-teach").is_dir()

@@ -14,8 +14,10 @@ from handaxe.models.compact import CALL_END, Compact
 from handaxe.ops.composite import Composite
 from handaxe.ops.ragged import rewards_of
 from handaxe.ops.returns import standardise
-from handaxe.records import Group, Message, Scores
+from handaxe.records import Ending, Group, Message
+from handaxe.rewards.outcome import outcome
 from handaxe.rewards.parts.scoring import score_group
+from handaxe.rewards.weighted import weighted
 from handaxe.rewards.well_formed import well_formed
 from handaxe.worlds.demonstrate import demonstrate
 from handaxe.worlds.habits import with_habit
@@ -81,7 +83,7 @@ class Open(Compact):
 
 def attempts(world, task, others):
     """What a policy that is neither lost nor done might do: by habit, twice, what is right for another task, too long,
-    not at all, in bad form."""
+    not at all, in bad form, cut off."""
     expert = world.need("expert")
 
     def twice(task, facts):
@@ -100,20 +102,24 @@ def attempts(world, task, others):
     def says(text):
         return lambda task, facts: Message("assistant", text)
 
+    def played(speaker, form, name):
+        env, rollout = world.env(world.tools), world.plays(16)
+        return demonstrate(env, task, speaker, format=form, id=f"{task.id}/{name}", rollout=rollout)
+
     habits = Habit(needed=0.6, needless=0.4, clumsy=0.4)
     speakers = [with_habit(expert, habits, guesses=["10 20 30 40", "17"], seed=seed) for seed in range(3)]
     speakers += [instead(other) for other in others]
     speakers += [expert, twice, wrong, says(str(task.answer)), says("17"), says("no " * 20), says("")]
     formats = [Compact()] * len(speakers) + [Open()]
     for number, (speaker, form) in enumerate(zip([*speakers, unsure], formats, strict=True)):
-        yield demonstrate(
-            world.env(world.tools),
-            task,
-            speaker,
-            format=form,
-            id=f"{task.id}/{number}",
-            rollout=world.plays(16),
-        )
+        yield played(speaker, form, number)
+    yield cut_off(played(expert, Compact(), "cut"))
+
+
+def cut_off(one):
+    """The attempt as if its last turn had been too long."""
+    last = replace(one.turns[-1], finish="length")
+    return replace(one, turns=(*one.turns[:-1], last), ending=Ending("truncated", "length"))
 
 
 class Played:
@@ -157,9 +163,15 @@ def scored(reward, group):
 
 
 def remembered(part):
-    """The part, asked once of each group."""
+    """The part, asked once of each group, which is kept so that no other group can get its id."""
     known = {}
-    return lambda group: known[id(group)] if id(group) in known else known.setdefault(id(group), part(group))
+
+    def asked(group):
+        if id(group) not in known:
+            known[id(group)] = group, part(group)
+        return known[id(group)][1]
+
+    return asked
 
 
 def levelled(part):
@@ -172,20 +184,25 @@ def levelled(part):
     return same
 
 
+def dead_parts(played):
+    """The paths of the parts without which all attempts would be credited as they are."""
+    whole, dead = played.advantages(), set()
+    for path, parts, key in list(leaves(played.method.reward)):
+        kept, parts[key] = parts[key], levelled(parts[key])
+        if all(np.allclose(a, b, atol=1e-6) for a, b in zip(whole, played.advantages(), strict=True)):
+            dead.add(path)
+        parts[key] = kept
+    return dead
+
+
 @pytest.mark.parametrize("name", PAYING)
 def test_no_part_is_dead_and_no_wrong_attempt_goes_before_a_right_one(name):
     played = Played(name)
     reward, world = played.method.reward, played.method.world
-    whole = played.advantages()
-    assert any(np.ptp(own) > 1e-6 for own in whole), "attempts are all worth the same"
+    assert any(np.ptp(own) > 1e-6 for own in played.advantages()), "attempts are all worth the same"
     if made_of_others(reward):
-        excused, dead = EXCUSED.get(name, set()), set()
-        for path, parts, key in list(leaves(reward)):
-            kept, parts[key] = parts[key], levelled(parts[key])
-            if all(np.allclose(a, b, atol=1e-6) for a, b in zip(whole, played.advantages(), strict=True)):
-                dead.add(path)
-            parts[key] = kept
-        of = {path: [one for one in excused if f"{path}/".startswith(f"{one}/")] for path in dead}
+        excused = EXCUSED.get(name, set())
+        of = {path: [one for one in excused if f"{path}/".startswith(f"{one}/")] for path in dead_parts(played)}
         assert {path for path, found in of.items() if not found} == set(), "these parts are dead"
         assert {one for found in of.values() for one in found} == excused, "what is excused is alive"
     ties = 0
@@ -209,8 +226,10 @@ def test_what_is_listed_is_there():
     assert len(LISTED) >= 34
 
 
-def test_a_recipe_has_no_part_that_weighs_nothing_by_mistake():
-    """The check itself: a part that is 1 for all is found."""
+def test_parts_that_weigh_nothing_are_found():
+    """The check itself: of a part that is 1 for all attempts, and of one without a weight."""
     played = Played("deepsport")
-    played.method = replace(played.method, reward=lambda group: Scores(np.ones(len(group))))
-    assert all(np.ptp(own) == 0 for own in played.advantages())
+    right, same = played.method.world.correct, outcome(lambda one: 1.0)
+    reward = weighted({"right": (1.0, right), "same": (1.0, same), "light": (0.0, well_formed())})
+    played.method = replace(played.method, reward=reward)
+    assert dead_parts(played) == {"same", "light"}

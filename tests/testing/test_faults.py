@@ -26,7 +26,7 @@ from handaxe.rollouts.driver import run
 from handaxe.rollouts.driver.workers import Workers
 from handaxe.rollouts.linear import linear
 from handaxe.selection.in_order import in_order
-from handaxe.slots import AsyncEnv
+from handaxe.slots import AsyncEnv, Hears
 from handaxe.testing.faults import FaultLog, faulty, faulty_env
 from handaxe.testing.scripted import say
 from handaxe.testing.tools import check_tool
@@ -120,6 +120,17 @@ def test_the_process_behind_a_tool_is_killed():
     (of,) = always("kill", Shell, process=lambda owner: owner.process.pid)()
     reply = of.run(ToolCall("ask", {"text": "hi"}, "c0"))
     assert (reply.status, of.owner.process.returncode) == ("infra_error", -9)
+
+
+def test_an_environment_that_fails_hears_others_where_it_did_before():
+    class Hearing(OnlyStep):
+        def heard(self, turn, *, seed):
+            return turn.text
+
+    task = Task("t", (Message("user", "go"),))
+    assert not isinstance(faulty_env(OnlyStep)(task), Hears)
+    env = faulty_env(Hearing, **(NEVER | {"crash": 1}))(task)
+    assert isinstance(env, Hears) and env.heard(ParsedTurn("hi"), seed=0) == "hi"
 
 
 @pytest.mark.parametrize("made", [echo, aecho])

@@ -4,7 +4,7 @@ import importlib.util
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from handaxe.selection.in_order import in_order
@@ -52,6 +52,7 @@ def rows(folder):
 
 @settings(max_examples=4, deadline=None)
 @given(seed=st.integers(0, 2**20))
+@example(seed=610)
 def test_each_trains_on_its_own_words_alone_and_only_in_its_own_step(world, tmp_path_factory, seed):
     out = tmp_path_factory.mktemp("run")
     second, seen, moved = SecondPolicy(), {"second": [], "own": []}, {"second": [], "own": []}

@@ -14,15 +14,14 @@ __all__ = ["bleuberi"]
 
 TITLE = "BLEUBERI: BLEU is a surprisingly effective reward for instruction following"
 NOTE = "That every order of BLEU is smoothed is unconfirmed."
+SHARED = "Answers share more with references of new tasks."
 RANDOM = "bleuberi --order given"
 RECIPE = Recipe(
     paper=Paper(TITLE, "BLEUBERI", "2505.11080", 101),
     base=grpo,
     world=described,
     claims=(
-        Claim(
-            "Answers share more with references of new tasks.", "rouge_l", "up", baseline="start", vice=0.8, note=NOTE
-        ),
+        Claim(SHARED, "rouge_l", "up", baseline="start", vice=0.8, note=NOTE),
         Claim("And than after random tasks.", "rouge_l", "up", baseline=RANDOM, vice=0.8, note=NOTE),
     ),
     setting=Setting(model="start", steps=16),

@@ -11,18 +11,12 @@ __all__ = ["calibrated"]
 
 TITLE = "The Confidence Dichotomy: Analyzing and Mitigating Miscalibration in Tool-Use Agents"
 NOTE = "Unconfirmed: the formula of the reward. Arithmetic with a noisy calculator in the place of search."
+FITS = "Better calibrated than with accuracy alone, as accurate."
 RANKED = "Right answers are told from wrong ones better than with the Brier score, by which unsure ones are all alike."
 RECIPE = Recipe(
     paper=Paper(TITLE, "CAR", "2601.07264", 68),
     claims=(
-        Claim(
-            "Better calibrated than with accuracy alone, as accurate.",
-            "ece",
-            "down",
-            same="pass@1",
-            vice=0.1,
-            note=NOTE,
-        ),
+        Claim(FITS, "ece", "down", same="pass@1", vice=0.1, note=NOTE),
         Claim("Right answers are told from wrong ones.", "auroc", "up", vice=0.65, note=NOTE),
         Claim("Wrong answers are less sure.", "mcip", "down", vice=0.4, note=NOTE),
         Claim(RANKED, "auroc", "up", baseline="calibrated --margin 0 --brier 1", vice=0.95, note=NOTE),

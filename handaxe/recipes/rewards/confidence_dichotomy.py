@@ -13,9 +13,7 @@ NOTE = "A noisy calculator in the place of search, an exact one in that of code.
 RECIPE = Recipe(
     paper=Paper(TITLE, "CAR, dichotomy", "2601.07264", 68),
     claims=(
-        Claim(
-            "Wrong answers are surer with a noisy tool than with an exact one.", "mcip", "up", baseline=EXACT, note=NOTE
-        ),
+        Claim(SURER, "mcip", "up", baseline=EXACT, note=NOTE),
         Claim("They grow surer with a noisy tool.", "mcip", "up", baseline="start", vice=0.9, note=NOTE),
     ),
     base=grpo,

@@ -24,7 +24,6 @@ def geovista(base: Method, *, beta: float = 2.0, leak_weight: float = 0.0, align
     Args:
         beta: how much a level more is worth; 2 in the paper.
         leak_weight: of the penalty for queries that hold the city already; 1 in a variant of the released code.
-
         align_weight: of 1 where a search found the city and it is said, and -1 where another is; 1 in that variant.
 
     Differs: text instead of images; queries may hold the country, which is a clue.

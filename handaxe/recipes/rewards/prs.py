@@ -29,12 +29,12 @@ def prs(base: Method, *, formed: float = 0.1, ran: float = 0.1, quality: float =
 
     A right answer to which no call that worked has led earns less than a wrong one after such a call: by the paper's
     rule, later steps do not count without the earlier ones. Differs: the answer's quality counts by rule alone, without
-    a judge of long answers.
+    a judge of long answers. Unconfirmed: all that a step is worth, and the order of BLEU.
 
     Args:
-        formed: of an attempt whose calls can all be read; else it earns -1. Both unconfirmed.
-        ran: of one in which a call worked; unconfirmed.
-        quality: of BLEU with the answer, whose order the reference's length limits; unconfirmed.
+        formed: of an attempt whose calls can all be read; else it earns -1.
+        ran: of one in which a call worked.
+        quality: of BLEU with the answer, whose order the reference's length limits.
     """
     rungs = [Rung("parsed", well_formed(), formed, failed=-1.0), Rung("executed", used_tools(), ran)]
     return replace(base, reward=ladder([*rungs, Rung("quality", bleu(smooth=False, limit=True), quality)]))

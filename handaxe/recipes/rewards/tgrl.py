@@ -11,6 +11,8 @@ from handaxe.worlds.unseen_gym import unseen_gym
 __all__ = ["tgrl"]
 
 TITLE = "Can Tool-Integrated Reinforcement Learning Generalize Across Diverse Domains?"
+BARE = "tgrl --tools"
+BETTER = "It carries over better than training without the calculator."
 NEW = ("seen", "no")
 NOTE = "Unconfirmed: how the reward is split. The tiny policy saw basic_arithmetic before, lcm and calendars never."
 GAIN = (
@@ -21,16 +23,7 @@ RECIPE = Recipe(
     paper=Paper(TITLE, "TGRL", "2510.11184", 5),
     claims=(
         Claim("Unseen kinds gain too.", "pass@1", "up", baseline="start", where=NEW, vice=0.6, note=NOTE),
-        Claim(
-            "It carries over better than training without the calculator.",
-            "pass@1",
-            "up",
-            baseline="tgrl --tools",
-            where=NEW,
-            over="gain",
-            vice=0.3,
-            note=GAIN,
-        ),
+        Claim(BETTER, "pass@1", "up", baseline=BARE, where=NEW, over="gain", vice=0.3, note=GAIN),
     ),
     base=grpo,
     world=unseen_gym,

@@ -17,22 +17,15 @@ __all__ = ["tool_star"]
 TITLE = "Tool-Star: Empowering LLM-Brained Multi-Tool Reasoner via Reinforcement Learning"
 NOTE = "Where a hint comes is unconfirmed."
 ALONE = "tool_star --bonus 0"
+ONE = ("needs_both", "no")
+NEEDLESS = "Both tools are used more often, also where one is enough."
 EVERYWHERE = "Both tools are used more often on all questions, which are answered as well."
 RECIPE = Recipe(
     paper=Paper(TITLE, "Tool-Star", "2505.16410", 15),
     base=grpo,
     world=fact_sums,
     claims=(
-        Claim(
-            "Both tools are used more often, also where one is enough.",
-            "used_both",
-            "up",
-            same="pass@1",
-            baseline=ALONE,
-            where=("needs_both", "no"),
-            vice=0.6,
-            note=NOTE,
-        ),
+        Claim(NEEDLESS, "used_both", "up", same="pass@1", baseline=ALONE, where=ONE, vice=0.6, note=NOTE),
         Claim(EVERYWHERE, "used_both", "up", same="pass@1", baseline=ALONE, vice=0.8, note=NOTE),
     ),
     setting=Setting(model="start", steps=16, max_turns=4),
@@ -49,11 +42,12 @@ def tool_star(base: Method, *, bonus: float = 0.1, beta: float = 0.1, judged: in
     """
     both = Rung("both", used_tools(tools=BOTH, every=True), bonus)
     rungs = [Rung("format", well_formed(), 0.0, failed=-1.0), Rung("answer", token_f1()), both]
-    method = replace(base, reward=ladder(rungs), annotate=tuple(dict.fromkeys((*base.annotate, "ref_logp"))))
     good = keep_successes(channel="answer", most_calls=5)
     taught = teach(source=hinted_play(plays=base.world.plays), select=good, learning_rate=3e-4, optional=True)
     return replace(
-        method,
+        base,
+        reward=ladder(rungs),
+        annotate=tuple(dict.fromkeys((*base.annotate, "ref_logp"))),
         stages=(*base.stages, taught),
         closing=(*base.closing, self_critic(beta=beta, groups=judged, optional=True)),
     )

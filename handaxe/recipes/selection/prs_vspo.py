@@ -23,9 +23,7 @@ RECIPE = Recipe(
         Claim("Than with copies at full weight.", "pass@1", "up", baseline=FULL, vice=0.9, note=NOTE),
         Claim("Than with any groups again.", "pass@1", "up", baseline=EVEN, vice=0.9, note=NOTE),
         Claim("Than with any at full weight.", "pass@1", "up", baseline=NEITHER, vice=0.9, note=NOTE),
-        Claim(
-            "Copies at full weight drive further.", "training/loss/kl", "down", over="area", baseline=FULL, note=NOTE
-        ),
+        Claim("Copies at full weight drive further.", KL, "down", over="area", baseline=FULL, note=NOTE),
     ),
     setting=Setting(model="start", max_turns=6, steps=16),
 )

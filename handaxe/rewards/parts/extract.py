@@ -113,8 +113,8 @@ def in_blocks(trajectory: Trajectory) -> str:
 
 
 def forged_call(trajectory: Trajectory) -> bool:
-    """Whether `written_text` holds a tag of calls that is none of a well-formed call: a call was malformed, whose open
-    block what the policy writes later could close, or the policy's own text holds the tag.
+    """Whether a tag of calls in `written_text` belongs to no well-formed call: either a call was malformed, and text
+    that the policy writes later could close its open block, or the policy wrote the tag into its text.
     """
     return any(turn.parsed.errors or CALL_TAG.search(turn.parsed.text) for turn in trajectory.turns)
 
