@@ -25,6 +25,7 @@ function layout(x, y, few) {
   return {
     paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", font: { color: colour("--fg"), family: "inherit", size: 13 },
     margin: { l: 50, r: 12, t: 12, b: 40 }, showlegend: true, legend: { orientation: "h", y: -0.25 }, hovermode: "x unified",
+    uirevision: `${x} ${y}`, // a zoom outlives what a run writes meanwhile
     hoverlabel: { bgcolor: colour("--raised"), font: { color: colour("--fg") } },
     xaxis: { ...axis, ...(few ? { dtick: 1 } : {}), title: { text: label(x) } }, yaxis: { ...axis, title: { text: label(y) } },
   };
@@ -53,8 +54,11 @@ export async function draw(holder, { lines = [], bands = [], x, y }) {
   const place = holder.querySelector(".plot") ?? holder.appendChild(make("div", { class: "plot", role: "group" }));
   place.setAttribute("aria-label", `${plain(y)} against ${plain(x)}: ${traces.filter((one) => one.name).length} lines; the table below has the figures`);
   await plotly.react(place, traces, layout(x, y, few), { displaylogo: false, responsive: true, modeBarButtonsToRemove: ["select2d", "lasso2d"] });
-  holder.querySelector("details.figures")?.remove();
-  holder.append(figuresOf(lines, bands, x, y));
+  const before = holder.querySelector("details.figures");
+  const fresh = figuresOf(lines, bands, x, y);
+  fresh.open = before?.open ?? false;
+  before?.remove();
+  holder.append(fresh);
 }
 
 function figuresOf(lines, bands, x, y) {

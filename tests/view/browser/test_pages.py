@@ -142,6 +142,11 @@ def test_hostile_addresses_are_words(look, address):
     looker = look(address)
     page = looker.open("#/run/%3Cimg%20src%3Dx%20onerror%3D%22window.hacked%3D1%22%3E")
     assert "cannot be shown" in page.locator("h1").inner_text() and page.locator("main img").count() == 0
+    if address.startswith("http"):
+        for _ in range(2):  # the second is asked when the first is dealt with
+            with page.expect_response("**/api/pulse?*"):
+                pass
+    assert page.locator(".offline").is_hidden()  # there is a server, and it answered
     looker.wrong = [said for said in looker.wrong if "404" not in said]  # the server has no such run, and says so
 
 
@@ -149,12 +154,40 @@ def test_a_page_grows_while_a_run_goes_on(look, serve, decode, viewed, tmp_path)
     with RunRecord.open(viewed / "seed-0") as record:
         (group,) = record.groups(step=0)
     with RunRecord(tmp_path / "live") as record, serve(tmp_path, decode) as address:
-        record.write_step(0, [group], {"reward": 0.0})
-        page = look(address).open("#/run/live")
-        expect(page.locator("form[role=search]")).to_contain_text("3 of 3 attempts", timeout=PATIENCE)
-        page.wait_for_timeout(3000)  # a first look at the run's pulse
-        record.write_step(1, [replace(group, group=replace(group.group, step=1))], {"reward": 1.0})
-        expect(page.locator("form[role=search]")).to_contain_text("6 of 6 attempts", timeout=PATIENCE)
+        for step in (0, 1, 2):
+            if step == 2:
+                page = look(address).open("#/run/live")
+                expect(page.locator("form[role=search]")).to_contain_text("6 of 6 attempts", timeout=PATIENCE)
+                zoomed = _zoomed(page)
+                page.locator("details.figures summary").click()
+            record.write_step(step, [replace(group, group=replace(group.group, step=step))], {"reward": float(step)})
+        expect(page.locator("form[role=search]")).to_contain_text("9 of 9 attempts", timeout=PATIENCE)
+        expect(page.locator("details.figures tbody tr")).to_have_count(3, timeout=PATIENCE)
+        assert page.evaluate(RANGE) == zoomed
+
+
+RANGE = "document.querySelector('.plot').layout.xaxis.range"
+
+
+def _zoomed(page):
+    """Draw a frame over a part of the chart, as a person does; what it then shows of the axis."""
+    box = page.locator(".plot .nsewdrag").bounding_box()
+    page.mouse.move(box["x"] + 0.2 * box["width"], box["y"] + 0.5 * box["height"])
+    page.mouse.down()
+    page.mouse.move(box["x"] + 0.6 * box["width"], box["y"] + 0.5 * box["height"], steps=4)
+    page.mouse.up()
+    page.wait_for_function(f"{RANGE}?.[0] > 0.05")
+    return page.evaluate(RANGE)
+
+
+def test_a_server_that_went_away_is_told_and_found_again(look, served):
+    looker = look(served)
+    page = looker.open("#/run/seed-0")
+    looker.page.route("**/api/pulse?*", lambda route: route.abort())
+    expect(page.locator(".offline")).to_be_visible(timeout=PATIENCE)
+    looker.page.unroute("**/api/pulse?*")
+    expect(page.locator(".offline")).to_be_hidden(timeout=PATIENCE)
+    looker.wrong = [said for said in looker.wrong if "ERR_FAILED" not in said]
 
 
 def test_a_table_that_cannot_be_read_says_why(look, served):
