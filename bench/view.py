@@ -49,6 +49,12 @@ GROUP, GROUPS = 8, 50
 SMALL = 1200
 CHROMIUM = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
 PAINTED = "() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
+SCROLLED = """count => {
+  const box = document.querySelector(".dt-scroll-body").getBoundingClientRect();
+  const row = document.elementFromPoint(box.x + 50, box.y + box.height / 2)?.closest("tr");
+  return Math.abs(Number(row?.querySelector("a")?.textContent) - count / 2) < 100;
+}"""
+"""Whether the row in the middle of what the table shows is about the middle one of all; its ids fall from `count`."""
 
 
 class Drawn(ScriptedEngine):
@@ -185,9 +191,10 @@ def measure(folder, runs):
     return found
 
 
-def opened(folder, runs):
-    """Milliseconds in all runs: from the command to the address that it prints, and from the address to the first rows
-    of the run's table on the screen. None where there is no browser."""
+def opened(folder, runs, count):
+    """Milliseconds in all runs: from the command to the address that it prints, from the address to the first rows of
+    the run's table on the screen, and from a jump to the middle of its `count` rows to these. None where there is no
+    browser."""
     try:
         from playwright.sync_api import sync_playwright
     except ImportError:
@@ -196,12 +203,13 @@ def opened(folder, runs):
     if chromium is None:
         return None
     with sync_playwright() as driver:
-        taken = [_opened(driver, chromium, folder) for _ in range(runs + 1)]
+        taken = [_opened(driver, chromium, folder, count) for _ in range(runs + 1)]
     # The first may have read the disk.
-    return {name: [round(v, 1) for v in own] for name, own in zip(("address_ms", "rows_ms"), zip(*taken[1:]))}
+    names = ("address_ms", "rows_ms", "scrolled_ms")
+    return {name: [round(v, 1) for v in own] for name, own in zip(names, zip(*taken[1:]))}
 
 
-def _opened(driver, chromium, folder):
+def _opened(driver, chromium, folder, count):
     command = [sys.executable, "-m", "handaxe", "view", str(folder), "--port", "0"]
     begin = time.perf_counter()
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as server:
@@ -215,10 +223,17 @@ def _opened(driver, chromium, folder):
             page.wait_for_selector(".dt-scroll-body tbody tr a", timeout=120_000)
             page.evaluate(PAINTED)
             drawn = time.perf_counter() - begin
+            body = page.locator(".dt-scroll-body")
+            body.evaluate("body => body.scrollIntoView({ block: 'center' })")
+            begin = time.perf_counter()
+            body.evaluate("body => { body.scrollTop = body.scrollHeight / 2; }")
+            page.wait_for_function(SCROLLED, arg=count, timeout=120_000)
+            page.evaluate(PAINTED)
+            scrolled = time.perf_counter() - begin
             browser.close()
         finally:
             server.send_signal(signal.SIGINT)
-    return 1e3 * listening, 1e3 * drawn
+    return 1e3 * listening, 1e3 * drawn, 1e3 * scrolled
 
 
 def main():
@@ -243,9 +258,9 @@ def main():
         make(small, SMALL)
         before = os.getloadavg()[0]
         found = {"large": measure(large, arguments.runs), "small": measure(small, arguments.runs)}
-        browser = {"large": opened(large, arguments.runs), "small": opened(small, arguments.runs)}
         with RunRecord.open(large) as record, RunRecord.open(small) as other:
             there, beside = count(record, Where()), count(other, Where())
+        browser = {"large": opened(large, arguments.runs, there), "small": opened(small, arguments.runs, beside)}
         megabytes = (large / "record.sqlite").stat().st_size / 1e6
     out = {
         "trajectories": there,

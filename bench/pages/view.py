@@ -47,7 +47,11 @@ def _pages(found: dict[str, Any]) -> str:
     if browser["large"] is None:
         return "No page was opened: Chromium or Playwright was missing.\n"
     head = ["`handaxe view`, and the run's page in a new Chromium", "ms", "ms, the small run"]
-    names = {"address_ms": "command to address", "rows_ms": "address to first rows on the screen"}
+    names = {
+        "address_ms": "command to address",
+        "rows_ms": "address to first rows on the screen",
+        "scrolled_ms": "jump to the middle of the table, to the rows there",
+    }
     rows = [[words, *(spread(browser[size][name], 0) for size in ("large", "small"))] for name, words in names.items()]
     return table(head, rows)
 

@@ -4,9 +4,15 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from handaxe.models.compact import Compact
+from handaxe.records import Group
+from handaxe.training.record.groups import GroupRecord
 from handaxe.training.record.run_record import RunRecord
+from handaxe.worlds.demonstrate import demonstrate
+from handaxe.worlds.folded_hops import folded_hops
 
 expect = pytest.importorskip("playwright.sync_api", reason="playwright is missing: pip install playwright").expect
 
@@ -111,6 +117,34 @@ def test_tokens_are_coloured_walked_and_linked(look, address):
     )
     page.keyboard.press("u")
     page.wait_for_selector("h1:text-is('Step 0')")
+
+
+def test_a_memory_that_was_folded_is_walked_to(look, serve, decode, tmp_path):
+    pytest.importorskip("bm25s", reason="bm25s is missing: pip install 'handaxe[search]'")
+    write_folded(tmp_path / "folded")
+    with serve(tmp_path, decode) as address:
+        page = look(address).open("#/run/folded/attempt/1")
+        turns = page.locator(".turns")
+        expect(turns.locator("h2")).to_have_text(["Sequence 0", re.compile("^Sequence 1: memory folded before turn 2")])
+        assert turns.get_by_text("Your memory:").count() == 1
+        page.locator(".tree button").focus()
+        page.keyboard.press("ArrowUp")
+        page.keyboard.press("ArrowDown")
+        page.keyboard.press("Enter")
+        page.wait_for_function("document.getElementById('sequence-1').getBoundingClientRect().top < innerHeight")
+        page.keyboard.press("u")
+        expect(page.locator(".card").first.get_by_text("1 folding", exact=True)).to_be_visible(timeout=PATIENCE)
+
+
+def write_folded(folder):
+    """Two attempts at a question that needs two facts; the expert folded its memory between them."""
+    world = folded_hops(lengths=(2,), size=40)
+    (task,) = world.tasks("train", 1, 0)
+    one = demonstrate(world.env(world.tools), task, world.expert, format=Compact(), rollout=world.plays(8))
+    group = Group(task, (replace(one, id="0/fold/0"), replace(one, id="0/fold/1", sample=1)), 0)
+    both = np.ones(2, bool)
+    with RunRecord(folder) as record:
+        record.write_step(0, [GroupRecord(group, both, both, world.correct(group))], {"reward": 1.0})
 
 
 def test_what_is_hostile_is_shown_and_not_obeyed(look, address):
