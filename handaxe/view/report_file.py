@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from handaxe.errors import InputError
 from handaxe.ops.codec import dump_text
-from handaxe.view.answers import Answers, attempts_of_step, finite, step_as_json
+from handaxe.view.answers import Answers, finite, whole_step
 from handaxe.view.assets import MODULES, library_file, page_file
 from handaxe.view.curves import AXES, bands, setting_of
 from handaxe.view.rows import row_of
@@ -140,12 +140,12 @@ def _steps(run: ViewedRun, room: float) -> Iterator[tuple[int, int, str]]:
     """Steps in full, with how many attempts each has, as long as there is room."""
     used = 0
     for place, step in enumerate(spread_out(run.record.steps())):
-        attempts = attempts_of_step(run, step)
-        text = _packed(finite({"step": step_as_json(run, step), "attempts": attempts}))
+        found = whole_step(run, step)
+        text = _packed(found)
         used += len(text)
         if used > room and place >= SMALLEST:
             return
-        yield step, len(attempts), text
+        yield step, len(found["attempts"]), text
 
 
 def _all_bands(answers: Answers, runs: list[ViewedRun]) -> dict[str, Any]:
@@ -165,8 +165,11 @@ def _all_bands(answers: Answers, runs: list[ViewedRun]) -> dict[str, Any]:
 
 
 def _packed(value: Any) -> str:
-    body = json.dumps(value, allow_nan=False, separators=(",", ":")).encode()
-    return b64encode(gzip.compress(body, 6, mtime=0)).decode()
+    try:
+        text = json.dumps(value, allow_nan=False, separators=(",", ":"))
+    except (TypeError, ValueError):  # something that JSON lacks; to look for it in all that is written takes long
+        text = json.dumps(finite(value), allow_nan=False, separators=(",", ":"))
+    return b64encode(gzip.compress(text.encode(), 6, mtime=0)).decode()
 
 
 def _page(name: str, data: dict[str, str]) -> str:

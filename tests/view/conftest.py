@@ -1,6 +1,7 @@
 """Runs to look at, made without a model: real plays of a script through the byte-level format, recorded as a run."""
 
 import importlib.util
+import json
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -91,12 +92,17 @@ def write_run(folder, seed):
 
 @pytest.fixture(scope="session")
 def viewed(tmp_path_factory) -> Path:
-    """Two runs that differ in their seed alone, and the results of a replication; do not change them."""
+    """Two runs that differ in their seed alone, and the results of a replication and of a comparison; do not change
+    them."""
     folder = tmp_path_factory.mktemp("viewed")
     for seed in SEEDS:
         write_run(folder / f"seed-{seed}", seed)
     (folder / "results").mkdir()
     shutil.copy(RESULTS, folder / "results")
+    paired = {"ours": [1.0, None], "theirs": [0.5, 0.5], "difference": 0.25, "low": -0.5, "high": 1.0}
+    sides = ["grpo", f"otc {HOSTILE}"]
+    compared = {"seeds": [0, 1], "sides": dict.fromkeys(sides, []), "metrics": {"calls": dict.fromkeys(sides, paired)}}
+    (folder / "results" / "sides.json").write_text(json.dumps(compared))
     return folder
 
 

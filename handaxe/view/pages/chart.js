@@ -24,7 +24,7 @@ function layout(x, y, few) {
   const axis = { gridcolor: colour("--line"), zerolinecolor: colour("--line"), linecolor: colour("--line"), automargin: true };
   return {
     paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", font: { color: colour("--fg"), family: "inherit", size: 13 },
-    margin: { l: 50, r: 12, t: 12, b: 40 }, showlegend: true, legend: { orientation: "h", y: -0.25 }, hovermode: "x unified",
+    margin: { l: 50, r: 12, t: 12, b: 40 }, showlegend: true, legend: { orientation: "h", y: 1.02, yanchor: "bottom" }, hovermode: "x unified",
     uirevision: `${x} ${y}`, // a zoom outlives what a run writes meanwhile
     hoverlabel: { bgcolor: colour("--raised"), font: { color: colour("--fg") } },
     xaxis: { ...axis, ...(few ? { dtick: 1 } : {}), title: { text: label(x) } }, yaxis: { ...axis, title: { text: label(y) } },

@@ -25,6 +25,7 @@ PAGES = {
     "hostile": "#/run/seed-0/attempt/10",
     "results": "#/results",
     "result": "#/results/results%2Fotc.json",
+    "comparison": "#/results/results%2Fsides.json",
 }
 PATIENCE = 90_000
 CHARTED = ("runs", "run", "result")
@@ -145,6 +146,19 @@ def write_folded(folder):
     both = np.ones(2, bool)
     with RunRecord(folder) as record:
         record.write_step(0, [GroupRecord(group, both, both, world.correct(group))], {"reward": 1.0})
+
+
+def test_results_are_shown_as_their_files_say(look, address):
+    looker = look(address)
+    page = looker.open("#/results")
+    assert page.locator("tbody th").all_inner_texts() == ["otc", "results/sides.json"]
+    page.get_by_role("link", name="otc").click()
+    page.wait_for_selector(".main-svg")
+    assert "Fewer needless calls." in page.locator(".group h2").all_inner_texts()
+    page = looker.open("#/results/results%2Fsides.json")
+    cells = page.locator("tbody tr").first.locator("th, td").all_inner_texts()
+    assert cells == ["grpo", "1", "0.25", "[-0.5, 1]"]
+    assert page.locator("main img").count() == 0 and "U+202E" in page.locator("tbody").inner_text()
 
 
 def test_what_is_hostile_is_shown_and_not_obeyed(look, address):
