@@ -193,7 +193,7 @@ def measure(folder, runs):
 
 def opened(folder, runs, count):
     """Milliseconds in all runs: from the command to the address that it prints, from the address to the first rows of
-    the run's table on the screen, and from a jump to the middle of its `count` rows to these. None where there is no
+    the run's table, drawn, and from a jump to the middle of its `count` rows to these. None where there is no
     browser."""
     try:
         from playwright.sync_api import sync_playwright
