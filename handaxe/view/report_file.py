@@ -28,6 +28,8 @@ IMPORT = re.compile(r'^import (\{[^}]*\}) from "\./(\w+\.js)";$', re.MULTILINE)
 EXPORT = re.compile(r"^export (?=(?:async )?(?:function|const) (\w+))", re.MULTILINE)
 LIBRARY_EXPORT = re.compile(r"export\s*\{([^{}]*)\}\s*;?")
 SMALLEST = 2
+NAMED = 20
+"""Most steps that are listed one by one."""
 
 
 class Held(NamedTuple):
@@ -42,8 +44,11 @@ class Held(NamedTuple):
         """As a person reads it."""
         if len(self.steps) == self.all_steps:
             return "every attempt in full"
-        named = ", ".join(map(str, sorted(self.steps)))
-        return f"steps {named} in full: {len(self.steps)} of {self.all_steps}, {self.attempts:,} of its attempts"
+        named = [str(step) for step in sorted(self.steps)]
+        if len(named) > NAMED:
+            named = [*named[:3], "...", *named[-3:]]
+        of = f"{len(self.steps)} of {self.all_steps}, {self.attempts:,} of its attempts"
+        return f"steps {', '.join(named)} in full: {of}"
 
 
 def write_report(

@@ -38,6 +38,12 @@ def test_a_report_with_little_room_says_what_it_holds(viewed, decoder, tmp_path)
     assert held_in(text, "step/seed-0/1") is None and held_in(text, "run/seed-0")["held"] == str(held)
 
 
+def test_many_steps_are_not_listed_one_by_one():
+    assert str(Held(tuple(range(0, 60, 2)), 60, 30, 60)) == (
+        "steps 0, 2, 4, ..., 54, 56, 58 in full: 30 of 60, 30 of its attempts"
+    )
+
+
 def test_a_report_of_what_json_lacks(viewed, decoder, tmp_path):
     with RunRecord.open(viewed / "seed-0") as record:
         (group,) = record.groups(step=0)
