@@ -1,9 +1,10 @@
-"""Measures how long one waits for a run of many trajectories: its tables, a step, a trajectory, a search.
+"""Measures how long one waits for a run of many trajectories: its tables, a step, a trajectory, a search, its page.
 
 A run is made by the real parts: the world of sums, whose expert is followed or not as a draw says, played by the
-driver, rewarded, credited and written by `training.loop.train`, which trains nothing. The same of 1,000 trajectories
+driver, rewarded, credited and written by `training.loop.train`, which trains nothing. The same of 1,200 trajectories
 shows what of the time depends on how many there are. Times are medians, each with the record opened anew, with the
-file in the system's cache.
+file in the system's cache. The page is opened in Chromium where that and Playwright are installed, each time by a new
+browser, from a new `handaxe view`.
 """
 
 import argparse
@@ -11,10 +12,15 @@ import json
 import os
 import platform
 import re
+import shutil
+import signal
 import statistics
+import subprocess
+import sys
 import tempfile
 import time
 from pathlib import Path
+from urllib.parse import quote
 
 from handaxe.credit.group_norm import group_norm
 from handaxe.envs.tool_chat import tool_chat
@@ -40,7 +46,15 @@ from handaxe.worlds.sums import sums
 
 GROUP, GROUPS = 8, 50
 """Siblings of a group, and groups of a step."""
-SMALL = 1000
+SMALL = 1200
+CHROMIUM = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
+PAINTED = "() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
+SCROLLED = """count => {
+  const box = document.querySelector(".dt-scroll-body").getBoundingClientRect();
+  const row = document.elementFromPoint(box.x + 50, box.y + box.height / 2)?.closest("tr");
+  return Math.abs(Number(row?.querySelector("a")?.textContent) - count / 2) < 100;
+}"""
+"""Whether the row in the middle of what the table shows is about the middle one of all; its ids fall from `count`."""
 
 
 class Drawn(ScriptedEngine):
@@ -177,6 +191,51 @@ def measure(folder, runs):
     return found
 
 
+def opened(folder, runs, count):
+    """Milliseconds in all runs: from the command to the address that it prints, from the address to the first rows of
+    the run's table, drawn, and from a jump to the middle of its `count` rows to these. None where there is no
+    browser."""
+    try:
+        from playwright.sync_api import sync_playwright
+    except ImportError:
+        return None
+    chromium = shutil.which("chromium")
+    if chromium is None:
+        return None
+    with sync_playwright() as driver:
+        taken = [_opened(driver, chromium, folder, count) for _ in range(runs + 1)]
+    # The first may have read the disk.
+    names = ("address_ms", "rows_ms", "scrolled_ms")
+    return {name: [round(v, 1) for v in own] for name, own in zip(names, zip(*taken[1:]))}
+
+
+def _opened(driver, chromium, folder, count):
+    command = [sys.executable, "-m", "handaxe", "view", str(folder), "--port", "0"]
+    begin = time.perf_counter()
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as server:
+        try:
+            address = re.search(r"http://\S+?/", server.stderr.readline())[0]
+            listening = time.perf_counter() - begin
+            browser = driver.chromium.launch(executable_path=chromium, args=CHROMIUM)
+            page = browser.new_page(viewport={"width": 1366, "height": 850})
+            begin = time.perf_counter()
+            page.goto(f"{address}#/run/{quote(folder.resolve().name, safe='')}")
+            page.wait_for_selector(".dt-scroll-body tbody tr a", timeout=120_000)
+            page.evaluate(PAINTED)
+            drawn = time.perf_counter() - begin
+            body = page.locator(".dt-scroll-body")
+            body.evaluate("body => body.scrollIntoView({ block: 'center' })")
+            begin = time.perf_counter()
+            body.evaluate("body => { body.scrollTop = body.scrollHeight / 2; }")
+            page.wait_for_function(SCROLLED, arg=count, timeout=120_000)
+            page.evaluate(PAINTED)
+            scrolled = time.perf_counter() - begin
+            browser.close()
+        finally:
+            server.send_signal(signal.SIGINT)
+    return 1e3 * listening, 1e3 * drawn, 1e3 * scrolled
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--size", type=int, default=100_000, help="trajectories of the large run")
@@ -197,9 +256,11 @@ def main():
         if arguments.make:
             return
         make(small, SMALL)
+        before = os.getloadavg()[0]
         found = {"large": measure(large, arguments.runs), "small": measure(small, arguments.runs)}
         with RunRecord.open(large) as record, RunRecord.open(small) as other:
             there, beside = count(record, Where()), count(other, Where())
+        browser = {"large": opened(large, arguments.runs, there), "small": opened(small, arguments.runs, beside)}
         megabytes = (large / "record.sqlite").stat().st_size / 1e6
     out = {
         "trajectories": there,
@@ -214,9 +275,10 @@ def main():
             for name in MEASURED
         },
         "runs": found,
+        "browser": browser,
         "python": platform.python_version(),
         "cores": os.cpu_count(),
-        "load": round(os.getloadavg()[0], 1),
+        "load": [round(before, 1), round(os.getloadavg()[0], 1)],
     }
     print(json.dumps(out))
     if arguments.out:

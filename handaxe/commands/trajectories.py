@@ -18,7 +18,8 @@ from handaxe.view.exports.chosen import chosen
 from handaxe.view.exports.dataset import write_dataset
 from handaxe.view.exports.inspect_log import write_inspect
 from handaxe.view.exports.jsonl import write_jsonl
-from handaxe.view.search import FoundRow, count, parse_where, search
+from handaxe.view.parse_where import parse_where
+from handaxe.view.search import FoundRow, count, search
 
 __all__ = ["TrajectoriesOptions", "main"]
 

@@ -9,14 +9,14 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
 import handaxe
 from handaxe.errors import InputError
 from handaxe.evaluation.figures import TRAINING
-from handaxe.training.record.groups import GroupRecord
+from handaxe.training.record.groups import Fate, GroupRecord
 from handaxe.view.curves import AXES, bands, run_curves, setting_of
 from handaxe.view.results import find_results
 from handaxe.view.runs import Runs, ViewedRun
@@ -25,7 +25,7 @@ from handaxe.view.trajectory import Decode
 from handaxe.view.whole import attempt_as_json, place_among_scored, told_channels
 from handaxe.view.why import OUTCOMES, StepFacts, facts_of, outcome_classes, totals, why
 
-__all__ = ["Answers", "attempt", "attempts_of_step", "explained", "finite", "step_as_json", "where_of"]
+__all__ = ["Answers", "attempt", "explained", "finite", "step_as_json", "where_of", "whole_step"]
 
 Asked = Mapping[str, str]
 OURS = re.compile(r"(handaxe\.rewards(?:\.\w+)+?)\.(\w+)(?:\.<locals>.*)?")
@@ -104,7 +104,7 @@ def where_of(asked: Asked) -> Where:
     """What attempts a page looks for.
 
     Raises:
-        InputError: a number that is none, a word that is too long, or an outcome or fate that does not exist.
+        InputError: text where a number belongs, a word that is too long, or an outcome or fate that does not exist.
     """
     return Where(
         text=asked.get("text", ""),
@@ -119,48 +119,68 @@ def where_of(asked: Asked) -> Where:
 
 
 def step_as_json(run: ViewedRun, step: int) -> dict[str, Any]:
-    """The groups of a step, siblings side by side."""
-    steps = run.record.steps()
-    if step not in steps:
-        there = f"it has steps {steps[0]} to {steps[-1]}" if steps else "it has none yet"
-        raise InputError(f"there is no step {step} in this run; {there}")
-    place = steps.index(step)
-    ids = [number for (number,) in run.record.query("SELECT id FROM groups WHERE step = ? ORDER BY id", step)]
-    groups, facts = run.record.groups(step=step), facts_of(run.record, step)
-    return {
-        "step": step,
-        "previous": steps[place - 1] if place else None,
-        "next": steps[place + 1] if place + 1 < len(steps) else None,
-        "first": steps[0],
-        "last": steps[-1],
-        "groups": [_group(run, number, group, facts) for number, group in zip(ids, groups)],
-    }
+    """The groups of a step, siblings side by side.
+
+    Raises:
+        InputError: there is no such step.
+    """
+    return _step(run, step, _groups(run, step))
+
+
+def whole_step(run: ViewedRun, step: int) -> dict[str, Any]:
+    """A step as a report holds it: "step", what `step_as_json` gives, and "attempts", every one whole, by its id."""
+    groups, facts, attempts = _groups(run, step), facts_of(run.record, step), dict[int, dict[str, Any]]()
+    for number, group, siblings in groups:
+        attempts |= _attempts(run, number, group, facts, siblings, range(len(siblings)))
+    return {"step": _step(run, step, groups), "attempts": attempts}
 
 
 def attempt(run: ViewedRun, row: int) -> dict[str, Any]:
     """One attempt whole, with its siblings.
 
     Raises:
-        InputError: there is none of this id.
+        InputError: the run has no attempt of this id.
     """
     group, place = run.record.group_of(row)
-    return _attempts(run, run.rows.group_of(row), group, facts_of(run.record, group.group.step), [place])[row]
+    number, facts = run.rows.group_of(row), facts_of(run.record, group.group.step)
+    return _attempts(run, number, group, facts, _siblings(run, number, group, facts), [place])[row]
 
 
-def attempts_of_step(run: ViewedRun, step: int) -> dict[int, dict[str, Any]]:
-    """Every attempt of a step whole, by its id."""
-    facts, found = facts_of(run.record, step), dict[int, dict[str, Any]]()
+Siblings = list[dict[str, Any]]
+Numbered = tuple[int, GroupRecord, Siblings]
+
+
+def _groups(run: ViewedRun, step: int) -> list[Numbered]:
+    """The groups of a step, each with its row in the record and its siblings."""
     ids = [number for (number,) in run.record.query("SELECT id FROM groups WHERE step = ? ORDER BY id", step)]
-    for number, group in zip(ids, run.record.groups(step=step)):
-        found |= _attempts(run, number, group, facts, range(len(group.group)))
-    return found
+    facts = facts_of(run.record, step)
+    return [
+        (number, group, _siblings(run, number, group, facts))
+        for number, group in zip(ids, run.record.groups(step=step))
+    ]
+
+
+def _step(run: ViewedRun, step: int, groups: Sequence[Numbered]) -> dict[str, Any]:
+    steps = run.record.steps()
+    if step not in steps:
+        there = f"it has steps {steps[0]} to {steps[-1]}" if steps else "it has none yet"
+        raise InputError(f"there is no step {step} in this run; {there}")
+    place = steps.index(step)
+    return {
+        "step": step,
+        "previous": steps[place - 1] if place else None,
+        "next": steps[place + 1] if place + 1 < len(steps) else None,
+        "first": steps[0],
+        "last": steps[-1],
+        "groups": [_group(number, group, siblings) for number, group, siblings in groups],
+    }
 
 
 def _attempts(
-    run: ViewedRun, number: int, group: GroupRecord, facts: StepFacts, places: Sequence[int]
+    run: ViewedRun, number: int, group: GroupRecord, facts: StepFacts, siblings: Siblings, places: Sequence[int]
 ) -> dict[int, dict[str, Any]]:
     """Some siblings of a group whole, by their ids."""
-    siblings, silent = _siblings(run, number, group, facts), set(run.silent())
+    silent = set(run.silent())
     out = {}
     for place in places:
         found, mine = attempt_as_json(group, place, run.decode), siblings[place]
@@ -177,7 +197,7 @@ def _attempts(
 
 
 def finite(value: Any) -> Any:
-    """The value as JSON: numbers that are not finite, which JSON lacks, as None; what is no JSON as text."""
+    """The value as JSON: numbers that are not finite, which JSON lacks, as None; what JSON has no form for as text."""
     if value is None or isinstance(value, (str, bool, int)):
         return value
     if isinstance(value, float):
@@ -189,7 +209,7 @@ def finite(value: Any) -> Any:
     return [finite(item) for item in value] if isinstance(value, (list, tuple)) else str(value)
 
 
-def _group(run: ViewedRun, number: int, group: GroupRecord, facts: StepFacts) -> dict[str, Any]:
+def _group(number: int, group: GroupRecord, siblings: Siblings) -> dict[str, Any]:
     task = group.group.task
     asked = next((message.content for message in reversed(task.messages) if message.role == "user"), "")
     return {
@@ -199,11 +219,11 @@ def _group(run: ViewedRun, number: int, group: GroupRecord, facts: StepFacts) ->
         "answer": task.answer,
         "fate": group.fate,
         "part": group.part,
-        "siblings": _siblings(run, number, group, facts),
+        "siblings": siblings,
     }
 
 
-def _siblings(run: ViewedRun, number: int, group: GroupRecord, facts: StepFacts) -> list[dict[str, Any]]:
+def _siblings(run: ViewedRun, number: int, group: GroupRecord, facts: StepFacts) -> Siblings:
     rows, classes = run.rows.in_group(number), outcome_classes(group)
     names = {one.id: row for one, row in zip(group.group, rows)}
     found = []
@@ -278,6 +298,7 @@ def _about(run: ViewedRun) -> dict[str, Any]:
         "events": [event._asdict() for event in run.record.events()],
         "tools": run.rows.tools(),
         "outcomes": OUTCOMES,
+        "fates": get_args(Fate),
         "reward": None if not isinstance(named, str) else {"name": named, "text": explained(named)},
         "silent": run.silent(),
     }

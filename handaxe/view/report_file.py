@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from handaxe.errors import InputError
 from handaxe.ops.codec import dump_text
-from handaxe.view.answers import Answers, attempts_of_step, finite, step_as_json
+from handaxe.view.answers import Answers, finite, whole_step
 from handaxe.view.assets import MODULES, library_file, page_file
 from handaxe.view.curves import AXES, bands, setting_of
 from handaxe.view.rows import row_of
@@ -28,6 +28,8 @@ IMPORT = re.compile(r'^import (\{[^}]*\}) from "\./(\w+\.js)";$', re.MULTILINE)
 EXPORT = re.compile(r"^export (?=(?:async )?(?:function|const) (\w+))", re.MULTILINE)
 LIBRARY_EXPORT = re.compile(r"export\s*\{([^{}]*)\}\s*;?")
 SMALLEST = 2
+NAMED = 20
+"""Most steps that are listed one by one."""
 
 
 class Held(NamedTuple):
@@ -42,8 +44,11 @@ class Held(NamedTuple):
         """As a person reads it."""
         if len(self.steps) == self.all_steps:
             return "every attempt in full"
-        named = ", ".join(map(str, sorted(self.steps)))
-        return f"steps {named} in full: {len(self.steps)} of {self.all_steps}, {self.attempts:,} of its attempts"
+        named = [str(step) for step in sorted(self.steps)]
+        if len(named) > NAMED:
+            named = [*named[:3], "...", *named[-3:]]
+        of = f"{len(self.steps)} of {self.all_steps}, {self.attempts:,} of its attempts"
+        return f"steps {', '.join(named)} in full: {of}"
 
 
 def write_report(
@@ -72,7 +77,7 @@ def write_report(
         if not runs:
             raise InputError(f"there is no run in {folder}")
         held: dict[str, Held] = {}
-        data = dict(_data(answers, runs, int(megabytes * 1e6), held))
+        data = dict(_data(answers, runs, megabytes * 1e6, held))
     finally:
         answers.close()
     text = _page(Path(folder).resolve().name, data)
@@ -116,7 +121,7 @@ def bundled(*, stored: bool = True) -> str:
     return "\n".join(parts)
 
 
-def _data(answers: Answers, runs: list[ViewedRun], room: int, held: dict[str, Held]) -> Iterator[tuple[str, str]]:
+def _data(answers: Answers, runs: list[ViewedRun], room: float, held: dict[str, Held]) -> Iterator[tuple[str, str]]:
     """What the pages ask for, under the names by which they do."""
     yield "runs", _packed(answers.answer("runs", {}))
     yield "results", _packed(answers.answer("results", {}))
@@ -127,7 +132,7 @@ def _data(answers: Answers, runs: list[ViewedRun], room: int, held: dict[str, He
         first = run.rows.page(Where(), length=0)
         yield f"rows/{run.name}", _packed({"columns": first["columns"], "rows": found})
         yield f"curves/{run.name}", _packed(answers.answer("curves", asked))
-        full = list(_steps(run, room // len(runs)))
+        full = list(_steps(run, room / len(runs)))
         yield from ((f"step/{run.name}/{step}", text) for step, _, text in full)
         steps = tuple(step for step, _, _ in full)
         held[run.name] = Held(steps, len(run.record.steps()), sum(count for _, count, _ in full), len(found))
@@ -136,16 +141,16 @@ def _data(answers: Answers, runs: list[ViewedRun], room: int, held: dict[str, He
         yield f"run/{run.name}", _packed(about | {"held": None if whole else str(held[run.name])})
 
 
-def _steps(run: ViewedRun, room: int) -> Iterator[tuple[int, int, str]]:
+def _steps(run: ViewedRun, room: float) -> Iterator[tuple[int, int, str]]:
     """Steps in full, with how many attempts each has, as long as there is room."""
     used = 0
     for place, step in enumerate(spread_out(run.record.steps())):
-        attempts = attempts_of_step(run, step)
-        text = _packed(finite({"step": step_as_json(run, step), "attempts": attempts}))
+        found = whole_step(run, step)
+        text = _packed(found)
         used += len(text)
         if used > room and place >= SMALLEST:
             return
-        yield step, len(attempts), text
+        yield step, len(found["attempts"]), text
 
 
 def _all_bands(answers: Answers, runs: list[ViewedRun]) -> dict[str, Any]:
@@ -165,8 +170,11 @@ def _all_bands(answers: Answers, runs: list[ViewedRun]) -> dict[str, Any]:
 
 
 def _packed(value: Any) -> str:
-    body = json.dumps(value, allow_nan=False, separators=(",", ":")).encode()
-    return b64encode(gzip.compress(body, 6, mtime=0)).decode()
+    try:
+        text = json.dumps(value, allow_nan=False, separators=(",", ":"))
+    except (TypeError, ValueError):  # something that JSON lacks; to look for it in all that is written takes long
+        text = json.dumps(finite(value), allow_nan=False, separators=(",", ":"))
+    return b64encode(gzip.compress(text.encode(), 6, mtime=0)).decode()
 
 
 def _page(name: str, data: dict[str, str]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +22,8 @@ INSIDE = ("checkpoints", "format")
 
 
 def find_runs(folder: Path) -> dict[str, Path]:
-    """Name -> folder of every run in a folder, the stages of a run among them. A name is the path from `folder`; that
-    of `folder` itself is its own.
+    """Name -> folder of every run in a folder, the stages of a run among them. The name of a run is its path from
+    `folder`; where `folder` itself is a run, the name of that folder.
 
     Raises:
         InputError: there is no such folder.
@@ -42,15 +43,20 @@ def find_runs(folder: Path) -> dict[str, Path]:
 class ViewedRun:
     """One run: its record, the index of its attempts, and what turns its ids into text."""
 
-    def __init__(self, name: str, folder: Path, decode: Decode):
+    def __init__(self, name: str, folder: Path, decoder: Callable[[Path], Decode]):
         self.name, self.folder = name, folder
-        self.decode = decode
+        self._decoder = decoder
         self.record = RunRecord.open(folder)
         self.rows = Rows(self.record)
         self._silent: tuple[list[float], list[str]] | None = None
         self.about: dict[str, Any] = {}
         with suppress(InputError):  # a damaged recipe.json takes its facts from the page, and nothing else
             self.about = self.record.about()
+
+    @cached_property
+    def decode(self) -> Decode:
+        """Turns ids into text. Made when it is first needed, since it may load a tokenizer."""
+        return self._decoder(self.folder)
 
     @property
     def settings(self) -> Mapping[str, Any]:
@@ -101,8 +107,10 @@ class Runs:
         self._places = find_runs(self.folder)
 
     def all(self) -> list[ViewedRun]:
-        """Every run that can be read, by name; looks for new ones."""
+        """Every run that can be read, by name; looks for new ones, and releases those that are gone."""
         self._places = find_runs(self.folder)
+        for name in self._open.keys() - self._places.keys():
+            self._open.pop(name)[1].close()
         found = []
         for name in self._places:
             with suppress(InputError):
@@ -124,7 +132,7 @@ class Runs:
         if there is None or there[0] != number:
             if there is not None:
                 there[1].close()
-            self._open[name] = (number, ViewedRun(name, place, self._decoder(place)))
+            self._open[name] = (number, ViewedRun(name, place, self._decoder))
         return self._open[name][1]
 
     def close(self) -> None:

@@ -4,14 +4,14 @@
     search(record, parse_where('tool:search outcome:wrong step:3..9 "no results"'))
 
 A record of this handaxe's format has an index of all that a table shows, so that a hundred thousand trajectories are
-counted and sorted without reading what was said. Older ones are searched as well, and slower.
+counted and sorted without reading what was said. Older ones are searched as well, and slower. A question of one line is
+read by `view.parse_where`.
 """
 
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any, NamedTuple, get_args
 
 import numpy as np
@@ -24,7 +24,7 @@ from handaxe.training.record.run_record import RunRecord
 from handaxe.training.record.writing import TURN_REWARD
 from handaxe.view.why import OUTCOMES
 
-__all__ = ["FoundRow", "ORDERS", "Where", "count", "keys", "parse_where", "read_found", "search"]
+__all__ = ["FoundRow", "ORDERS", "Where", "count", "keys", "read_found", "search"]
 
 Bounds = tuple[float | None, float | None]
 """First and last, both included; None for no bound."""
@@ -162,7 +162,7 @@ SHOWN = (
 
 
 class _Query:
-    """A question as SQL, for a record of whatever format; every value of it is a parameter."""
+    """A question as SQL, for a record of any format; every value of it is a parameter."""
 
     def __init__(self, record: RunRecord, where: Where):
         self._record = record
@@ -296,56 +296,3 @@ def _calls_tool(messages: str, name: str) -> bool:
 
 def _sum_of(data: bytes) -> float:
     return float(np.sum(codec.unpack(data)))
-
-
-# --- one line ----------------------------------------------------------------------------------------------------
-
-PART = re.compile(r'(?:(?P<key>[a-z]+):)?(?:"(?P<phrase>[^"]*)"|(?P<word>[^\s"]+))')
-NUMBER = r"-?(?:\d+\.?\d*|\.\d+)(?:e-?\d+)?"
-RANGE = re.compile(rf"(?P<low>{NUMBER})?\.\.(?P<high>{NUMBER})?")
-BOUND = re.compile(rf"(?P<sign>>=|<=)?(?P<bound>{NUMBER})")
-
-
-@lru_cache
-def parse_where(text: str) -> Where:
-    """A question in one line: words and "phrases" that were said, and fields of `Where` with their values.
-
-        step:4   step:3..9   step:5..   score:>=0.5   score:0..0.2   outcome:wrong   tool:search   task:"a b"
-        fate:unselected   trained:no
-
-    A word before a colon that is no such field belongs to what was said.
-
-    Raises:
-        InputError: a value that a field cannot have.
-
-    Example:
-        'tool:search step:3.. http://x "no results"' ->
-        Where(tool="search", step=(3, None), text='http://x "no results"')
-    """
-    found: dict[str, Any] = {}
-    said: list[str] = []
-    for part in PART.finditer(text):
-        key, phrase = part["key"], part["phrase"]
-        value = part["word"] if phrase is None else phrase
-        if key in ("step", "score"):
-            found[key] = _bounds(key, value)
-        elif key == "group":
-            found[key] = int(_bounds(key, value)[0] or 0)
-        elif key == "trained":
-            if value not in ("yes", "no"):
-                raise InputError(f"trained:{value} means nothing; give trained:yes or trained:no")
-            found[key] = value == "yes"
-        elif key in ("outcome", "fate", "tool", "task"):
-            found[key] = value
-        else:
-            said.append(part[0] if phrase is None else f'"{phrase}"')
-    return Where(text=" ".join(said), **found)
-
-
-def _bounds(key: str, value: str) -> Bounds:
-    if whole := RANGE.fullmatch(value):
-        return tuple(None if end is None else float(end) for end in (whole["low"], whole["high"]))  # type: ignore
-    if one := BOUND.fullmatch(value):
-        bound = float(one["bound"])
-        return {">=": (bound, None), "<=": (None, bound)}.get(one["sign"] or "", (bound, bound))
-    raise InputError(f"{key}:{value} is no range; give {key}:3, {key}:3..9, {key}:>=3 or {key}:<=9")

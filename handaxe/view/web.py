@@ -93,7 +93,7 @@ def serve_view(folder: Path, decoder: Callable[[Path], Decode], *, port: int = 0
         show: called with the address once it is listened at.
 
     Raises:
-        InputError: one cannot listen there, or as `view_app`.
+        InputError: the port cannot be listened at, or as `view_app`.
     """
     app = view_app(folder, decoder)
     with contextlib.closing(_listen(port)) as listening:
@@ -143,11 +143,8 @@ class _Desk:
         asked = dict(request.query_params)
         try:
             return _said(await self._ask(partial(self.answers.answer, request.path_params["question"], asked)))
-        except InputError as error:
-            return _said({"error": str(error)}, 404)
         except Exception as error:
-            sys.stderr.write(f"a question failed: {type(error).__name__}: {error!a}\n")
-            return _said({"error": f"reading failed: {type(error).__name__}; the terminal says more"}, 500)
+            return _failed(error)
 
     async def export(self, request: Request) -> Response:
         """What a search found, as a file."""
@@ -159,9 +156,9 @@ class _Desk:
 
         try:
             file = await self._ask(write)
-        except InputError as error:
+        except Exception as error:
             shutil.rmtree(folder, ignore_errors=True)
-            return _said({"error": str(error)}, 404)
+            return _failed(error)
         done = BackgroundTask(shutil.rmtree, folder, ignore_errors=True)
         return FileResponse(file, filename=file.name, headers=HEADERS, background=done)
 
@@ -171,6 +168,14 @@ class _Desk:
 
 def _file(name: str, text: str) -> Response:
     return Response(text, media_type=KINDS[Path(name).suffix], headers=HEADERS)
+
+
+def _failed(error: Exception) -> Response:
+    """What was wrong with a question; of a mistake of ours its kind alone, and the rest in the terminal."""
+    if isinstance(error, InputError):
+        return _said({"error": str(error)}, 404)
+    sys.stderr.write(f"a question failed: {type(error).__name__}: {error!a}\n")
+    return _said({"error": f"reading failed: {type(error).__name__}; the terminal says more"}, 500)
 
 
 def _said(body: Any, status: int = 200) -> Response:
@@ -186,7 +191,7 @@ def _listen(port: int) -> socket.socket:
         listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind(("127.0.0.1", port))
-        listening.listen(128)  # so that who is told the address may ask at once
+        listening.listen(128)  # before the address is shown, so that a request made at once waits and is answered
     except OSError as error:
         raise InputError(f"cannot listen at port {port}: {error.strerror or error}; give another --port") from None
     return listening

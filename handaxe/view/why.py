@@ -9,6 +9,7 @@ what a loss clipped. Terms of a loss that ask for no advantage, such as a KL pen
 loss has one, no token looks clipped, since the term moves what the clip stops.
 """
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Literal, NamedTuple, get_args
 
@@ -88,6 +89,7 @@ TEXTS: Mapping[Kind, str] = {
 ALL_THE_SAME = "Another term of the loss, such as a KL penalty, moved it all the same."
 BY: Mapping[str, Kind] = {void_turns.__name__: "void_turn", mask_overlong.__name__: "truncated"}
 """What it means that one of these selectors left an attempt out."""
+RETRY = re.compile(r"\d+/retry-(\d+)(?:/|$)")
 
 
 class Reason(NamedTuple):
@@ -249,15 +251,11 @@ def _whole(record: GroupRecord, index: int, seen: _Seen, facts: StepFacts) -> Re
 def _unscored(record: GroupRecord, index: int) -> Reason:
     trajectory = record.group[index]
     kind = trajectory.ending.kind
-    again = f"{trajectory.id.partition('/retry-')[0]}/retry-"
-    later = [
-        one.id for one in record.group.trajectories if one.id.startswith(again) and _retry(one) > _retry(trajectory)
-    ]
     if trajectory.ending == STOPPED:
         return _reason("stopped")
     if kind == "infra_error" or kind == "verifier_error":
         return _reason(kind)
-    if later:
+    if any(one.sample == trajectory.sample and _retry(one) > _retry(trajectory) for one in record.group):
         return _reason("superseded")
     if record.fate == "dropped":
         return _reason("dropped")
@@ -325,5 +323,7 @@ def _reason(kind: Kind, by: str = "") -> Reason:
 
 
 def _retry(trajectory: Trajectory) -> int:
-    """Which try of its attempt it is, from 0."""
-    return int(trajectory.id.rpartition("/retry-")[2]) if "/retry-" in trajectory.id else 0
+    """Which try of its attempt it is, from 0. An id is STEP/TASK/SAMPLE, then /retry-N, then what forks it; the id of a
+    task may hold anything."""
+    found = RETRY.match(trajectory.id.partition(f"/{trajectory.task.id}/")[2])
+    return int(found[1]) if found else 0

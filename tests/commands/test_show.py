@@ -1,20 +1,20 @@
+import importlib.util
 import json
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from handaxe.cli import main
-from handaxe.envs.tool_chat import tool_chat
-from handaxe.exchange import Attempt
-from handaxe.models.compact import Compact
-from handaxe.records import Advantages, Group, Message, Sampling, Scores, Task, ToolCall
-from handaxe.rollouts.driver import run
-from handaxe.rollouts.linear import linear
-from handaxe.testing.scripted import ScriptedEngine
+from handaxe.records import Advantages, Message, Scores, Task, ToolCall
 from handaxe.tools import tool
 from handaxe.training.record.groups import GroupRecord
 from handaxe.training.record.run_record import RunRecord
+
+_spec = importlib.util.spec_from_file_location("played", Path(__file__).parents[1] / "played.py")
+played = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(played)
 
 
 @tool
@@ -25,26 +25,6 @@ def look(query: str) -> str:
         query: what.
     """
     return f"{query}\x1b[2J[red]<END>"
-
-
-def play(task, samples=3):
-    env = tool_chat([look])
-    _, schemas = env(task).start()
-    engine = ScriptedEngine(Compact(), [ToolCall("look", {"query": "it"}), "done"], tools=schemas)
-    attempts = [
-        Attempt(
-            task=task,
-            env=env,
-            format=Compact(),
-            sampling=Sampling(),
-            id=f"{task.id}/{k}",
-            sample=k,
-            seed=k,
-            context=4096,
-        )
-        for k in range(samples)
-    ]
-    return Group(task, tuple(t for found in run(attempts, linear(), engine, workers=1) for t in found), 0)
 
 
 def recorded(group, outcomes, scored):
@@ -58,7 +38,9 @@ def recorded(group, outcomes, scored):
 @pytest.fixture
 def folder(tmp_path):
     where = tmp_path / "run"
-    easy, hard = (play(Task(name, (Message("user", "Q"),))) for name in ("easy", "hard\x1b[2J"))
+    script = [ToolCall("look", {"query": "it"}), "done"]
+    tasks = [Task(name, (Message("user", "Q"),)) for name in ("easy", "hard\x1b[2J")]
+    easy, hard = (played.play(task, look, script) for task in tasks)
     with RunRecord(where) as record:
         record.write_about({"recipe": None, "arguments": {"format": "handaxe.models.compact.Compact"}})
         record.write_event(0, "started", "\x1b]0;x\x07")

@@ -1,5 +1,7 @@
 """Runs to look at, made without a model: real plays of a script through the byte-level format, recorded as a run."""
 
+import importlib.util
+import json
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -7,16 +9,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from handaxe.envs.tool_chat import tool_chat
-from handaxe.exchange import Attempt
 from handaxe.models.compact import Compact
-from handaxe.records import Advantages, Branch, Group, Message, Sampling, Scores, Task, ToolCall
-from handaxe.rollouts.driver import run
-from handaxe.rollouts.linear import linear
-from handaxe.testing.scripted import ScriptedEngine
+from handaxe.records import Advantages, Branch, Group, Message, Scores, Task, ToolCall
 from handaxe.tools import tool
 from handaxe.training.record.groups import GroupRecord
 from handaxe.training.record.run_record import RunRecord
+
+_spec = importlib.util.spec_from_file_location("played", Path(__file__).parents[1] / "played.py")
+played = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(played)
 
 HOSTILE = (
     "<script>window.hacked=1</script><img src=x onerror='window.hacked=1'></script><!-- <script> "
@@ -37,26 +38,6 @@ def look(query: str) -> str:
     return HOSTILE if query == "hostile" else f"found {query}"
 
 
-def play(task, script, step, samples=3):
-    env = tool_chat([look])
-    _, schemas = env(task).start()
-    engine = ScriptedEngine(Compact(), script, tools=schemas)
-    attempts = [
-        Attempt(
-            task=task,
-            env=env,
-            format=Compact(),
-            sampling=Sampling(),
-            id=f"{step}/{task.id}/{k}",
-            sample=k,
-            seed=k,
-            context=8192,
-        )
-        for k in range(samples)
-    ]
-    return Group(task, tuple(t for found in run(attempts, linear(), engine, workers=1) for t in found), step)
-
-
 def rated(group, scores, **channels):
     """All siblings scored and trained. The advantage, score less mean, is on every second token of the policy."""
     values = np.array(scores, float)
@@ -72,7 +53,7 @@ def rated(group, scores, **channels):
 def group_of(step, seed):
     """Three siblings of which the third is a fork of the second, that left it after its first turn."""
     task = Task(f"task-{step}", (Message("user", f"What is it, {step}?"),), answer="it")
-    group = play(task, [ToolCall("look", {"query": "it"}), "it is caf\u00e9"], step)
+    group = played.play(task, look, [ToolCall("look", {"query": "it"}), "it is caf\u00e9"], step=step)
     first, second, third = group
     fork = replace(third, branch_of=Branch(second.id, 0, second.turns[0].stop))
     return rated(Group(task, (first, second, fork), step), [1.0, 0.0, seed / 4], right=[1, 0, 0], format=[1, 1, 1])
@@ -81,7 +62,7 @@ def group_of(step, seed):
 def hostile_group(step):
     """Equal scores; everything that anybody says is hostile, the id of the task and of a channel too."""
     task = Task(f"evil {HOSTILE}", (Message("user", HOSTILE),), answer=HOSTILE, metadata={HOSTILE: HOSTILE})
-    group = play(task, [ToolCall("look", {"query": "hostile"}), HOSTILE], step, samples=2)
+    group = played.play(task, look, [ToolCall("look", {"query": "hostile"}), HOSTILE], step=step, samples=2)
     one, two = group
     turn = one.turns[0]
     long = replace(turn, replies=(replace(turn.replies[0], content="long" * 250_000 + HOSTILE),))
@@ -111,12 +92,17 @@ def write_run(folder, seed):
 
 @pytest.fixture(scope="session")
 def viewed(tmp_path_factory) -> Path:
-    """Two runs that differ in their seed alone, and the results of a replication; do not change them."""
+    """Two runs that differ in their seed alone, and the results of a replication and of a comparison; do not change
+    them."""
     folder = tmp_path_factory.mktemp("viewed")
     for seed in SEEDS:
         write_run(folder / f"seed-{seed}", seed)
     (folder / "results").mkdir()
     shutil.copy(RESULTS, folder / "results")
+    paired = {"ours": [1.0, None], "theirs": [0.5, 0.5], "difference": 0.25, "low": -0.5, "high": 1.0}
+    sides = ["grpo", f"otc {HOSTILE}"]
+    compared = {"seeds": [0, 1], "sides": dict.fromkeys(sides, []), "metrics": {"calls": dict.fromkeys(sides, paired)}}
+    (folder / "results" / "sides.json").write_text(json.dumps(compared))
     return folder
 
 

@@ -36,6 +36,7 @@ def test_a_run_says_what_its_reward_is(answers):
     found = answers.answer("run", {"run": "seed-0"})
     assert found["tools"] == ["look"] and found["steps"] == [0, 1, 2]
     assert found["reward"]["text"].startswith("Give 1")
+    assert {"trained", "unselected"} < set(found["fates"]) and {"right", "wrong"} < set(found["outcomes"])
     assert "format" in found["silent"] and "right" not in found["silent"]
 
 

@@ -2,10 +2,14 @@ import gzip
 import json
 import re
 from base64 import b64decode
+from contextlib import closing
+from dataclasses import replace
 
 import pytest
 
 from handaxe.errors import InputError
+from handaxe.training.record.run_record import RunRecord
+from handaxe.view.answers import Answers
 from handaxe.view.report_file import Held, bundled, spread_out, write_report
 
 
@@ -32,6 +36,31 @@ def test_a_report_with_little_room_says_what_it_holds(viewed, decoder, tmp_path)
     assert held.steps == (2, 0) and str(held) == "steps 0, 2 in full: 2 of 3, 8 of its attempts"
     text = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert held_in(text, "step/seed-0/1") is None and held_in(text, "run/seed-0")["held"] == str(held)
+
+
+def test_many_steps_are_not_listed_one_by_one():
+    assert str(Held(tuple(range(0, 60, 2)), 60, 30, 60)) == (
+        "steps 0, 2, 4, ..., 54, 56, 58 in full: 30 of 60, 30 of its attempts"
+    )
+
+
+def test_a_report_of_what_json_lacks(viewed, decoder, tmp_path):
+    with RunRecord.open(viewed / "seed-0") as record:
+        (group,) = record.groups(step=0)
+    first, *others = group.group
+    odd = replace(first, notes={"n": float("nan"), "x": [float("inf"), "y"]})
+    with RunRecord(tmp_path / "run") as record:
+        record.write_step(0, [replace(group, group=replace(group.group, trajectories=(odd, *others)))], {"reward": 0.0})
+    write_report(tmp_path / "run", tmp_path / "report.html", decoder)
+    found = held_in((tmp_path / "report.html").read_text(encoding="utf-8"), "step/run/0")
+    assert found["attempts"]["1"]["notes"] == {"n": None, "x": [None, "y"]}
+    with closing(Answers(tmp_path / "run", decoder)) as answers:
+        assert json.dumps(answers.answer("step", {"run": "run", "step": "0"})) == json.dumps(found["step"])
+
+
+def test_a_report_may_have_all_the_room_there_is(viewed, decoder, tmp_path):
+    held = write_report(viewed / "seed-0", tmp_path / "report.html", decoder, megabytes=float("inf"))["seed-0"]
+    assert len(held.steps) == held.all_steps == 3
 
 
 def test_nothing_that_was_said_ends_a_script(viewed, decoder, tmp_path):

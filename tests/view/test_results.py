@@ -4,8 +4,9 @@ from handaxe.view.results import find_results
 
 
 def test_results_are_found_as_they_are(viewed, tmp_path):
-    (found,) = find_results(viewed)
+    found, other = find_results(viewed)
     assert (found["name"], found["kind"]) == ("results/otc.json", "replication")
+    assert (other["name"], other["kind"]) == ("results/sides.json", "comparison")
     assert found["body"] == json.loads((viewed / "results" / "otc.json").read_text())
 
 

@@ -22,6 +22,18 @@ def test_what_is_written_later_is_found_and_what_is_damaged_left_out(tmp_path, d
         runs["bad"]
 
 
+def test_a_run_that_is_gone_is_released_and_ids_wait_for_their_text(tmp_path, viewed):
+    shutil.copytree(viewed / "seed-0", tmp_path / "run")
+    asked = []
+    runs = Runs(tmp_path, lambda folder: asked.append(folder) or str)
+    (run,) = runs.all()
+    assert not asked and run.decode is run.decode is str and asked == [tmp_path / "run"]
+    shutil.rmtree(tmp_path / "run")
+    assert runs.all() == []
+    with pytest.raises(InputError, match="closed database"):
+        run.record.query("SELECT 1")
+
+
 def test_there_must_be_a_folder(tmp_path, decoder):
     with pytest.raises(InputError, match="no folder"):
         Runs(tmp_path / "none", decoder)

@@ -11,7 +11,7 @@ from handaxe.testing.records import make_trajectory
 from handaxe.training.record.groups import GroupRecord
 from handaxe.training.record.run_record import RunRecord
 from handaxe.training.record.schema import upgrade
-from handaxe.view.search import ORDERS, Where, count, keys, parse_where, read_found, search
+from handaxe.view.search import ORDERS, Where, count, keys, read_found, search
 from handaxe.view.why import outcome_class
 
 OLD = Path(__file__).parents[1] / "training" / "record" / "format_1.sql"
@@ -159,36 +159,3 @@ def test_old_records_are_searched_as_well(tmp_path):
     db.close()
     with RunRecord.open(tmp_path) as record:
         assert repr([search(record, where) for where in wanted]) == repr(old)
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("", {}),
-        (
-            'tool:search step:3.. http://x "no results"',
-            {"tool": "search", "step": (3, None), "text": 'http://x "no results"'},
-        ),
-        ("step:4 score:>=0.5", {"step": (4, 4), "score": (0.5, None)}),
-        ("score:-1..0.25 outcome:wrong", {"score": (-1, 0.25), "outcome": "wrong"}),
-        ('task:"a b" trained:no fate:unselected', {"task": "a b", "trained": False, "fate": "unselected"}),
-        ("score:<=2e-3 group:7", {"score": (None, 0.002), "group": 7}),
-    ],
-)
-def test_a_question_in_one_line(text, expected):
-    assert parse_where(text) == Where(**expected)
-
-
-@pytest.mark.parametrize(
-    ("text", "match"),
-    [
-        ("outcome:great", "no outcome 'great'; give one of right"),
-        ("fate:x", "no fate 'x'"),
-        ("step:two", "step:two is no range"),
-        ("trained:maybe", "give trained:yes"),
-        ("x" * 2000, "more than 1000 characters"),
-    ],
-)
-def test_a_question_that_means_nothing(text, match):
-    with pytest.raises(InputError, match=match):
-        parse_where(text)

@@ -8,6 +8,7 @@ pytest.importorskip("starlette")
 pytest.importorskip("httpx")
 from starlette.testclient import TestClient
 
+from handaxe.view import web
 from handaxe.view.assets import LIBRARIES, MODULES
 from handaxe.view.web import serve_view, view_app
 
@@ -65,6 +66,17 @@ def test_what_was_found_is_exported_to_json_lines(client):
 def test_an_export_that_cannot_be_says_why(client, path, said):
     found = client.get(f"/export/{path}")
     assert found.status_code == 404 and said in found.json()["error"]
+
+
+def test_an_export_that_fails_leaves_nothing_and_says_so(client, tmp_path, monkeypatch, capsys):
+    def fails(*asked):
+        raise MemoryError("\x1b[31mred")
+
+    monkeypatch.setattr(web, "export_file", fails)
+    monkeypatch.setattr(web.tempfile, "tempdir", str(tmp_path))
+    found = client.get("/export/jsonl?run=seed-0")
+    assert found.status_code == 500 and "MemoryError" in found.json()["error"] and not list(tmp_path.iterdir())
+    assert "a question failed" in (said := capsys.readouterr().err) and "\x1b" not in said
 
 
 def test_what_cannot_be_served_is_said(tmp_path, decoder):

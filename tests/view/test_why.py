@@ -22,10 +22,11 @@ from handaxe.selection.mask_overlong import mask_overlong
 from handaxe.selection.mask_repetitive import mask_repetitive
 from handaxe.selection.pipe import pipe
 from handaxe.selection.void_turns import void_turns
-from handaxe.testing.records import make_trajectory
+from handaxe.testing.records import make_task, make_trajectory
 from handaxe.training.group_play import Tried
 from handaxe.training.loop import train
 from handaxe.training.measure import settle
+from handaxe.training.record.groups import GroupRecord
 from handaxe.training.record.run_record import RunRecord
 from handaxe.view.why import OUTCOMES, Kind, StepFacts, facts_of, no_gradient, outcome_class, outcome_classes, why
 
@@ -217,6 +218,17 @@ def test_a_penalty_that_moves_what_has_no_advantage_is_told(tmp_path):
         (one, *_) = record.groups(step=1)
     reason = why(one, 0).whole
     assert reason.kind == "equal_group" and "KL" in reason.text
+
+
+@pytest.mark.parametrize("task", ["t", "a/retry-b", "a/retry-3"])
+def test_forks_of_an_attempt_that_was_tried_again(task):
+    names = ("0", "0/1", "0/retry-1", "0/retry-1/1", "10")
+    task = make_task(id=task)
+    siblings = [make_trajectory(task=task, id=f"4/{task.id}/{name}", sample=int(name.split("/")[0])) for name in names]
+    scored = np.array([False, False, True, True, False])
+    record = GroupRecord(Group(task, tuple(siblings)), scored, scored, Scores(np.array([1.0, 0.0])))
+    kinds = [why(record, index).whole.kind for index in (0, 1, 4)]
+    assert kinds == ["superseded", "superseded", "stopped"]
 
 
 def test_facts_of_a_step(tmp_path):

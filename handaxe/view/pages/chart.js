@@ -24,9 +24,10 @@ function layout(x, y, few) {
   const axis = { gridcolor: colour("--line"), zerolinecolor: colour("--line"), linecolor: colour("--line"), automargin: true };
   return {
     paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", font: { color: colour("--fg"), family: "inherit", size: 13 },
-    margin: { l: 50, r: 12, t: 12, b: 40 }, showlegend: true, legend: { orientation: "h", y: -0.25 }, hovermode: "x unified",
+    margin: { l: 50, r: 12, t: 12, b: 40 }, showlegend: true, legend: { orientation: "h", y: 1.02, yanchor: "bottom" }, hovermode: "x unified",
+    uirevision: `${x} ${y}`, // a zoom outlives what a run writes meanwhile
     hoverlabel: { bgcolor: colour("--raised"), font: { color: colour("--fg") } },
-    xaxis: { ...axis, ...(few ? { dtick: 1 } : {}), title: { text: plain(x) } }, yaxis: { ...axis, title: { text: plain(y) } },
+    xaxis: { ...axis, ...(few ? { dtick: 1 } : {}), title: { text: label(x) } }, yaxis: { ...axis, title: { text: label(y) } },
   };
 }
 
@@ -44,17 +45,20 @@ export async function draw(holder, { lines = [], bands = [], x, y }) {
     traces.push({ x: band.x, y: band.mean, name: label(band.name), mode: band.x.length < 3 ? "lines+markers" : "lines", line: { color: shade, width: 2.5, dash: DASHES[k % DASHES.length] } });
   });
   lines.forEach((line, k) => {
-    const shade = COLOURS[(bands.length ? k : k) % COLOURS.length];
+    const shade = COLOURS[k % COLOURS.length];
     traces.push({ x: line.x, y: line.y, name: label(line.name), mode: line.x.length < 3 ? "lines+markers" : "lines", line: { color: shade, width: bands.length ? 1 : 2, dash: DASHES[Math.floor(k / COLOURS.length) % DASHES.length] }, opacity: bands.length ? 0.55 : 1 });
   });
   const places = traces.flatMap((one) => one.x);
-  const few = x === "steps" && Math.max(...places) - Math.min(...places) < 12; // no half steps between
+  const few = x === "steps" && places.reduce((a, b) => Math.max(a, b), -Infinity) - places.reduce((a, b) => Math.min(a, b), Infinity) < 12; // no half steps between
   const plotly = await library();
   const place = holder.querySelector(".plot") ?? holder.appendChild(make("div", { class: "plot", role: "group" }));
   place.setAttribute("aria-label", `${plain(y)} against ${plain(x)}: ${traces.filter((one) => one.name).length} lines; the table below has the figures`);
   await plotly.react(place, traces, layout(x, y, few), { displaylogo: false, responsive: true, modeBarButtonsToRemove: ["select2d", "lasso2d"] });
-  holder.querySelector("details.figures")?.remove();
-  holder.append(figuresOf(lines, bands, x, y));
+  const before = holder.querySelector("details.figures");
+  const fresh = figuresOf(lines, bands, x, y);
+  fresh.open = before?.open ?? false;
+  before?.remove();
+  holder.append(fresh);
 }
 
 function figuresOf(lines, bands, x, y) {

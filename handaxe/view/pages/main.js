@@ -13,6 +13,13 @@ const place = document.getElementById("page");
 const trail = document.getElementById("trail");
 let shown = null;
 let number = 0;
+let seen = "";
+
+// Changes when a run that the page is about writes something.
+async function pulse() {
+  const { parts } = read(location.hash);
+  return JSON.stringify(await ask("pulse", parts[0] === "run" ? { run: parts[1] } : {}));
+}
 
 function wanted() {
   const { parts, asked } = read(location.hash);
@@ -27,14 +34,17 @@ async function show() {
   const mine = ++number;
   place.setAttribute("aria-busy", "true");
   let page;
+  let asOf = "";
   try {
+    if (LIVE) asOf = await pulse(); // before the page is asked for, so that nothing that is written meanwhile is missed
     page = await wanted();
   } catch (error) {
-    page = { title: "not found", trail: [], element: make("div", {}, make("h1", {}, "This cannot be shown"), put(make("p", { class: "why" }), error.message)), start() {}, stop() {}, refresh: async () => "" };
+    page = { title: "not found", trail: [], element: make("div", {}, make("h1", {}, "This cannot be shown"), put(make("p", { class: "why" }), error.message)), start() {}, stop() {}, refresh: async () => "again" };
   }
   if (mine !== number) return;
   shown?.stop();
   shown = page;
+  seen = asOf;
   document.title = `${page.title} - handaxe`;
   trail.replaceChildren(make("li", {}, make("a", { href: "#/" }, "runs")), ...page.trail.map(([label, address]) => make("li", {}, put(make("a", { href: address }), label))));
   place.replaceChildren(page.element);
@@ -43,17 +53,17 @@ async function show() {
   place.setAttribute("aria-busy", "false");
 }
 
-let before = "";
 async function watch() {
   if (document.visibilityState === "visible" && shown) {
-    const { parts } = read(location.hash);
+    const mine = number;
     try {
-      const pulse = JSON.stringify(await ask("pulse", parts[0] === "run" ? { run: parts[1] } : {}));
-      const changed = before !== "" && before.split(" ", 1)[0] === location.hash.split("?")[0] && before !== `${location.hash.split("?")[0]} ${pulse}`;
-      before = `${location.hash.split("?")[0]} ${pulse}`;
+      const now = await pulse();
       document.body.classList.remove("gone");
-      if (changed && (await shown.refresh()) === "again") await show();
-    } catch { document.body.classList.add("gone"); }
+      if (mine === number && now !== seen) {
+        seen = now;
+        if ((await shown.refresh()) === "again") await show();
+      }
+    } catch (error) { document.body.classList.toggle("gone", error instanceof TypeError); } // as fetch says that there is no server
   }
   setTimeout(watch, EVERY);
 }

@@ -146,7 +146,7 @@ function moved(one, state, go) {
     state.movers = ranked(one.sequences, by.value);
     state.mover = -1;
     list.replaceChildren(...state.movers.map((place, k) => make("li", {}, make("button", { type: "button", onclick: () => { state.mover = k; go(place); } }, put(make("span", { class: "tok" }), textAt(one.sequences[place.s], place.t)), ` ${figure(place.value)}`))));
-    if (!state.movers.length) list.replaceChildren(make("li", { class: "note" }, "none: it is 0 everywhere"));
+    if (!state.movers.length) list.replaceChildren(make("li", { class: "note" }, `none: it is ${by.value === "ratio" ? 1 : 0} everywhere`));
   };
   by.addEventListener("change", fill);
   fill();

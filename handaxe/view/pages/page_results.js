@@ -20,7 +20,7 @@ function listOf(found) {
     const verdicts = kind === "replication" ? body.claims.map((claim) => badge(claim.decision.verdict, kindOf(claim.decision.verdict))) : [plain(Object.keys(body.sides).join(" against "))];
     return make("tr", {}, make("th", { scope: "row" }, put(make("a", { href: to(["results", name]) }), kind === "replication" ? body.recipe : name)), make("td", {}, kind), make("td", {}, verdicts), make("td", { class: "numeric" }, figure(body.seeds.length)));
   });
-  const head = make("tr", {}, ["result", "kind", "verdicts", "seeds"].map((title) => make("th", { scope: "col" }, title)));
+  const head = make("tr", {}, ["result", "kind", "verdicts", "seeds"].map((title) => make("th", { scope: "col", class: title === "seeds" ? "numeric" : null }, title)));
   return make("div", {}, make("h1", {}, "Results"), make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "results" }, make("table", {}, make("caption", {}, "replications and comparisons"), make("thead", {}, head), make("tbody", {}, rows))));
 }
 
@@ -32,7 +32,7 @@ function replication({ body }, charts) {
   const claims = body.claims.map(({ claim, decision, baseline, control }) => make("section", { class: "group" },
     make("div", { class: "title" }, put(make("h2"), claim.statement), badge(decision.verdict, kindOf(decision.verdict))),
     decision.why ? put(make("p"), decision.why) : null,
-    facts([["figure", `${claim.metric}, ${claim.direction}`], ["against", baseline], ["difference", `${figure(decision.paired.difference)} [${figure(decision.paired.low)}, ${figure(decision.paired.high)}]`],
+    facts([["figure", `${claim.metric} (${claim.over}), ${claim.direction}`], ["against", baseline], ["difference", `${figure(decision.paired.difference)} [${figure(decision.paired.low)}, ${figure(decision.paired.high)}]`],
       [`${claim.same || "held equal"}`, decision.same ? `${figure(decision.same.difference)} [${figure(decision.same.low)}, ${figure(decision.same.high)}]` : ""], ["note", claim.note]]),
     pairs(body.seeds, decision.paired, body.recipe, baseline), control ? make("details", {}, make("summary", {}, "with scores dealt out anew"), jsonBlock(control)) : null));
   const curvesOf = Object.entries(body.curves).map(([metric, sides]) => {
@@ -51,7 +51,7 @@ function pairs(seeds, paired, ours, theirs) {
 function comparison({ name, body }) {
   const tables = Object.entries(body.metrics).map(([metric, sides]) => {
     const rows = Object.entries(sides).map(([side, one]) => make("tr", {}, put(make("th", { scope: "row" }), side), make("td", { class: "numeric" }, figure(mean(one.ours))), make("td", { class: "numeric" }, figure(one.difference)), make("td", { class: "numeric" }, `[${figure(one.low)}, ${figure(one.high)}]`)));
-    return make("section", {}, put(make("h2"), metric), make("table", {}, make("thead", {}, make("tr", {}, ["side", "mean", "difference from the first", "95 % interval"].map((title) => make("th", { scope: "col" }, title)))), make("tbody", {}, rows)));
+    return make("section", {}, put(make("h2"), metric), make("table", {}, make("thead", {}, make("tr", {}, ["side", "mean", "difference from the first", "95 % interval"].map((title, k) => make("th", { scope: "col", class: k ? "numeric" : null }, title)))), make("tbody", {}, rows)));
   });
   return make("div", {}, put(make("h1"), name), facts([["seeds", body.seeds.join(", ")]]), tables, make("details", {}, make("summary", {}, "the file"), jsonBlock(body, 5000)));
 }

@@ -32,8 +32,8 @@ export async function pageOfRun(name, asked) {
     return Object.assign(columns.map((column) => by[column.name]), { ending: by.ending, reason: by.reason });
   });
   const fetchPage = async (page) => {
-    const found = await ask("rows", { run: name, ...filter.asked(), ...page });
-    filter.say(found);
+    const found = await ask("rows", { run: name, ...filter.asked(), ...page }).catch((error) => { filter.say(error.message); throw error; });
+    filter.say(`${count(found.filtered)} of ${count(found.total)} attempts`);
     return { ...found, rows: arranged(found.rows, found.columns) };
   };
   const list = table(columns, { fetchPage, order: [[1, "desc"]], caption: "attempts", height: "65vh" });
@@ -82,7 +82,7 @@ function filters(about, asked) {
     box("text", "text", "search", { placeholder: "words or \"a phrase\"", maxlength: 1000 }),
     choice("tool called", "tool", about.tools.map((one) => [one, one])), box("task", "task", "search", { placeholder: "its id", maxlength: 1000 }),
     choice("outcome", "outcome", [...about.outcomes, "scored"].map((one) => [one, one.replaceAll("_", " ")])),
-    choice("group", "fate", ["trained", "unselected", "surplus", "dropped", "unscored"].map((one) => [one, one])),
+    choice("group", "fate", about.fates.map((one) => [one, one])),
     choice("in the loss", "trained", [["1", "yes"], ["0", "no"]]),
     box("score from", "low", "number", { step: "any" }), box("to", "high", "number", { step: "any" }),
     box("step from", "first", "number", { step: 1 }), box("to step", "last", "number", { step: 1 }),
@@ -90,7 +90,7 @@ function filters(about, asked) {
   return {
     element,
     asked: () => Object.fromEntries(FIELDS.map((name) => [name, element.elements[name].value])),
-    say(found) { said.textContent = `${count(found.filtered)} of ${count(found.total)} attempts`; },
+    say(text) { said.textContent = plain(text, 300); },
   };
 }
 

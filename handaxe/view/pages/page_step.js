@@ -40,7 +40,7 @@ function card(name, one) {
   const advantage = one.advantage === null ? "-" : one.advantage[0] === one.advantage[1] ? figure(one.advantage[0]) : `${figure(one.advantage[0])} to ${figure(one.advantage[1])}`;
   return make("article", { class: "card", "aria-label": `attempt ${one.id}` },
     make("div", { class: "title" }, make("h3", {}, make("a", { href: address }, `attempt ${one.id}`)), score),
-    make("p", {}, badge(one.class.replaceAll("_", " "), classKind(one.class)), one.reason ? badge(one.reason.slice(0, 60)) : null, badge(`sample ${one.sample}`), one.branch ? badge(`fork at token ${one.branch.token}`) : null, one.folds ? badge(`${one.folds} foldings`) : null),
+    make("p", {}, badge(one.class.replaceAll("_", " "), classKind(one.class)), one.reason ? badge(one.reason.slice(0, 60)) : null, badge(`sample ${one.sample}`), one.branch ? badge(`fork at token ${one.branch.token}`) : null, one.folds ? badge(many(one.folds, "folding")) : null),
     one.why ? make("p", { class: "why" }, make("strong", {}, "no gradient: "), reasonOf(one.why)) : make("p", { class: "note" }, `advantage ${advantage}`),
     channels, calls.length ? make("p", {}, "calls ", calls) : null,
     block(one.final || "(no text)", 300), make("p", { class: "note" }, `${many(one.turns, "turn")}, ${many(one.tokens, "token")}, ${seconds(one.seconds)}${one.cost ? `, cost ${figure(one.cost)}` : ""}`));

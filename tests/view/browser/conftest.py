@@ -42,9 +42,11 @@ def serving(folder, decoder):
     while not server.started and thread.is_alive():
         time.sleep(0.02)
     (address,) = {one.getsockname()[1] for part in server.servers for one in part.sockets}
-    yield f"http://localhost:{address}/"
-    server.should_exit = True
-    thread.join(timeout=30)
+    try:
+        yield f"http://localhost:{address}/"
+    finally:
+        server.should_exit = True
+        thread.join(timeout=30)
 
 
 @pytest.fixture(scope="session")

@@ -4,9 +4,15 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from handaxe.models.compact import Compact
+from handaxe.records import Group
+from handaxe.training.record.groups import GroupRecord
 from handaxe.training.record.run_record import RunRecord
+from handaxe.worlds.demonstrate import demonstrate
+from handaxe.worlds.folded_hops import folded_hops
 
 expect = pytest.importorskip("playwright.sync_api", reason="playwright is missing: pip install playwright").expect
 
@@ -19,6 +25,7 @@ PAGES = {
     "hostile": "#/run/seed-0/attempt/10",
     "results": "#/results",
     "result": "#/results/results%2Fotc.json",
+    "comparison": "#/results/results%2Fsides.json",
 }
 PATIENCE = 90_000
 CHARTED = ("runs", "run", "result")
@@ -113,6 +120,47 @@ def test_tokens_are_coloured_walked_and_linked(look, address):
     page.wait_for_selector("h1:text-is('Step 0')")
 
 
+def test_a_memory_that_was_folded_is_walked_to(look, serve, decode, tmp_path):
+    pytest.importorskip("bm25s", reason="bm25s is missing: pip install 'handaxe[search]'")
+    write_folded(tmp_path / "folded")
+    with serve(tmp_path, decode) as address:
+        page = look(address).open("#/run/folded/attempt/1")
+        turns = page.locator(".turns")
+        expect(turns.locator("h2")).to_have_text(["Sequence 0", re.compile("^Sequence 1: memory folded before turn 2")])
+        assert turns.get_by_text("Your memory:").count() == 1
+        page.locator(".tree button").focus()
+        page.keyboard.press("ArrowUp")
+        page.keyboard.press("ArrowDown")
+        page.keyboard.press("Enter")
+        page.wait_for_function("document.getElementById('sequence-1').getBoundingClientRect().top < innerHeight")
+        page.keyboard.press("u")
+        expect(page.locator(".card").first.get_by_text("1 folding", exact=True)).to_be_visible(timeout=PATIENCE)
+
+
+def write_folded(folder):
+    """Two attempts at a question that needs two facts; the expert folded its memory between them."""
+    world = folded_hops(lengths=(2,), size=40)
+    (task,) = world.tasks("train", 1, 0)
+    one = demonstrate(world.env(world.tools), task, world.expert, format=Compact(), rollout=world.plays(8))
+    group = Group(task, (replace(one, id="0/fold/0"), replace(one, id="0/fold/1", sample=1)), 0)
+    both = np.ones(2, bool)
+    with RunRecord(folder) as record:
+        record.write_step(0, [GroupRecord(group, both, both, world.correct(group))], {"reward": 1.0})
+
+
+def test_results_are_shown_as_their_files_say(look, address):
+    looker = look(address)
+    page = looker.open("#/results")
+    assert page.locator("tbody th").all_inner_texts() == ["otc", "results/sides.json"]
+    page.get_by_role("link", name="otc").click()
+    page.wait_for_selector(".main-svg")
+    assert "Fewer needless calls." in page.locator(".group h2").all_inner_texts()
+    page = looker.open("#/results/results%2Fsides.json")
+    cells = page.locator("tbody tr").first.locator("th, td").all_inner_texts()
+    assert cells == ["grpo", "1", "0.25", "[-0.5, 1]"]
+    assert page.locator("main img").count() == 0 and "U+202E" in page.locator("tbody").inner_text()
+
+
 def test_what_is_hostile_is_shown_and_not_obeyed(look, address):
     looker = look(address)
     for path in ("#/run/seed-0", "#/run/seed-0/step/2", "#/run/seed-0/attempt/10"):
@@ -142,6 +190,11 @@ def test_hostile_addresses_are_words(look, address):
     looker = look(address)
     page = looker.open("#/run/%3Cimg%20src%3Dx%20onerror%3D%22window.hacked%3D1%22%3E")
     assert "cannot be shown" in page.locator("h1").inner_text() and page.locator("main img").count() == 0
+    if address.startswith("http"):
+        for _ in range(2):  # the second is asked when the first is dealt with
+            with page.expect_response("**/api/pulse?*"):
+                pass
+    assert page.locator(".offline").is_hidden()  # there is a server, and it answered
     looker.wrong = [said for said in looker.wrong if "404" not in said]  # the server has no such run, and says so
 
 
@@ -149,12 +202,48 @@ def test_a_page_grows_while_a_run_goes_on(look, serve, decode, viewed, tmp_path)
     with RunRecord.open(viewed / "seed-0") as record:
         (group,) = record.groups(step=0)
     with RunRecord(tmp_path / "live") as record, serve(tmp_path, decode) as address:
-        record.write_step(0, [group], {"reward": 0.0})
-        page = look(address).open("#/run/live")
-        expect(page.locator("form[role=search]")).to_contain_text("3 of 3 attempts", timeout=PATIENCE)
-        page.wait_for_timeout(3000)  # a first look at the run's pulse
-        record.write_step(1, [replace(group, group=replace(group.group, step=1))], {"reward": 1.0})
-        expect(page.locator("form[role=search]")).to_contain_text("6 of 6 attempts", timeout=PATIENCE)
+        for step in (0, 1, 2):
+            if step == 2:
+                page = look(address).open("#/run/live")
+                expect(page.locator("form[role=search]")).to_contain_text("6 of 6 attempts", timeout=PATIENCE)
+                zoomed = _zoomed(page)
+                page.locator("details.figures summary").click()
+            record.write_step(step, [replace(group, group=replace(group.group, step=step))], {"reward": float(step)})
+        expect(page.locator("form[role=search]")).to_contain_text("9 of 9 attempts", timeout=PATIENCE)
+        expect(page.locator("details.figures tbody tr")).to_have_count(3, timeout=PATIENCE)
+        assert page.evaluate(RANGE) == zoomed
+
+
+RANGE = "document.querySelector('.plot').layout.xaxis.range"
+
+
+def _zoomed(page):
+    """Draw a frame over a part of the chart, as a person does; what it then shows of the axis."""
+    box = page.locator(".plot .nsewdrag").bounding_box()
+    page.mouse.move(box["x"] + 0.2 * box["width"], box["y"] + 0.5 * box["height"])
+    page.mouse.down()
+    page.mouse.move(box["x"] + 0.6 * box["width"], box["y"] + 0.5 * box["height"], steps=4)
+    page.mouse.up()
+    page.wait_for_function(f"{RANGE}?.[0] > 0.05")
+    return page.evaluate(RANGE)
+
+
+def test_a_server_that_went_away_is_told_and_found_again(look, served):
+    looker = look(served)
+    page = looker.open("#/run/seed-0")
+    looker.page.route("**/api/pulse?*", lambda route: route.abort())
+    expect(page.locator(".offline")).to_be_visible(timeout=PATIENCE)
+    looker.page.unroute("**/api/pulse?*")
+    expect(page.locator(".offline")).to_be_hidden(timeout=PATIENCE)
+    looker.wrong = [said for said in looker.wrong if "ERR_FAILED" not in said]
+
+
+def test_a_table_that_cannot_be_read_says_why(look, served):
+    looker = look(served)
+    looker.page.route("**/api/rows?*", lambda route: route.fulfill(status=500, json={"error": "reading failed"}))
+    page = looker.open("#/run/seed-0")
+    expect(page.locator("form[role=search]")).to_contain_text("reading failed", timeout=PATIENCE)
+    looker.wrong = [said for said in looker.wrong if "500" not in said]
 
 
 def test_what_was_found_comes_as_a_file(look, served):
