@@ -131,7 +131,7 @@ class VllmServers:
         self._launch: Launch | None = None
         try:
             if start_servers:
-                self._folder = HeldFolder("handaxe-served-")
+                self._folder = HeldFolder("handaxe-server-")
                 assert write_config is not None
                 write_config(self._folder.path)
                 said = server_options(dtype=dtype, max_length=policy.max_length, backend=self._transport.backend)
