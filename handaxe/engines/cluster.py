@@ -21,7 +21,7 @@ from handaxe.engines.cluster_keeping import ClusterKeeping
 from handaxe.engines.cluster_sampling import DriverSampler, FreshStream
 from handaxe.engines.dealing import cut_rows, deal, lay_down, rank_rows
 from handaxe.engines.faults import UNTOUCHED, explain_gradient
-from handaxe.engines.measure import check_measures
+from handaxe.engines.measure import Reader, check_measures
 from handaxe.engines.packing import Packing
 from handaxe.engines.ranks import Ranks
 from handaxe.engines.sharded import ShardedOptions
@@ -307,7 +307,8 @@ class ClusterEngine(ClusterKeeping):
         longest = int(batch.attend_BT.sum(1).max()) if len(batch) else 0
         if longest > self.max_length:
             raise InputError(f"the batch has rows of {longest} tokens, the model reads {self.max_length}")
-        return deal(batch, self.ranks.count)
+        reader = Reader(self._options.packing, self._options.pack_tokens)
+        return deal(batch, self.ranks.count, trees=reader.uses_trees(self._hollow))
 
     def _call(self, phase: str, method: str, each: Sequence[tuple] | None = None) -> list[Any]:
         return self.ranks.call(self._key, phase, method, each)
