@@ -3,6 +3,7 @@
 import importlib.util
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from safetensors.torch import load as read_tensors
@@ -50,13 +51,47 @@ def two():
 
 
 @pytest.fixture(scope="module")
-def fleet():
-    with case.started(make_model(), start_servers=1) as found:
-        yield found
+def first(two):
+    """An engine that has started its server; the only one, since that takes minutes."""
+    with case.small_servers() as running:
+        servers = {"servers": running} if running else {"start_servers": 1}
+        with ClusterEngine(make_model, trainers=two, **servers) as engine:
+            engine.number = 0
+            yield engine
+
+
+@pytest.fixture
+def urls(first):
+    """The address of that server, for engines to which it is one that runs already."""
+    return [server.url for server in first._servers._servers]
+
+
+def learns_as_one_process(engine):
+    """What is sampled before each step is what one process samples, and the weights stay the same."""
+    local = LocalEngine(make_model())
+    requests = [Sample([1 + n, 2, 3], Sampling(max_tokens=12), n, frozenset()) for n in range(4)]
+    for step in range(2):
+        assert [one.ids for one in engine.sample(requests)] == [one.ids for one in local.sample(requests)]
+        for each in (engine, local):
+            each.forward_backward(example_batch(make_model(), seed=step), example_loss)
+            metrics = each.optim_step(learning_rate=1e-3)
+            assert each is local or (metrics["push_gap"] < 1e-3 and metrics["push_seconds"] > 0)
+    row = [5, 6, 7, 8]
+    got, want = (each.measure([Measure(row, 1)])[0]["logp"] for each in (engine, local))
+    assert got == pytest.approx(want, abs=1e-4)
+
+
+def test_an_engine_starts_a_server_and_pushes_what_it_has_learnt(first):
+    learns_as_one_process(first)
+
+
+def test_an_engine_pushes_what_it_has_learnt_to_a_server_that_runs(two, urls):
+    with ClusterEngine(make_model(), trainers=two, servers=urls) as engine:
+        learns_as_one_process(engine)
 
 
 class Shared(ClusterEngine):
-    """Samples by a server that other engines of this test sample by too: starting one for each would take minutes."""
+    """Samples by the server of another engine: starting one for each would take minutes."""
 
     def __init__(self, fleet, ranks, **options):
         super().__init__(make_model(), trainers=ranks, **options)
@@ -72,12 +107,15 @@ class Shared(ClusterEngine):
         return self._fleet.servers.sample(requests)
 
 
-def test_two_ranks_and_a_server_pass_the_contract(fleet, two, tmp_path, monkeypatch):
-    policy = fleet.servers.policy._replace(
+def test_two_ranks_and_a_server_pass_the_contract(first, two, tmp_path, monkeypatch):
+    fleet = SimpleNamespace(engine=first, count=0, servers=first._servers)
+    policy = first._servers.policy._replace(
+        version=lambda: fleet.engine.version,
         mark=lambda: (fleet.engine.number, fleet.engine.version, fleet.engine._changes),
         gather=lambda: dict(fleet.engine.gather()),
+        score=lambda ids: fleet.engine.measure([Measure(ids, 1)])[0]["logp"],
     )
-    monkeypatch.setattr(fleet.servers, "policy", policy)
+    monkeypatch.setattr(first._servers, "policy", policy)
 
     def gradient(engine):
         found = read_tensors(engine.ranks.call(engine._key, "gather", "gradient")[0])
@@ -93,21 +131,6 @@ def test_two_ranks_and_a_server_pass_the_contract(fleet, two, tmp_path, monkeypa
         reference=True,
     )
     assert len(checks) == 18
-
-
-def test_an_engine_of_its_own_pushes_what_it_has_learnt(fleet, two):
-    local = LocalEngine(make_model())
-    requests = [Sample([1 + n, 2, 3], Sampling(max_tokens=12), n, frozenset()) for n in range(4)]
-    with ClusterEngine(make_model(), trainers=two, servers=[fleet.servers._servers[0].url]) as engine:
-        for step in range(2):
-            assert [one.ids for one in engine.sample(requests)] == [one.ids for one in local.sample(requests)]
-            for each in (engine, local):
-                each.forward_backward(example_batch(make_model(), seed=step), example_loss)
-                metrics = each.optim_step(learning_rate=1e-3)
-                assert each is local or (metrics["push_gap"] < 1e-3 and metrics["push_seconds"] > 0)
-        row = [5, 6, 7, 8]
-        got, want = (each.measure([Measure(row, 1)])[0]["logp"] for each in (engine, local))
-        assert got == pytest.approx(want, abs=1e-4)
 
 
 # --- training --------------------------------------------------------------------------------------------------------
@@ -167,9 +190,9 @@ def ids(trajectories):
 @pytest.mark.parametrize(
     "pace", [{}, {"staleness": 1, "lockstep": False}, {"segment_tokens": 21}], ids=["plain", "ahead", "segments"]
 )
-def test_three_steps_with_a_calculator(fleet, two, taught, tmp_path, pace):
+def test_three_steps_with_a_calculator(urls, two, taught, tmp_path, pace):
     want, one_process = trained(LocalEngine(taught()), tmp_path / "one", **pace)
-    with ClusterEngine(taught(), trainers=two, servers=[fleet.servers._servers[0].url]) as engine:
+    with ClusterEngine(taught(), trainers=two, servers=urls) as engine:
         got, played = trained(engine, tmp_path / "ranks", **pace)
     first = min(want)  # segments may leave nothing to train on before
     assert list(played) == [0, 1, 2] and ids(played[first]) == ids(one_process[first]), "no step was taken before"

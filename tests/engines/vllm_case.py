@@ -68,22 +68,28 @@ class Fleet:
 
 
 @contextlib.contextmanager
-def started(model=None, **options):
-    """A fleet with servers of its own, of `make_model()` unless told otherwise; or, to try things out without waiting
-    for one, with the server that the variable HANDAXE_TEST_SERVER names."""
+def small_servers():
+    """Servers that are started meanwhile have one thread and little memory; the addresses of those that run already, to
+    try things out without waiting for one: the variable HANDAXE_TEST_SERVER."""
     before = dict(os.environ)
     os.environ.update(ENVIRONMENT)
-    running = os.environ.get("HANDAXE_TEST_SERVER", "")
-    options = {"servers": running.split()} if running and set(options) == {"start_servers"} else options
     try:
-        fleet = Fleet(model or make_model(), **options)
+        yield os.environ.get("HANDAXE_TEST_SERVER", "").split()
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
+
+
+@contextlib.contextmanager
+def started(**options):
+    """A fleet with servers of its own."""
+    with small_servers() as running:
+        options = {"servers": running} if running and set(options) == {"start_servers"} else options
+        fleet = Fleet(make_model(), **options)
         try:
             yield fleet
         finally:
             fleet.servers.close()
-    finally:
-        os.environ.clear()
-        os.environ.update(before)
 
 
 class Served(LocalEngine):
