@@ -54,7 +54,7 @@ def two():
 def first(two):
     """An engine that has started its server; the only one, since that takes minutes."""
     with case.small_servers() as running:
-        servers = {"servers": running} if running else {"start_servers": 1}
+        servers = {"servers": running} if running else {"start_servers": 1, "server_options": case.SMALL}
         with ClusterEngine(make_model, trainers=two, **servers) as engine:
             engine.number = 0
             yield engine
