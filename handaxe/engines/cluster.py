@@ -21,7 +21,7 @@ from handaxe.engines.cluster_keeping import ClusterKeeping
 from handaxe.engines.cluster_sampling import DriverSampler, FreshStream
 from handaxe.engines.dealing import cut_rows, deal, lay_down, rank_rows
 from handaxe.engines.faults import UNTOUCHED, explain_gradient
-from handaxe.engines.measure import check_measures
+from handaxe.engines.measure import Reader, check_measures
 from handaxe.engines.packing import Packing
 from handaxe.engines.ranks import Ranks
 from handaxe.engines.sharded import ShardedOptions
@@ -56,6 +56,7 @@ class ClusterEngine(ClusterKeeping):
         trainers: how many ranks to start; or `Ranks` that run already and go on when this engine is closed.
         servers: addresses of vLLM servers that sample; see `engines.vllm_servers`.
         start_servers: how many of them to start; with none and none given this process samples.
+        server_options: of vLLM, for servers that are started, such as ["--enforce-eager"].
         address: of a Ray cluster, as of `Ranks`; None for processes of this machine.
         device: of the ranks, "cpu" or "cuda"; None is "cuda" where this machine has a GPU for each.
         timeout: seconds that any call to the ranks may take.
@@ -77,6 +78,7 @@ class ClusterEngine(ClusterKeeping):
         trainers: int | Ranks = 1,
         servers: Sequence[str] = (),
         start_servers: int = 0,
+        server_options: Sequence[str] = (),
         address: str | None = None,
         device: str | None = None,
         timeout: float = 600.0,
@@ -120,13 +122,15 @@ class ClusterEngine(ClusterKeeping):
             here = "cuda" if started.device == "cuda" and torch.cuda.is_available() else "cpu"
             self._sampler = DriverSampler(self._hollow, self.pieces, device=here, **self._sampling)
             if servers or start_servers:
-                self._servers = self._served(servers, start_servers, timeout)
+                self._servers = self._served(servers, start_servers, server_options, timeout)
         except BaseException:
             if self._owned:
                 started.close()
             raise
 
-    def _served(self, servers: Sequence[str], start_servers: int, timeout: float) -> VllmServers:
+    def _served(
+        self, servers: Sequence[str], start_servers: int, options: Sequence[str], timeout: float
+    ) -> VllmServers:
         policy = ServedPolicy(
             version=lambda: self.version,
             mark=lambda: (self.version, self._changes),
@@ -137,7 +141,12 @@ class ClusterEngine(ClusterKeeping):
         )
         describe = partial(write_config, self._hollow.module)
         return VllmServers(
-            policy, servers=servers, start_servers=start_servers, write_config=describe, start_timeout=timeout
+            policy,
+            servers=servers,
+            start_servers=start_servers,
+            write_config=describe,
+            options=options,
+            start_timeout=timeout,
         )
 
     # --- beginning and ending --------------------------------------------------------------------------------------
@@ -307,7 +316,8 @@ class ClusterEngine(ClusterKeeping):
         longest = int(batch.attend_BT.sum(1).max()) if len(batch) else 0
         if longest > self.max_length:
             raise InputError(f"the batch has rows of {longest} tokens, the model reads {self.max_length}")
-        return deal(batch, self.ranks.count)
+        reader = Reader(self._options.packing, self._options.pack_tokens)
+        return deal(batch, self.ranks.count, trees=reader.uses_trees(self._hollow))
 
     def _call(self, phase: str, method: str, each: Sequence[tuple] | None = None) -> list[Any]:
         return self.ranks.call(self._key, phase, method, each)

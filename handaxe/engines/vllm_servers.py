@@ -11,8 +11,6 @@ where it was found running. Before it is asked anything it gets the weights of n
 from __future__ import annotations
 
 import contextlib
-import shutil
-import tempfile
 import threading
 import time
 import uuid
@@ -22,6 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from handaxe.engines.held_folder import HeldFolder
 from handaxe.engines.vllm_http import HttpLoop, LostError, VllmHttp
 from handaxe.engines.vllm_places import Places
 from handaxe.engines.vllm_process import Launch, Running, ServerProcess, server_options
@@ -127,14 +126,14 @@ class VllmServers:
         self._lock = threading.RLock()
         self._closing = threading.Event()
         self._threads: list[threading.Thread] = []
-        self._folder: Path | None = None
+        self._folder: HeldFolder | None = None
         self._loop = HttpLoop()
         self._launch: Launch | None = None
         try:
             if start_servers:
-                self._folder = Path(tempfile.mkdtemp(prefix="handaxe-served-"))
+                self._folder = HeldFolder("handaxe-server-")
                 assert write_config is not None
-                write_config(self._folder)
+                write_config(self._folder.path)
                 said = server_options(dtype=dtype, max_length=policy.max_length, backend=self._transport.backend)
                 said += options
                 self._launch = launch or (lambda number, folder: ServerProcess(folder, said, python=python))
@@ -327,7 +326,7 @@ class VllmServers:
                 with self._lock:
                     if self._closing.is_set():
                         return
-                    server.running = self._launch(server.number, self._folder)
+                    server.running = self._launch(server.number, self._folder.path)
                 url = server.running.url
             http = VllmHttp(url, self._loop, timeout=self.timeout, patience=self._longest)
             server.url = http.url
@@ -382,4 +381,4 @@ class VllmServers:
         self._transport.close()
         self._loop.close()
         if self._folder is not None:
-            shutil.rmtree(self._folder, ignore_errors=True)
+            self._folder.close()

@@ -12,9 +12,7 @@ import copy
 import os
 import shutil
 import socket
-import tempfile
 import threading
-import time
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
@@ -24,15 +22,11 @@ from safetensors import SafetensorError
 from safetensors.torch import save_file
 from torch import Tensor, nn
 
+from handaxe.engines.held_folder import HeldFolder, clear_left
 from handaxe.engines.vllm_http import LostError, VllmHttp
 from handaxe.errors import InfrastructureError, InputError
 from handaxe.exchange import Sample
 from handaxe.records import Sampling
-
-try:
-    import fcntl
-except ImportError:  # not on Windows
-    fcntl = None  # type: ignore[assignment]
 
 __all__ = [
     "FileTransport",
@@ -54,8 +48,6 @@ SHARED = "HANDAXE_WEIGHTS"
 """The variable that names a folder for weights which servers on other machines see, too."""
 PREFIX = "handaxe-weights-"
 """How the names of folders of weights begin."""
-YOUNG = 60.0
-"""Seconds since its last change in which a folder is not looked at: its process may not have locked it yet."""
 
 
 class ServedPolicy(NamedTuple):
@@ -166,8 +158,7 @@ class FileTransport:
     def __init__(self, folder: Path | None = None, *, timeout: float = 600.0):
         shared = os.environ.get(SHARED)
         self._timeout, self._given = timeout, folder or (Path(shared) if shared else None)
-        self._folder: Path | None = None
-        self._lock: int | None = None
+        self._folder: HeldFolder | None = None
         self._file: Path | None = None
         self._count = 0
 
@@ -175,9 +166,8 @@ class FileTransport:
         """Write them beside the file before, which is then removed."""
         if self._folder is None:
             self._folder = self._new(sum(tensor.numel() * tensor.element_size() for tensor in tensors.values()))
-            self._lock = _lock(self._folder)
         self._count += 1
-        file = self._folder / f"{self._count}.safetensors"
+        file = self._folder.path / f"{self._count}.safetensors"
         try:
             save_file({name: tensor.contiguous() for name, tensor in tensors.items()}, file)
         except (OSError, SafetensorError) as error:
@@ -187,10 +177,10 @@ class FileTransport:
             self._file.unlink(missing_ok=True)
         self._file = file
 
-    def _new(self, size: int) -> Path:
-        _clear_near()
+    def _new(self, size: int) -> HeldFolder:
+        clear_left(NEAR, PREFIX)  # before it is seen how much room there is
         try:
-            return Path(tempfile.mkdtemp(prefix=PREFIX, dir=self._given or _near(size)))
+            return HeldFolder(PREFIX, self._given or _near(size))
         except OSError as error:
             raise InputError(f"the folder for the servers' weights cannot be used: {error}") from error
 
@@ -203,35 +193,8 @@ class FileTransport:
     def close(self) -> None:
         """Remove the file."""
         if self._folder is not None:
-            shutil.rmtree(self._folder, ignore_errors=True)
+            self._folder.close()
             self._folder = None
-        if self._lock is not None:
-            os.close(self._lock)
-            self._lock = None
-
-
-def _lock(folder: Path) -> int | None:
-    """Lock a folder until the descriptor is closed, which the end of this process does, too; None where that fails."""
-    if fcntl is None:
-        return None
-    with contextlib.suppress(OSError):
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            os.close(descriptor)
-            raise
-        return descriptor
-    return None
-
-
-def _clear_near() -> None:
-    """Remove what processes that were killed left in memory: folders of weights that nothing locks."""
-    for folder in NEAR.glob(f"{PREFIX}*"):
-        with contextlib.suppress(OSError):
-            if time.time() - folder.stat().st_mtime > YOUNG and (lock := _lock(folder)) is not None:
-                shutil.rmtree(folder, ignore_errors=True)
-                os.close(lock)
 
 
 def _near(size: int) -> Path | None:

@@ -1,7 +1,9 @@
 """Two ranks that train, and a real vLLM server that samples from them."""
 
 import importlib.util
+from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from safetensors.torch import load as read_tensors
@@ -9,15 +11,36 @@ from safetensors.torch import load as read_tensors
 from handaxe.engines.cluster import ClusterEngine
 from handaxe.engines.local import LocalEngine
 from handaxe.engines.ranks import Ranks
+from handaxe.envs.tool_chat import tool_chat
 from handaxe.exchange import Measure, Sample
-from handaxe.records import Sampling
+from handaxe.invariants import check
+from handaxe.losses.cross_entropy import cross_entropy
+from handaxe.models.compact import VOCAB_SIZE, Compact
+from handaxe.records import Author, Message, Sampling, Task, ToolCall
+from handaxe.rollouts.linear import linear
+from handaxe.selection.in_order import in_order
 from handaxe.testing.engine import check_engine
 from handaxe.testing.engine_case import example_batch, example_loss
+from handaxe.tools.calculator import calculator
+from handaxe.training.batch import make_batch
+from handaxe.training.loop import train
+from handaxe.training.record.run_record import RunRecord
+from handaxe.training.scripted import trajectory_from_messages
+from handaxe.training.supervised import as_rated
 
 pytestmark = pytest.mark.vllm
-_spec = importlib.util.spec_from_file_location("vllm_case", Path(__file__).with_name("vllm_case.py"))
-case = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(case)
+
+
+def beside(name):
+    spec = importlib.util.spec_from_file_location(Path(name).stem, Path(__file__).parent / name)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+case, world = beside("vllm_case.py"), beside("../training/world.py")
+make_model = partial(case.make_model, vocabulary=VOCAB_SIZE)
+QUESTIONS = {"3 + 4": "7", "12 - 5": "7", "6 * 7": "42", "20 - 8": "12"}
 
 
 @pytest.fixture(scope="module")
@@ -28,16 +51,50 @@ def two():
 
 
 @pytest.fixture(scope="module")
-def fleet():
-    with case.started(start_servers=1) as found:
-        yield found
+def first(two):
+    """An engine that has started its server; the only one, since that takes minutes."""
+    with case.small_servers() as running:
+        servers = {"servers": running} if running else {"start_servers": 1, "server_options": case.SMALL}
+        with ClusterEngine(make_model, trainers=two, **servers) as engine:
+            engine.number = 0
+            yield engine
+
+
+@pytest.fixture
+def urls(first):
+    """The address of that server, for engines to which it is one that runs already."""
+    return [server.url for server in first._servers._servers]
+
+
+def learns_as_one_process(engine):
+    """What is sampled before each step is what one process samples, and the weights stay the same."""
+    local = LocalEngine(make_model())
+    requests = [Sample([1 + n, 2, 3], Sampling(max_tokens=12), n, frozenset()) for n in range(4)]
+    for step in range(2):
+        assert [one.ids for one in engine.sample(requests)] == [one.ids for one in local.sample(requests)]
+        for each in (engine, local):
+            each.forward_backward(example_batch(make_model(), seed=step), example_loss)
+            metrics = each.optim_step(learning_rate=1e-3)
+            assert each is local or (metrics["push_gap"] < 1e-3 and metrics["push_seconds"] > 0)
+    row = [5, 6, 7, 8]
+    got, want = (each.measure([Measure(row, 1)])[0]["logp"] for each in (engine, local))
+    assert got == pytest.approx(want, abs=1e-4)
+
+
+def test_an_engine_starts_a_server_and_pushes_what_it_has_learnt(first):
+    learns_as_one_process(first)
+
+
+def test_an_engine_pushes_what_it_has_learnt_to_a_server_that_runs(two, urls):
+    with ClusterEngine(make_model(), trainers=two, servers=urls) as engine:
+        learns_as_one_process(engine)
 
 
 class Shared(ClusterEngine):
-    """Samples by a server that other engines of this test sample by too: starting one for each would take minutes."""
+    """Samples by the server of another engine: starting one for each would take minutes."""
 
     def __init__(self, fleet, ranks, **options):
-        super().__init__(case.make_model(), trainers=ranks, **options)
+        super().__init__(make_model(), trainers=ranks, **options)
         self._fleet = fleet
         fleet.count += 1
         self.number = fleet.count
@@ -50,11 +107,15 @@ class Shared(ClusterEngine):
         return self._fleet.servers.sample(requests)
 
 
-def test_two_ranks_and_a_server_pass_the_contract(fleet, two, tmp_path):
-    fleet.servers.policy = fleet.servers.policy._replace(
+def test_two_ranks_and_a_server_pass_the_contract(first, two, tmp_path, monkeypatch):
+    fleet = SimpleNamespace(engine=first, count=0, servers=first._servers)
+    policy = first._servers.policy._replace(
+        version=lambda: fleet.engine.version,
         mark=lambda: (fleet.engine.number, fleet.engine.version, fleet.engine._changes),
         gather=lambda: dict(fleet.engine.gather()),
+        score=lambda ids: fleet.engine.measure([Measure(ids, 1)])[0]["logp"],
     )
+    monkeypatch.setattr(first._servers, "policy", policy)
 
     def gradient(engine):
         found = read_tensors(engine.ranks.call(engine._key, "gather", "gradient")[0])
@@ -62,7 +123,7 @@ def test_two_ranks_and_a_server_pass_the_contract(fleet, two, tmp_path):
 
     checks = check_engine(
         lambda: Shared(fleet, two, reference=True),
-        case.make_model,
+        make_model,
         folder=tmp_path,
         tolerance=1e-5,
         gradient=gradient,
@@ -72,17 +133,82 @@ def test_two_ranks_and_a_server_pass_the_contract(fleet, two, tmp_path):
     assert len(checks) == 18
 
 
-def test_an_engine_of_its_own_pushes_what_it_has_learnt(fleet, two):
-    url = fleet.servers._servers[0].running.url
-    local = LocalEngine(case.make_model())
-    requests = [Sample([1 + n, 2, 3], Sampling(max_tokens=12), n, frozenset()) for n in range(4)]
-    with ClusterEngine(case.make_model(), trainers=two, servers=[url]) as engine:
-        for step in range(2):
-            assert [one.ids for one in engine.sample(requests)] == [one.ids for one in local.sample(requests)]
-            for each in (engine, local):
-                each.forward_backward(example_batch(case.make_model(), seed=step), example_loss)
-                metrics = each.optim_step(learning_rate=1e-3)
-                assert each is local or (metrics["push_gap"] < 1e-3 and metrics["push_seconds"] > 0)
-        row = [5, 6, 7, 8]
-        got, want = (each.measure([Measure(row, 1)])[0]["logp"] for each in (engine, local))
-        assert got == pytest.approx(want, abs=1e-4)
+# --- training --------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def taught():
+    """A policy that mostly asks the calculator, and says what that answers; called, a copy of it."""
+    shown = []
+    for question, answer in QUESTIONS.items():
+        call = ToolCall("calculator", {"expression": question})
+        said = [Message("assistant", "", (call,)), Message("tool", answer), Message("assistant", answer)]
+        shown.append(trajectory_from_messages(Compact(), [Message("user", question), *said], [calculator.schema]))
+    engine = LocalEngine(make_model())
+    batch = make_batch([as_rated(shown)], pad_id=engine.pad_id)
+    for _ in range(60):
+        engine.forward_backward(batch, cross_entropy())
+        engine.optim_step(learning_rate=1e-3)
+    weights = engine.model.module.state_dict()
+
+    def copy():
+        model = make_model()
+        model.module.load_state_dict(weights)
+        return model
+
+    return copy
+
+
+def trained(engine, out, **pace):
+    """Three steps with a calculator; norms of the gradient and trajectories, by step."""
+    tasks = [Task(text, (Message("user", text),), answer=answer) for text, answer in QUESTIONS.items()]
+    roles = world.arguments(
+        engine=engine,
+        format=Compact(),
+        env=tool_chat([calculator]),
+        tasks=in_order(tasks, shuffle=False),
+        rollout=linear(max_turns=3),
+        sampling=Sampling(max_tokens=24),
+        steps=3,
+        groups=2,
+        group_size=2,
+        learning_rate=1e-3,
+        minibatches=1,
+        out=out,
+        **pace,
+    )
+    train(**roles)
+    with RunRecord.open(out) as record:
+        norms = {int(step["step"]): step["grad_norm"] for step in record.metrics() if "grad_norm" in step}
+        return norms, {step: record.trajectories(step=step) for step in record.steps()}
+
+
+def ids(trajectories):
+    return sorted(sequence.ids.tolist() for one in trajectories for sequence in one.sequences)
+
+
+@pytest.mark.parametrize(
+    "pace", [{}, {"staleness": 1, "lockstep": False}, {"segment_tokens": 21}], ids=["plain", "ahead", "segments"]
+)
+def test_three_steps_with_a_calculator(urls, two, taught, tmp_path, pace):
+    want, one_process = trained(LocalEngine(taught()), tmp_path / "one", **pace)
+    with ClusterEngine(taught(), trainers=two, servers=urls) as engine:
+        got, played = trained(engine, tmp_path / "ranks", **pace)
+    first = min(want)  # segments may leave nothing to train on before
+    assert list(played) == [0, 1, 2] and ids(played[first]) == ids(one_process[first]), "no step was taken before"
+    assert got[first] == pytest.approx(want[first], rel=1e-4)
+    replies = [reply for one in played[first] for turn in one.turns for reply in turn.replies]
+    assert any(reply.name == "calculator" and reply.status == "ok" for reply in replies), "the example calls the tool"
+    drawn = {step: [of_the_policy(one) for one in trajectories] for step, trajectories in played.items()}
+    for step, versions in drawn.items():
+        assert all(max(each) <= step for each in versions)
+        if "segment_tokens" not in pace:
+            assert all(min(each) >= step - pace.get("staleness", 0) for each in versions)
+    if "segment_tokens" in pace:  # which have no bound
+        assert any(min(each) < max(each) for each in drawn[1]), "the example carries an attempt over a step"
+
+
+def of_the_policy(trajectory):
+    """The versions of an attempt's tokens, once it is seen that the attempt is whole."""
+    check(trajectory)
+    return [v for one in trajectory.sequences for v in one.version[one.author == Author.POLICY].tolist()]

@@ -1,7 +1,6 @@
 """A real vLLM server samples what LocalEngine samples, token for token, and takes weights in the middle of a turn."""
 
 import importlib.util
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -160,6 +159,16 @@ def test_a_request_that_the_server_refuses_is_an_error_in_its_words(fleet, monke
     assert len(engine.sample([request._replace(ids=[1])])[0].ids) == 4, "the server is well"
 
 
+def test_requests_of_others_are_drawn_by_vllm_itself(fleet):
+    """The plugin touches nothing that does not ask for it."""
+    greedy = Sample([1, 2, 3], Sampling(temperature=0.0, max_tokens=5), 0, frozenset())
+    ours = case.Served(fleet, case.make_model()).sample([greedy])[0].ids  # and the server has these weights now
+    body = {"token_ids": [1, 2, 3], "sampling_params": {"max_tokens": 5, "temperature": 0.0, "ignore_eos": True}}
+    said = fleet.servers._servers[0].http.post("/inference/v1/generate", body)["choices"][0]["token_ids"]
+    assert said == ours == LocalEngine(case.make_model()).sample([greedy])[0].ids
+
+
+# The last of this file: the server is lost for it, and another one takes its time.
 def test_the_probe_finds_a_tensor_that_stayed_old(fleet, monkeypatch):
     prepare = fleet.servers._transport.prepare
     stale = "model.embed_tokens.weight"
@@ -169,13 +178,3 @@ def test_the_probe_finds_a_tensor_that_stayed_old(fleet, monkeypatch):
     with pytest.raises(TrainingError, match="other log-probs than the engine"):
         engine.sample([Sample([1], Sampling(max_tokens=4), 0, frozenset())])
     assert fleet.servers.metrics["push_gap"] > 1e-2
-
-
-def test_requests_of_others_are_drawn_by_vllm_itself(fleet):
-    """The plugin touches nothing that does not ask for it."""
-    fleet.engine = LocalEngine(case.make_model())
-    fleet.servers.push()
-    body = {"token_ids": [1, 2, 3], "sampling_params": {"max_tokens": 5, "temperature": 0.0, "ignore_eos": True}}
-    said = fleet.servers._servers[0].http.post("/inference/v1/generate", body)["choices"][0]["token_ids"]
-    greedy = replace(Sampling(max_tokens=5), temperature=0.0)
-    assert said == LocalEngine(case.make_model()).sample([Sample([1, 2, 3], greedy, 0, frozenset())])[0].ids

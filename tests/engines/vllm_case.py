@@ -23,15 +23,15 @@ ENVIRONMENT = {"VLLM_CPU_KVCACHE_SPACE": "1", "VLLM_CPU_OMP_THREADS_BIND": "nobi
 ENVIRONMENT |= {"TORCHDYNAMO_DISABLE": "1"}  # else the first request waits for a compiler of C++
 
 
-def make_model(tied=True, seed=0):
+def make_model(tied=True, seed=0, vocabulary=VOCABULARY):
     """Always the same weights; sharp enough for greedy and temperature to show."""
     from tokenizers import Tokenizer, models
     from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
-    backend = Tokenizer(models.WordLevel({f"w{i}": i for i in range(VOCABULARY)}, unk_token="w0"))
+    backend = Tokenizer(models.WordLevel({f"w{i}": i for i in range(vocabulary)}, unk_token="w0"))
     tokenizer = PreTrainedTokenizerFast(tokenizer_object=backend, eos_token="w1")
     config = LlamaConfig(
-        vocab_size=VOCABULARY,
+        vocab_size=vocabulary,
         hidden_size=64,
         intermediate_size=96,
         num_hidden_layers=2,
@@ -68,22 +68,28 @@ class Fleet:
 
 
 @contextlib.contextmanager
-def started(**options):
-    """A fleet with servers of its own; or, to try things out without waiting for one, with the server that the variable
-    HANDAXE_TEST_SERVER names."""
+def small_servers():
+    """Servers that are started meanwhile have one thread and little memory; the addresses of those that run already, to
+    try things out without waiting for one: the variable HANDAXE_TEST_SERVER."""
     before = dict(os.environ)
     os.environ.update(ENVIRONMENT)
-    running = os.environ.get("HANDAXE_TEST_SERVER", "")
-    options = {"servers": running.split()} if running and set(options) == {"start_servers"} else options
     try:
+        yield os.environ.get("HANDAXE_TEST_SERVER", "").split()
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
+
+
+@contextlib.contextmanager
+def started(**options):
+    """A fleet with servers of its own."""
+    with small_servers() as running:
+        options = {"servers": running} if running and set(options) == {"start_servers"} else options
         fleet = Fleet(make_model(), **options)
         try:
             yield fleet
         finally:
             fleet.servers.close()
-    finally:
-        os.environ.clear()
-        os.environ.update(before)
 
 
 class Served(LocalEngine):
