@@ -27,7 +27,7 @@ from handaxe.worlds.miniwob_elements import PAGES, Element, elements_of, next_cl
 from handaxe.worlds.sums import kept_calls
 from handaxe.worlds.world import Facts, Habit, Split, Start, World
 
-__all__ = ["OpenPage", "miniwob"]
+__all__ = ["OpenPage", "Seen", "miniwob"]
 
 START = Start(Habit(clumsy=0.1), skill=150, steps=20, batch_size=16, learning_rate=2e-3)
 ONE_CLICK = ("click-button", "click-link", "click-dialog-2", "click-tab")
@@ -126,7 +126,8 @@ class OpenPage:
     """
 
     def __init__(self, browser: Chromium, page: str, seed: int, shown: Seen):
-        self._browser, self._page, self._seed = browser, page, seed
+        self._browser = browser
+        self._page, self._seed = page, seed
         self._history = [shown]
         self._refs: list[int] = []
         self._clicked: list[str] = []
@@ -174,14 +175,16 @@ class OpenPage:
     def restore(self, state: Any) -> None:
         """Go back to a snapshot. The next click repeats those before it."""
         history, refs, clicked = state
-        self._history, self._refs, self._clicked = list(history), list(refs), list(clicked)
+        self._history = list(history)
+        self._refs, self._clicked = list(refs), list(clicked)
 
 
 class _Instances:
     """Instances of pages by number, each seen when it is first asked for, and kept in the cache folder."""
 
     def __init__(self, browser: Chromium, pages: tuple[str, ...], count: int):
-        self.browser, self._pages, self._count = browser, pages, count
+        self.browser = browser
+        self._pages, self._count = pages, count
         self._folder = cached("miniwob", importlib.metadata.version("miniwob"))
         self._known: dict[int, Seen] = {}
 

@@ -131,7 +131,8 @@ class _Tabs:
     """The browser itself, all of it on an event loop in a thread of its own, as Playwright wants it."""
 
     def __init__(self, program: str, folder: Path, deadline: float):
-        self._program, self._folder, self._deadline = program, folder, deadline
+        self._program, self._folder = program, folder
+        self._deadline = deadline
         self._turns: dict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._starting = asyncio.Lock()
         self._closing = False
