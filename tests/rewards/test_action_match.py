@@ -33,6 +33,8 @@ def test_examples():
     made = [[[click(101, 50)]], [[click(121, 50)]], [[ToolCall("scroll", {"direction": "up"})]], [[]]]
     assert scored(click(110, 50), made, box=lambda task: (100, 40, 120, 60), near=8) == [1, 0, 0, 0]
     assert scored(click(110, 50), made, box=lambda task: (100, 40, 120, 60), near=12) == [1, 1, 0, 0]
+    listed = [[[ToolCall("click", {"ref": ref})]] for ref in (3, 2)]
+    assert scored(ToolCall("click", {"ref": 3}), listed) == [1, 0]
     said = [[[write(text)]] for text in ("Car red", "red bus", "bus", "")]
     assert scored(write("red car"), said) == [1, 1, 0, 0]
 
@@ -43,6 +45,13 @@ def test_inside_is_strict_and_near_is_less_than():
     assert scored(click(110, 50), made, near=0, **box) == [0, 0, 0, 1, 1]
     made = [[[click(110 + 140, 50)]], [[click(110 + 139.9, 50)]], [[click(110, 50 - 100)]]]
     assert scored(click(110, 50), made) == [0, 1, 1]
+
+
+def test_a_number_in_a_list_is_that_number_and_nothing_else():
+    refs = (1, 1.0, True, "1", None, 2, [1])
+    made = [[[ToolCall("click", {"ref": ref})]] for ref in refs] + [[[click(1, 1)]], [[write("1")]], [[]]]
+    assert scored(ToolCall("click", {"ref": 1}), made) == [1, 1, 0, 0, 0, 0, 0, 0, 0, 0]
+    assert scored(click(5, 5), [[[ToolCall("click", {"x": 5, "y": 5, "ref": 9})]]]) == [1]
 
 
 def test_the_first_call_of_the_last_turn_that_calls_counts():
@@ -90,6 +99,8 @@ def test_edges_and_what_does_not_fit():
         action_match(least_f1=0)
     with pytest.raises(TaskError, match="no numbers x and y"):
         scored(ToolCall("click", {}), [[[click(1, 1)]]])
+    with pytest.raises(TaskError, match="nor ref"):
+        scored(ToolCall("click", {"ref": "1"}), [[[click(1, 1)]]])
     with pytest.raises(TaskError, match="no reference action"):
         action_match(gold=lambda task: ())(make_group(trajectories=[make_trajectory(texts=["a"])]))
     for box in ((1, 2, 3), (0, 0, 1, float("inf"))):

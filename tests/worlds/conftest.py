@@ -1,4 +1,5 @@
 import importlib.util
+import shutil
 from pathlib import Path
 
 import pytest
@@ -11,3 +12,13 @@ def changed():
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module.changed
+
+
+@pytest.fixture(scope="session")
+def chromium_of_miniwob():
+    """Skips where a page of miniwob cannot be played."""
+    for package in ("miniwob", "playwright"):
+        if importlib.util.find_spec(package) is None:
+            pytest.skip(f"{package} is missing: pip install 'handaxe[miniwob]'")
+    if shutil.which("chromium") is None:
+        pytest.skip("chromium is missing: apt-get install chromium")
