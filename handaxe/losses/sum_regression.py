@@ -6,7 +6,7 @@ import torch
 
 from handaxe.errors import InputError
 from handaxe.losses.parts.metrics import floats
-from handaxe.losses.parts.pieces import extra, last_of_turn, sum_over_rollout
+from handaxe.losses.parts.pieces import ends_turn, extra, sum_over_rollout
 from handaxe.ops.masked import masked, sum_by
 from handaxe.slots import Loss
 from handaxe.tensors import Batch, LossOut, PolicyOut
@@ -44,7 +44,7 @@ def sum_regression() -> Loss:
     def loss(out: PolicyOut, batch: Batch) -> LossOut:
         if out.value_BT is None:
             raise InputError("sum_regression needs an engine with a critic, but this one returned no values")
-        total_B = sum_over_rollout(masked(out.value_BT, last_of_turn(batch)), batch)
+        total_B = sum_over_rollout(masked(out.value_BT, ends_turn(batch)), batch)
         target_B = sum_over_rollout(extra(batch, "returns"), batch) / batch.rollout_tokens_B.clamp(min=1)
         # A rollout of several rows holds its numbers on each of them, so each row carries its share of one rollout.
         live_B = batch.mask_BT.any(1)

@@ -129,7 +129,8 @@ def step_as_json(run: ViewedRun, step: int) -> dict[str, Any]:
 
 def whole_step(run: ViewedRun, step: int) -> dict[str, Any]:
     """A step as a report holds it: "step", what `step_as_json` gives, and "attempts", every one whole, by its id."""
-    groups, facts, attempts = _groups(run, step), facts_of(run.record, step), dict[int, dict[str, Any]]()
+    groups, facts = _groups(run, step), facts_of(run.record, step)
+    attempts = dict[int, dict[str, Any]]()
     for number, group, siblings in groups:
         attempts |= _attempts(run, number, group, facts, siblings, range(len(siblings)))
     return {"step": _step(run, step, groups), "attempts": attempts}

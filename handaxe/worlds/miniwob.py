@@ -27,7 +27,7 @@ from handaxe.worlds.miniwob_elements import PAGES, Element, elements_of, next_cl
 from handaxe.worlds.sums import kept_calls
 from handaxe.worlds.world import Facts, Habit, Split, Start, World
 
-__all__ = ["OpenPage", "Seen", "miniwob"]
+__all__ = ["OpenPage", "PageState", "miniwob"]
 
 START = Start(Habit(clumsy=0.1), skill=150, steps=20, batch_size=16, learning_rate=2e-3)
 ONE_CLICK = ("click-button", "click-link", "click-dialog-2", "click-tab")
@@ -77,7 +77,7 @@ def miniwob(*, pages: tuple[str, ...] = ONE_CLICK, instances: int = 400, deadlin
     def env(tools: Sequence[Any]) -> EnvFactory:
         others = [one for one in tools if one is not OpenPage.click]
         # Says at once what is wrong with them, and how many there may be.
-        probe = tool_chat([lambda: OpenPage(shelf.browser, "", 0, Seen("", ())), *others])
+        probe = tool_chat([lambda: OpenPage(shelf.browser, "", 0, PageState("", ())), *others])
 
         def make(task: Task) -> Env:
             asked = task.metadata
@@ -103,7 +103,7 @@ def miniwob(*, pages: tuple[str, ...] = ONE_CLICK, instances: int = 400, deadlin
     )
 
 
-class Seen(NamedTuple):
+class PageState(NamedTuple):
     """What a page shows: its instruction and elements; whether it is over, and then its reward."""
 
     query: str
@@ -125,7 +125,7 @@ class OpenPage:
         shown: what the task says of it.
     """
 
-    def __init__(self, browser: Chromium, page: str, seed: int, shown: Seen):
+    def __init__(self, browser: Chromium, page: str, seed: int, shown: PageState):
         self._browser = browser
         self._page, self._seed = page, seed
         self._history = [shown]
@@ -144,7 +144,7 @@ class OpenPage:
         refs = [*self._refs, target.ref]
         said = await self._browser.aplay(self._page, self._seed, refs)
         then = _seen(said)
-        before = Seen(then.query, tuple(elements_of(said["before"])))
+        before = PageState(then.query, tuple(elements_of(said["before"])))
         if before.told() != now.told():
             raise InfrastructureError(
                 f"page {self._page!r} with seed {self._seed} showed {now.told()!r} and now shows {before.told()!r}: "
@@ -186,9 +186,9 @@ class _Instances:
         self.browser = browser
         self._pages, self._count = pages, count
         self._folder = cached("miniwob", importlib.metadata.version("miniwob"))
-        self._known: dict[int, Seen] = {}
+        self._known: dict[int, PageState] = {}
 
-    def of(self, split: Split, seed: int) -> Iterator[tuple[str, int, Seen, int]]:
+    def of(self, split: Split, seed: int) -> Iterator[tuple[str, int, PageState, int]]:
         """Page, seed, what is seen and what is to be clicked first, of all instances of a split, again and again.
 
         Raises:
@@ -207,7 +207,7 @@ class _Instances:
             if not mine:
                 raise InputError(f"none of {self._count} instances of {self._pages} is to {split}: have more of them")
 
-    def _seen(self, number: int, page: str, seed: int) -> Seen:
+    def _seen(self, number: int, page: str, seed: int) -> PageState:
         if number not in self._known:
             file = self._folder / f"{page}-{seed}.json"
             if not file.exists():
@@ -220,17 +220,17 @@ class _Instances:
         return self._known[number]
 
 
-def _split(page: str, seen: Seen) -> Split:
+def _split(page: str, seen: PageState) -> Split:
     """Decided by what is seen, so that nothing that can be asked is in both."""
     return "test" if derive_seed("miniwob", page, seen.told()) % TEST_SHARE == 0 else "train"
 
 
-def _twice(seen: Seen, first: int) -> bool:
+def _twice(seen: PageState, first: int) -> bool:
     target = seen.elements[first - 1]
     return sum((one.tag, one.text) == (target.tag, target.text) for one in seen.elements) > 1
 
 
-def _task(page: str, seed: int, seen: Seen, first: int, name: str) -> Task:
+def _task(page: str, seed: int, seen: PageState, first: int, name: str) -> Task:
     gold = [{"name": "click", "arguments": {"ref": first}}]
     metadata = {
         "page": page,
@@ -242,17 +242,17 @@ def _task(page: str, seed: int, seen: Seen, first: int, name: str) -> Task:
     return Task(name, (Message("user", seen.told()),), None, None, metadata)
 
 
-def _seen(said: Mapping[str, Any]) -> Seen:
-    return Seen(said["query"], tuple(elements_of(said["tree"])), said["over"], said["raw"])
+def _seen(said: Mapping[str, Any]) -> PageState:
+    return PageState(said["query"], tuple(elements_of(said["tree"])), said["over"], said["raw"])
 
 
-def _kept(seen: Seen) -> dict[str, Any]:
+def _kept(seen: PageState) -> dict[str, Any]:
     """As JSON."""
     return {"query": seen.query, "elements": [[*one[:4], list(one.box)] for one in seen.elements]}
 
 
-def _shown(kept: Mapping[str, Any]) -> Seen:
-    return Seen(
+def _shown(kept: Mapping[str, Any]) -> PageState:
+    return PageState(
         kept["query"], tuple(Element(one[0], one[1], one[2], one[3], tuple(one[4])) for one in kept["elements"])
     )
 

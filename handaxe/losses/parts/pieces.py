@@ -33,8 +33,8 @@ __all__ = [
     "Term",
     "Weights",
     "check_whole_rollouts",
+    "ends_turn",
     "extra",
-    "last_of_turn",
     "mean_over_turn",
     "sum_over_rollout",
     "sum_over_turn",
@@ -118,7 +118,7 @@ def mean_over_turn(x_BT: Tensor, batch: Batch) -> Tensor:
     return sum_over_turn(x_BT, batch) / sum_over_turn(torch.ones_like(x_BT), batch).clamp(min=1)
 
 
-def last_of_turn(batch: Batch) -> Tensor:
+def ends_turn(batch: Batch) -> Tensor:
     """[B, T] bool: the last trained token of each turn."""
     mask_BT = batch.mask_BT
     turn_BT = torch.where(mask_BT, batch.turn_BT, 0)

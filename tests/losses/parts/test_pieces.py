@@ -1,7 +1,7 @@
 import pytest
 
 from handaxe.errors import InputError
-from handaxe.losses.parts.pieces import extra, last_of_turn, mean_over_turn, sum_over_rollout, sum_over_turn
+from handaxe.losses.parts.pieces import ends_turn, extra, mean_over_turn, sum_over_rollout, sum_over_turn
 from handaxe.testing.batches import small_batch
 
 
@@ -35,4 +35,4 @@ def test_over_turn_counts_what_trains_and_nothing_else():
 def test_the_last_of_a_turn_is_the_last_that_trains():
     batch = small_batch([[1.0, 1.0, None, 1.0], [1.0, None, 1.0], [None]], turn=[[0, 0, None, 1], [2, None, 2], [None]])
     wanted = [[0, 0, 1, 0, 1], [0, 0, 0, 1, 0], [0] * 5]
-    assert last_of_turn(batch).tolist() == [[bool(x) for x in row] for row in wanted]
+    assert ends_turn(batch).tolist() == [[bool(x) for x in row] for row in wanted]
