@@ -157,7 +157,7 @@ def test_a_server_killed_with_requests_at_work_changes_no_token(sampled):
 
 def test_a_server_that_dies_in_an_update_is_begun_again_and_given_the_weights(sampled):
     faults = iter([{"/finish_weight_update": "die"}, {}])
-    engine = sampled(lambda number, folder: SmallVllm(make_model(seed=77), faults=next(faults)), timeout=1.0)
+    engine = sampled(lambda number, folder: SmallVllm(make_model(seed=77), faults=next(faults)), timeout=4.0)
     done = engine.sample(requests(3))
     assert [c.ids for c in done] == [c.ids for c in LocalEngine(make_model()).sample(requests(3))]
     first, second = engine.started
@@ -189,7 +189,7 @@ def test_when_none_can_come_every_request_ends_as_an_error(sampled):
 
 def test_a_silent_server_is_lost(sampled, monkeypatch):
     monkeypatch.setattr("handaxe.engines.vllm_servers.PULSE", 0.05)
-    engine = sampled(lambda number, folder: SmallVllm(make_model(seed=77), pace=0.02), timeout=0.5)
+    engine = sampled(lambda number, folder: SmallVllm(make_model(seed=77), pace=0.02), timeout=3.0)
     stream = engine.stream()
     stream.submit(requests(1)[0])
     stream.poll(0.05)
