@@ -50,6 +50,7 @@ EXCUSED = {
 alone counts, that are numbers between which a gate chooses, or that others imply."""
 MAY_TIE = {
     "calibrated": "an answer that does not say how sure it is earns the least, by the paper's rule",
+    "calm": "sub-goals are paid beside the answer, by the paper's rule",
     "deepsport": "a call that is made again breaks the form, by the paper's rule",
     "longvt": "a wrong answer after a perfect look earns as much as a right one without a look, by the paper's weights",
     "prs": "a right answer without a call that worked does not count, by the paper's rule",
@@ -62,6 +63,7 @@ UNBOUNDED = {
     ("recompose", "pass@1"): "a collapse, which has no level",
     ("prs", "pass@1"): "by the area, as the same figure at its end is bounded",
     ("prs_vspo", "training/loss/kl"): "a distance, which has no level",
+    ("calm", "pass@1"): "it is about when a level is reached",
     ("confidence_dichotomy", "mcip"): "a finding about two tools, which removes nothing",
     ("grpo_tcr", "training/loss/entropy"): "an amount, which has no level",
     ("grpo_tcr", "pass@1"): "both sides train",
@@ -175,11 +177,12 @@ def remembered(part):
 
 
 def levelled(part):
-    """The part, giving to all siblings what it gives on average."""
+    """The part, giving to all siblings what it gives on average, and nothing to a turn."""
 
     def same(group):
         scores = part(group)
-        return replace(scores, outcome=np.full(len(group), np.mean(scores.outcome)), turns=None)
+        turns = None if scores.turns is None else tuple(np.zeros_like(values_N) for values_N in scores.turns)
+        return replace(scores, outcome=np.full(len(group), np.mean(scores.outcome)), turns=turns)
 
     return same
 
