@@ -113,7 +113,9 @@ export function curves(runs, { metric = "training/reward", axes }) {
     }
     await draw(holder, { lines, bands, x: axis, y: wanted });
   }
-  const tried = () => redraw().catch((error) => { said.textContent = error.message; });
+  let drawn = Promise.resolve();
+  // One after the other, so that what was chosen last is drawn last, however long the first one takes.
+  const tried = () => { drawn = drawn.then(redraw).catch((error) => { said.textContent = error.message; }); return drawn; };
   for (const one of [which, along, seeds]) one.addEventListener("change", tried);
   return { element, redraw: tried };
 }

@@ -57,6 +57,18 @@ def test_runs_are_drawn_over_each_other_with_a_band_over_seeds(look, address):
     assert "grpo, mean of 2" in page.locator("details.figures table").inner_text()
 
 
+def test_what_is_chosen_while_the_first_curves_are_drawn_is_drawn_last(look, served):
+    looker, held = look(served), []
+    looker.page.route("**/lib/plotly.min.js", lambda route: held.append(route))
+    page = looker.open("#/")
+    page.get_by_label("mean and 95 % interval over seeds").check()
+    page.wait_for_timeout(500)
+    held[0].continue_()
+    expect(page.locator(".legend")).to_contain_text("mean of 2", timeout=PATIENCE)
+    page.wait_for_timeout(500)
+    assert "mean of 2" in page.locator(".legend").text_content()
+
+
 def test_a_table_is_sorted_searched_and_linked(look, address):
     page = look(address).open("#/run/seed-0")
     page.wait_for_selector(".dt-scroll-body tbody a")
