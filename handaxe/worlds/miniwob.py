@@ -41,7 +41,7 @@ def miniwob(*, pages: tuple[str, ...] = ONE_CLICK, instances: int = 400, deadlin
     A page makes an instance of itself from a seed, and says itself what is right: a raw reward of 1. The policy reads
     the instruction and a list of what is visible, and clicks by number with the tool `click`. The browser begins a page
     anew for every turn and repeats the clicks before it, so that no attempt holds a tab while its policy thinks: one
-    browser with one tab a page serves all. Instances are seen when they are first needed (some ten a second) and what
+    browser with one tab a page serves all. Instances are seen when they are first needed and what
     was seen is kept in the cache folder (HANDAXE_CACHE, or ~/.cache/handaxe).
 
     Args:
