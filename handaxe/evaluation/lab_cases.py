@@ -119,6 +119,9 @@ EXPLAINED: Mapping[str, str] = {
     "box_overlap": "It pays for where a policy looked, whatever it answers afterwards: give it beside what is right.",
     "implicit_prm": "It has seen right and wrong answers and no attack, and likes what is unlike both. No learned "
     "judge should stand alone; add attacks as negatives, as paper 2507.08794 does.",
+    "step_labels": "What turns earn is added up here, so that many turns that ran outweigh the outcome. "
+    "`outcome_bounded_steps` keeps them within it.",
+    "verdict_token": "The model is untaught, so what it finds likely is chance. Teach a judge before it pays.",
     "pure": "Steps are added up here, and a judge that likes calls that ran is paid for each of them: the vice that "
     "the paper shows. Its credit takes their minimum instead, which no table of rewards can show.",
     "world workspace": "See `outcome_state`.",
