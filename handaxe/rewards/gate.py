@@ -94,7 +94,7 @@ class _Sparing(Combined):
 
 
 def _spread(group: Group, passed: np.ndarray, then: Scores) -> Scores:
-    """What was said of some siblings, over all of them, 0 for those that nobody was asked about."""
+    """What was said of some siblings, over all of them, 0 for those that were not asked about."""
 
     def wide(values: np.ndarray) -> np.ndarray:
         out = np.zeros(len(group))

@@ -56,7 +56,7 @@ def rubric_points(
     arXiv:2601.03555 (SCRIBE), the mid-level reward.
     Unconfirmed: the cut at 0 of RuscaRL; DeepTravel's product, where "mean" is the other reading; SCRIBE's mean of
     segments.
-    Differs: whoever checks, where all three ask a language model.
+    Differs: criteria may be checked by rule, where all three ask a language model.
     """
     if (criteria is None) == (items is None) or aggregate not in ("points", "mean", "all"):
         raise InputError(

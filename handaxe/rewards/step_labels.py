@@ -55,7 +55,7 @@ def step_labels(
     Paper: arXiv:2511.10395 (AgentEvolver), the process score of ADCA-GRPO; arXiv:2507.23317 (TP-GRPO), merge and
     adaptive.
     Unconfirmed: the values of TP-GRPO's thoughts; its abstract alone was read.
-    Differs: whoever labels, where both papers ask a language model that knows the outcome.
+    Differs: any judge may label, where both papers ask a language model that knows the outcome.
     """
     if not scale > 0:
         raise InputError(f"step_labels has scale={scale}; give a number above 0")

@@ -1,7 +1,7 @@
 """Plays pages of the package miniwob in a headless Chromium that is kept open.
 
 Why not the package's own gymnasium environments: each holds a browser and a chromedriver of its own, which outlive a
-program that is killed; starts its browser without a sandbox whoever runs it; gives up an attempt ten seconds after its
+program that is killed; starts its browser without a sandbox for every user; gives up an attempt ten seconds after its
 beginning, however slow the policy is; and takes six requests for a click where one does. Pages, generators, list of
 elements, way of clicking and reward are the package's.
 """

@@ -68,7 +68,9 @@ def test_edges():
 
 # An arm that takes 1 second and pays 0.3, one that takes 10 and pays 1; the policy chooses either with 1/2. The exact
 # gradient pushes slow by 1 where it pushes fast by 0.3.
-SECONDS, PAYS, EXACT = {"fast": 1, "slow": 10}, {"fast": 0.3, "slow": 1.0}, 0.3
+SECONDS = {"fast": 1, "slow": 10}
+PAYS = {"fast": 0.3, "slow": 1.0}
+EXACT = 0.3
 
 
 def push(seen, weighted):

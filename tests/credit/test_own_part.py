@@ -53,7 +53,8 @@ def test_example():
 def test_against_a_slow_loop():
     group = forked()
     plain = group_norm()(group, make_scores([1.0, 0.0, 0.5, 2.0]))
-    found, owner, count = own_part()(group, plain), owners(group), 0
+    found, owner = own_part()(group, plain), owners(group)
+    count = 0
     for i, one in enumerate(group):
         for s, sequence in enumerate(one.sequences):
             for t in range(len(sequence)):

@@ -31,7 +31,7 @@ def test_against_a_slow_loop(seed):
 
 
 def test_edges():
-    assert levels(useful_share()(batch([1, 1], [0.7]))) == [[0.75, 0.75], [0.75]]  # nobody to make up for others
+    assert levels(useful_share()(batch([1, 1], [0.7]))) == [[0.75, 0.75], [0.75]]  # no group has to be made up for
     near = batch([0.1, 0.3 - 0.2], [0.0, 1.0])
     assert levels(useful_share()(near))[1] == [1.5, 1.5]
     unscored = [make_rated(scores=make_scores([1.0, np.nan]), group=make_group(size=2), advantage=[0.75, 0.0])]

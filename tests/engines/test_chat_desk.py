@@ -74,7 +74,8 @@ class HeldStream:
     """A stream that first waits until it is let go, and keeps what was taken out of it."""
 
     def __init__(self, inner):
-        self._inner, self.let_go, self.taken_out = inner, threading.Event(), []
+        self._inner, self.taken_out = inner, []
+        self.let_go = threading.Event()
         self.submit, self.close = inner.submit, inner.close
 
     def __len__(self):

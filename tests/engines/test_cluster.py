@@ -319,7 +319,7 @@ def test_a_rank_that_is_killed_or_hangs_in_backward_ends_all(sent, words):
         with pytest.raises(TrainingError, match=f"{words}.*handaxe resume"):
             engine.forward_backward(batch_of(), loss)
         assert gone(pids)
-        with pytest.raises(TrainingError, match=words):  # and says so to whoever asks later
+        with pytest.raises(TrainingError, match=words):  # and says so again when it is asked later
             engine.forward(batch_of())
 
 

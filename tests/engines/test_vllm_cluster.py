@@ -11,14 +11,11 @@ from safetensors.torch import load as read_tensors
 from handaxe.engines.cluster import ClusterEngine
 from handaxe.engines.local import LocalEngine
 from handaxe.engines.ranks import Ranks
-from handaxe.envs.tool_chat import tool_chat
 from handaxe.exchange import Measure, Sample
 from handaxe.invariants import check
 from handaxe.losses.cross_entropy import cross_entropy
 from handaxe.models.compact import VOCAB_SIZE, Compact
-from handaxe.records import Author, Message, Sampling, Task, ToolCall
-from handaxe.rollouts.linear import linear
-from handaxe.selection.in_order import in_order
+from handaxe.records import Author, Message, Sampling, ToolCall
 from handaxe.testing.engine import check_engine
 from handaxe.testing.engine_case import example_batch, example_loss
 from handaxe.tools.calculator import calculator
@@ -161,22 +158,7 @@ def taught():
 
 def trained(engine, out, **pace):
     """Three steps with a calculator; norms of the gradient and trajectories, by step."""
-    tasks = [Task(text, (Message("user", text),), answer=answer) for text, answer in QUESTIONS.items()]
-    roles = world.arguments(
-        engine=engine,
-        format=Compact(),
-        env=tool_chat([calculator]),
-        tasks=in_order(tasks, shuffle=False),
-        rollout=linear(max_turns=3),
-        sampling=Sampling(max_tokens=24),
-        steps=3,
-        groups=2,
-        group_size=2,
-        learning_rate=1e-3,
-        minibatches=1,
-        out=out,
-        **pace,
-    )
+    roles = world.calculating(answers=QUESTIONS, engine=engine, format=Compact(), out=out, **pace)
     train(**roles)
     with RunRecord.open(out) as record:
         norms = {int(step["step"]): step["grad_norm"] for step in record.metrics() if "grad_norm" in step}

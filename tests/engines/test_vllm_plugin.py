@@ -99,7 +99,8 @@ def swapped_in_mid_turn(fleet):
     assert both, f"no turn was under way when the weights came: {[set(done[n].version) for n in done]}"
     gaps = []
     for n in both:
-        ids, start, version = [*requests[n].ids, *done[n].ids], len(requests[n].ids), torch.tensor(done[n].version)
+        ids, start = [*requests[n].ids, *done[n].ids], len(requests[n].ids)
+        version = torch.tensor(done[n].version)
         assert version.tolist() == sorted(version.tolist())
         want = torch.where(version == 0, logp(old, ids, start), logp(new, ids, start))
         gaps.append(float((torch.tensor(done[n].logp) - want).abs().max()))

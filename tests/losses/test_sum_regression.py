@@ -16,10 +16,9 @@ TOGETHER = "rollouts"
 
 def one_rollout(*values, returns=1.0):
     """A turn a value, of two tokens, the value at the second; all in one row, tool replies between them."""
-    adv, turn, value = [], [], []
-    for k, number in enumerate(values):
-        adv, turn, value = [*adv, 0.0, 0.0, None], [*turn, k, k, None], [*value, 9.0, number, None]
-    batch = small_batch([adv], turn=[turn], extras={"returns": returns})
+    turn = [place for k in range(len(values)) for place in (k, k, None)]
+    value = [said for number in values for said in (9.0, number, None)]
+    batch = small_batch([[0.0, 0.0, None] * len(values)], turn=[turn], extras={"returns": returns})
     return small_policy(batch, -1.0, value=[value]), batch
 
 

@@ -117,7 +117,8 @@ def test_stages_that_close_a_run_come_before_its_last_evaluation_and_checkpoint(
     made = chosen()
     first_taught = made.choice.recipe.make
     made = replace(made, choice=replace(made.choice, recipe=made.choice.recipe._replace(make=closed)))
-    whole, broken, open_end = tmp_path / "whole", tmp_path / "broken", tmp_path / "open"
+    whole, broken = tmp_path / "whole", tmp_path / "broken"
+    open_end = tmp_path / "open"
     result = run(made, Keep(out=whole, progress=False))
     assert len(result.metrics) == 2 and not (whole / "stages").exists()
     closing = whole / "closing-000002"

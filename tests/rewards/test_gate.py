@@ -66,15 +66,15 @@ def test_only_those_that_passed_are_asked_about():
     assert [t.tolist() for t in some.turns] == [t.tolist() for t in every.turns]
     assert some.channels["then"].tolist() == [1, 0, 3] and some.channels["then/twice"].tolist() == [2, 0, 6]
     assert list(some.channels) == list(every.channels)
-    assert some.eligible.tolist() == [False, True, True]  # nobody was asked about the second
+    assert some.eligible.tolist() == [False, True, True]  # the second was not asked about
 
 
-def test_nobody_is_asked_where_none_passes():
-    nobody = Asked()
-    reward = rewards.gate(on=fixed([0, 0]), then=nobody, ask="passed")
-    assert reward(PAIR).outcome.tolist() == [0, 0] and nobody.groups == []
+def test_nothing_is_asked_where_no_sibling_passes():
+    then = Asked()
+    reward = rewards.gate(on=fixed([0, 0]), then=then, ask="passed")
+    assert reward(PAIR).outcome.tolist() == [0, 0] and then.groups == []
     reward.load_state_dict({"then": {"groups": [["9"]]}})
-    assert nobody.groups == [["9"]] and reward.state_dict() == {"then": {"groups": [["9"]]}}
+    assert then.groups == [["9"]] and reward.state_dict() == {"then": {"groups": [["9"]]}}
 
 
 def test_another_word_for_ask():

@@ -20,14 +20,7 @@ def ids(found):
     return "".join(task.id for task in found)
 
 
-def seen(**outcomes):
-    return [
-        make_rated(group=make_group(size=len(own), task=make_task(id=id)), scores=make_scores(own))
-        for id, own in outcomes.items()
-    ]
-
-
-def test_example():
+def test_example(seen):
     pool = prune_solved(around=in_turn)(tasks("abc"), 0)
     assert ids(pool.next(0, 2)) == "ab"
     pool.observe(seen(a=[1, 1], b=[1, 0]))
@@ -36,7 +29,7 @@ def test_example():
     assert ids(pool.next(2, 2)) == "cb"
 
 
-def test_against_a_slow_loop():
+def test_against_a_slow_loop(seen):
     """A plain list per epoch, and the solved struck out of the next; each step is one epoch of what is left."""
     rng, left = np.random.default_rng(0), "abcdefgh"
     pool = prune_solved(rate=0.75, above=0.2, around=in_turn)(tasks(left), 0)
@@ -48,7 +41,7 @@ def test_against_a_slow_loop():
     assert 0 < len(left) < 8
 
 
-def test_a_step_asked_again_is_the_same_and_a_larger_one_goes_on():
+def test_a_step_asked_again_is_the_same_and_a_larger_one_goes_on(seen):
     pool = prune_solved(around=in_turn)(tasks("abcd"), 0)
     assert ids(pool.next(0, 2)) == "ab"
     pool.observe(seen(a=[1], d=[1]))
@@ -57,7 +50,7 @@ def test_a_step_asked_again_is_the_same_and_a_larger_one_goes_on():
     assert ids(pool.next(1, 3)) == "bcb"
 
 
-def test_what_is_solved_no_longer_comes_back_and_so_do_all_when_none_is_left():
+def test_what_is_solved_no_longer_comes_back_and_so_do_all_when_none_is_left(seen):
     pool = prune_solved(around=in_turn)(tasks("ab"), 0)
     pool.observe(seen(a=[1]))
     pool.observe(seen(a=[0]))
@@ -67,14 +60,14 @@ def test_what_is_solved_no_longer_comes_back_and_so_do_all_when_none_is_left():
     assert ids(pool.next(0, 3)) == "aba" and not pool.solved
 
 
-def test_who_was_never_scored_has_no_say():
+def test_who_was_never_scored_has_no_say(seen):
     pool = prune_solved()(tasks("ab"), 0)
     pool.observe(seen(a=[1, 1]))
     pool.observe(seen(a=[np.nan, np.nan]))
     assert pool.solved == {"a"}
 
 
-def test_another_one_goes_on_from_its_state():
+def test_another_one_goes_on_from_its_state(seen):
     made = prune_solved(around=few_tasks(count=5))
     one, other = made(tasks("abcdefg"), 3), made(tasks("abcdefg"), 3)
     for step in range(3):

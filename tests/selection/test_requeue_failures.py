@@ -6,7 +6,7 @@ import pytest
 from handaxe.errors import InputError
 from handaxe.selection.in_order import in_order
 from handaxe.selection.requeue_failures import requeue_failures
-from handaxe.testing.records import make_group, make_rated, make_scores, make_task
+from handaxe.testing.records import make_task
 
 LETTERS = "abcdefghijklmnop"
 
@@ -23,23 +23,17 @@ def ids(found):
     return "".join(task.id for task in found)
 
 
-def seen(**outcomes):
-    return [
-        make_rated(group=make_group(size=len(own), task=make_task(id=id)), scores=make_scores(own))
-        for id, own in outcomes.items()
-    ]
-
-
-def test_example():
+def test_example(seen):
     pool = made()
     pool.observe(seen(f=[0, 0], g=[0, 0.5], h=[0, 1]))
     found = ids(pool.next(0, 8))
     assert {found[3], found[7]} == {"f", "g"} and found[:3] + found[4:7] == "abcdef"
 
 
-def test_against_a_slow_loop():
+def test_against_a_slow_loop(seen):
     """Every step: what waits, and how many of it there is room for; the others go on where they stood."""
-    rng, pool, waiting, place = np.random.default_rng(1), made(share=0.5, every=2), set(), 0
+    rng, pool = np.random.default_rng(1), made(share=0.5, every=2)
+    waiting, place = set(), 0
     for step in range(8):
         found = [task.id for task in pool.next(step, 6)]
         room = min(3, len(waiting)) if step % 2 == 0 else 0
@@ -55,18 +49,18 @@ def test_against_a_slow_loop():
     assert waiting
 
 
-def test_more_of_the_same_step_begins_alike():
+def test_more_of_the_same_step_begins_alike(seen):
     pool = made(share=0.25)
     pool.observe(seen(f=[0], g=[0], h=[0]))
     first = ids(pool.next(0, 4))
     pool.observe(seen(f=[1], g=[1], h=[1]))
     assert ids(pool.next(0, 8))[:4] == first
-    assert ids(pool.next(1, 8)) == "ghijklmn"  # six were new, and nobody waits any more
+    assert ids(pool.next(1, 8)) == "ghijklmn"  # six were new, and no task waits any more
 
 
-def test_edges():
+def test_edges(seen):
     pool = made(share=1.0)
-    assert ids(pool.next(0, 3)) == "abc"  # nobody waits
+    assert ids(pool.next(0, 3)) == "abc"  # no task waits
     pool.observe(seen(a=[np.nan, np.nan], b=[0.0, np.nan], z=[0.0]))
     assert pool.waiting == ["b"]  # who was never scored has no say, and z is not ours
     assert ids(pool.next(1, 3)) == "bde"
@@ -78,7 +72,7 @@ def test_edges():
             requeue_failures(**wrong)
 
 
-def test_another_one_goes_on_from_its_state():
+def test_another_one_goes_on_from_its_state(seen):
     one, other = made(seed=4), made(seed=4)
     one.observe(seen(a=[0], b=[0], c=[0], d=[0]))
     one.next(0, 4)
@@ -89,7 +83,7 @@ def test_another_one_goes_on_from_its_state():
     assert {ids(made(seed=seed, share=1.0).next(0, 2)) for seed in range(3)} == {"ab"}
 
 
-def test_draws_depend_on_the_seed_and_the_step():
+def test_draws_depend_on_the_seed_and_the_step(seen):
     def drawn(seed, step):
         pool = made(seed=seed, share=1.0)
         pool.observe(seen(**{letter: [0] for letter in "abcdefgh"}))

@@ -207,7 +207,8 @@ def kinds_of(trajectories):
 def test_healthy_attempts_are_as_without_faults_and_everything_is_counted():
     model, chat = load("tiny")
     model.module.double()  # the attempts beside are others, which changes the rounding
-    engine, log, before = LocalEngine(model), FaultLog(), set(threading.enumerate())
+    engine, log = LocalEngine(model), FaultLog()
+    before = set(threading.enumerate())
     clean = play(tool_chat([calculator]), 60, engine, chat, Workers(4))
     workers = Workers(4)
     odds = {"crash": 0.1, "hang": 0.1, "garbage": 0.05, "kill": 0.05}

@@ -6,13 +6,8 @@ import torch
 from handaxe.engines.cluster import ClusterEngine
 from handaxe.engines.local import LocalEngine
 from handaxe.engines.ranks import Ranks
-from handaxe.envs.tool_chat import tool_chat
 from handaxe.invariants import check
 from handaxe.models.load import load
-from handaxe.records import Message, Sampling, Task
-from handaxe.rollouts.linear import linear
-from handaxe.selection.in_order import in_order
-from handaxe.tools.calculator import calculator
 from handaxe.training.loop import train
 from handaxe.training.record.run_record import RunRecord
 
@@ -41,21 +36,8 @@ def test_three_steps_with_a_calculator(world, two, tmp_path, pace):
     engines = {"one": LocalEngine(model), "ranks": ClusterEngine(policy()[0], trainers=two)}
     norms = {}
     for name, engine in engines.items():
-        tasks = [Task(f"t{i}", (Message("user", text),), answer="7") for i, text in enumerate(QUESTIONS)]
-        roles = world.arguments(
-            engine=engine,
-            format=chat,
-            env=tool_chat([calculator]),
-            tasks=in_order(tasks, shuffle=False),
-            rollout=linear(max_turns=3),
-            sampling=Sampling(max_tokens=24),
-            steps=3,
-            groups=2,
-            group_size=2,
-            learning_rate=1e-3,
-            minibatches=1,
-            out=tmp_path / name,
-            **pace,
+        roles = world.calculating(
+            answers=dict.fromkeys(QUESTIONS, "7"), engine=engine, format=chat, out=tmp_path / name, **pace
         )
         train(**roles)
         with RunRecord.open(tmp_path / name) as record:

@@ -10,6 +10,7 @@ import numpy as np
 import torch
 
 from handaxe.engines.local import LocalEngine
+from handaxe.envs.tool_chat import tool_chat
 from handaxe.errors import InfrastructureError, VerifierError
 from handaxe.exchange import Completion, EnvReply
 from handaxe.losses.cross_entropy import cross_entropy
@@ -28,6 +29,7 @@ from handaxe.selection.task_pool import task_pool
 from handaxe.tensors import LossOut
 from handaxe.testing.crash import dies_at
 from handaxe.testing.scripted import say
+from handaxe.tools.calculator import calculator
 from handaxe.training.loop import train
 from handaxe.training.pace import Keep, Pace
 from handaxe.training.run_stages import run_stages
@@ -188,6 +190,23 @@ def calls_then_answers(request):
 
 KEEPS = {field.name for field in fields(Keep)}
 PACES = {field.name for field in fields(Pace)}
+
+
+def calculating(*, answers, **changes):
+    """The arguments of three steps with a calculator, on questions with their answers, one after the other."""
+    tasks = [Task(text, (Message("user", text),), answer) for text, answer in answers.items()]
+    roles = {
+        "env": tool_chat([calculator]),
+        "tasks": in_order(tasks, shuffle=False),
+        "rollout": linear(max_turns=3),
+        "sampling": Sampling(max_tokens=24),
+        "steps": 3,
+        "groups": 2,
+        "group_size": 2,
+        "learning_rate": 1e-3,
+        "minibatches": 1,
+    }
+    return arguments(**roles, **changes)
 
 
 def arguments(**changes):

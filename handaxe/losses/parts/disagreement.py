@@ -17,7 +17,7 @@ Unit = Literal["token", "turn", "rollout"]
 
 
 def check_unit(unit: Unit) -> None:
-    """Raise InputError for a unit that is none."""
+    """Raise InputError for any other word than token, turn or rollout."""
     if unit not in ("token", "turn", "rollout"):
         raise InputError(f"a unit is token, turn or rollout, not {unit!r}")
 

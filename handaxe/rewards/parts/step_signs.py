@@ -3,7 +3,7 @@
 Example:
     judge (0.8, 0, -0.1) of a right attempt  ->  (1, 1, -1);  of a wrong one  ->  (1, -1, -1)
 
-Idea: a step that nobody said anything about is as good as what it came to.
+Idea: a step that the judge says nothing about is as good as the outcome of its attempt.
 """
 
 from collections.abc import Sequence
