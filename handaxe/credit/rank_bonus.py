@@ -37,8 +37,8 @@ def rank_bonus(
     m_0, m_1, ... are the effective ranks of the first `stride` + 1, 2 `stride` + 1, ... of the trajectory's tokens, and
     rank is that of all of them. Velocity is the mean over k >= 1 of m_k - mean(m_0 .. m_k-1), acceleration the mean of
     the differences of these (`rank_dynamics`). mu_x starts at 0; after a batch it moves by `rate` of the way to the
-    mean of x over the attempts that train. So the bonus adds at most half of an advantage and changes no sign; nothing
-    of it is differentiated. Value targets and what trains stay as they are.
+    mean of x over the attempts that train. So the bonus adds at most 1 / kappa of an advantage, which changes no
+    sign with kappa 1 or more; nothing of it is differentiated. Value targets and what trains stay as they are.
 
     Args:
         feature: of the policy's tokens: the effective rank of the hidden states of all of them up to this one, exp of
