@@ -2,7 +2,6 @@
 
 import importlib
 import os
-import socket
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +14,7 @@ from handaxe.engines.local import LocalEngine
 from handaxe.errors import InputError
 from handaxe.models.load import load
 from handaxe.tools.bearer import check_door, check_token
+from handaxe.tools.listening import listen
 
 __all__ = ["ServeOptions", "main"]
 
@@ -99,15 +99,8 @@ def _check_address(options: ServeOptions) -> None:
     host, port = options.host, options.port
     if not 1 <= port <= MOST:
         raise InputError(f"--port is {port}; give 1 to {MOST}")
-    if options.transport != "http":
-        return
-    try:
-        family, kind, *_, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-        with socket.socket(family, kind) as tried:
-            tried.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # as the server does
-            tried.bind(address)
-    except OSError as error:
-        raise InputError(f"--host {host} --port {port} cannot be listened at: {error.strerror or error}") from None
+    if options.transport == "http":
+        listen(host, port).close()
 
 
 def _token(options: ServeOptions) -> str:

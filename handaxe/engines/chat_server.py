@@ -7,7 +7,6 @@ import contextlib
 import json
 import logging
 import secrets
-import socket
 import sys
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -21,6 +20,7 @@ from handaxe.errors import InputError
 from handaxe.exchange import Completion, Sample
 from handaxe.slots import ChatFormat
 from handaxe.tools.bearer import Bearer, OnlyHere, check_door, check_token
+from handaxe.tools.listening import listen
 
 try:
     import uvicorn
@@ -66,7 +66,7 @@ def chat_server(
     check_door(host, token)
     app: Any = chat_app(engine, format, name=name, max_tokens=max_tokens)
     app = Bearer(app, check_token(token)) if token else OnlyHere(app)
-    with contextlib.closing(_listen(host, port)) as listening:
+    with contextlib.closing(listen(host, port)) as listening:
         place = f"[{host}]" if ":" in host else host
         sys.stderr.write(f"serving {name} at http://{place}:{listening.getsockname()[1]}/v1\n")
         sys.stderr.flush()
@@ -301,17 +301,3 @@ async def _no_page(http: HttpRequest, error: Exception) -> Response:
 async def _failed(http: HttpRequest, error: Exception) -> Response:
     LOGGER.error("a request failed", exc_info=error)
     return await _told(http, error)
-
-
-def _listen(host: str, port: int) -> socket.socket:
-    """A socket at the address."""
-    if not 0 <= port < 65536:
-        raise InputError(f"port {port} is not valid: give 1 to 65535, or 0 for a free one")
-    try:
-        family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-        listening = socket.socket(family, kind, protocol)
-        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listening.bind(address)
-    except OSError as error:
-        raise InputError(f"cannot listen at {host!r} port {port}: {error}; give another --port or --host") from None
-    return listening

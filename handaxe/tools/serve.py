@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import sys
 from collections.abc import Sequence
-from contextlib import nullcontext, suppress
+from contextlib import closing, nullcontext, suppress
 from typing import Any, Literal
 
 from handaxe.errors import HandaxeError, InputError, ToolDefinitionError
@@ -14,6 +14,7 @@ from handaxe.records import ToolCall, ToolReply, ToolSchema
 from handaxe.tools.bearer import Bearer, check_door
 from handaxe.tools.decorator import Tool
 from handaxe.tools.fault import machinery
+from handaxe.tools.listening import listen
 from handaxe.tools.schema import check_names
 from handaxe.tools.state import Closes, Offered, address_of, entries_of, tools_of
 
@@ -96,9 +97,12 @@ def serve(
     app: Any = server.streamable_http_app(host=host, max_sessions=max_sessions, session_idle_timeout=idle)
     if token:
         app = Bearer(app, token)
-    sys.stderr.write(f"serving {name} at http://{f'[{host}]' if ':' in host else host}:{port}/mcp\n")
-    sys.stderr.flush()
-    uvicorn.run(app, host=host, port=port, log_level="warning", timeout_graceful_shutdown=2, http=Timely)
+    with closing(listen(host, port)) as listening, suppress(KeyboardInterrupt):
+        place = f"[{host}]" if ":" in host else host
+        sys.stderr.write(f"serving {name} at http://{place}:{listening.getsockname()[1]}/mcp\n")
+        sys.stderr.flush()
+        config = uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=2, http=Timely)
+        uvicorn.Server(config).run(sockets=[listening])
 
 
 async def _over_stdio(server: Server[Any]) -> None:

@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 import json
 import shutil
-import socket
 import sys
 import tempfile
 from collections.abc import AsyncIterator, Callable
@@ -17,6 +16,7 @@ from typing import Any
 
 from handaxe.errors import InputError
 from handaxe.tools.bearer import OnlyHere
+from handaxe.tools.listening import listen
 from handaxe.view.answers import Answers, where_of
 from handaxe.view.assets import LIBRARIES, MODULES, library_file, page_file
 from handaxe.view.export_file import export_file
@@ -96,7 +96,7 @@ def serve_view(folder: Path, decoder: Callable[[Path], Decode], *, port: int = 0
         InputError: the port cannot be listened at, or as `view_app`.
     """
     app = view_app(folder, decoder)
-    with contextlib.closing(_listen(port)) as listening:
+    with contextlib.closing(listen("127.0.0.1", port)) as listening:
         show(f"http://localhost:{listening.getsockname()[1]}/")
         server = uvicorn.Server(uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=1))
         server.run(sockets=[listening])
@@ -182,16 +182,3 @@ def _said(body: Any, status: int = 200) -> Response:
     """JSON in ASCII, in which lone surrogates can stand."""
     text = json.dumps(body, allow_nan=False, separators=(",", ":"))
     return Response(text, status, media_type="application/json", headers=HEADERS)
-
-
-def _listen(port: int) -> socket.socket:
-    if not 0 <= port < 65536:
-        raise InputError(f"port {port} is not valid: give 1 to 65535, or 0 for a free one")
-    try:
-        listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listening.bind(("127.0.0.1", port))
-        listening.listen(128)  # before the address is shown, so that a request made at once waits and is answered
-    except OSError as error:
-        raise InputError(f"cannot listen at port {port}: {error.strerror or error}; give another --port") from None
-    return listening
