@@ -18,7 +18,7 @@ RECIPE = Recipe(
         Claim("Better calls than if long thoughts pay.", "pass@1", "up", baseline="toolrl --thought 1", note=NOTE),
     ),
     world=calls,
-    setting=Setting(max_turns=1),
+    setting=Setting(max_turns=1, max_tokens=64),
 )
 
 
