@@ -1,4 +1,5 @@
-"""`handaxe bias [--check]`: write docs/bias.md, the bias and variance of every credit, or say whether it is stale."""
+"""`handaxe bias [--check]`: write docs/bias.md, the bias and variance of every credit, with a picture, or say whether
+the page is stale."""
 
 import math
 import re
@@ -15,6 +16,7 @@ from handaxe.errors import HandaxeError, InputError
 from handaxe.evaluation.bias import Measured, measure
 from handaxe.evaluation.bias_cases import CASES, LEFT_OUT
 from handaxe.evaluation.decomposition import joint_and_apart
+from handaxe.view.plots import plot_bias
 
 __all__ = ["BiasOptions", "main"]
 
@@ -67,14 +69,17 @@ none in a small group: one that holds two kinds of attempts levels any two parts
 
 @dataclass(frozen=True)
 class BiasOptions:
-    """Write docs/bias.md: the bias and variance of every credit, computed exactly. It takes some ten seconds.
+    """Write docs/bias.md: the bias and variance of every credit, computed exactly, and docs/credit.png, the same as a
+    picture. It takes some ten seconds.
 
     Args:
         check: write nothing; fail when the page is not what would be written.
+        no_plots: write no picture; it needs matplotlib, extra [plots].
         root: the repository; the one that this package lies in unless told otherwise.
     """
 
     check: bool = False
+    no_plots: bool = False
     root: Path | None = None
 
 
@@ -84,10 +89,15 @@ def main(arguments: list[str]) -> int:
     root = options.root or Path(handaxe.__file__).parents[1]
     if not (root / "pyproject.toml").exists():
         raise InputError(f"{root} is not a checkout of handaxe; pass --root FOLDER")
-    file, text = root / "docs" / "bias.md", _page(measure(CASES, size=SIZE), _not_measured())
+    found = measure(CASES, size=SIZE)
+    file, text = root / "docs" / "bias.md", _page(found, _not_measured())
     if not options.check:
         file.write_text(text, encoding="utf-8")
         note(console(), "written", str(file))
+        if not options.no_plots:
+            picture = root / "docs" / "credit.png"
+            plot_bias([one for one in found if not one.case.forks], picture)
+            note(console(), "written", str(picture))
         return 0
     old = file.read_text(encoding="utf-8") if file.exists() else ""
     if wrong := _difference(old, text):

@@ -1,7 +1,9 @@
-"""`handaxe papers [--check]`: write PAPERS.md and the tables of docs/rewards.md, or say whether they are stale."""
+"""`handaxe papers [--check]`: write PAPERS.md and tables of pages in docs, or say whether they are stale."""
 
 import difflib
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import tyro
@@ -12,15 +14,18 @@ from handaxe.errors import HandaxeError, InputError
 from handaxe.evaluation.replication import Replication
 from handaxe.methods.catalogue import Listed, ListedStudy, find_recipes, find_studies
 from handaxe.methods.paper import Paper
-from handaxe.view.papers import Entry, StudyEntry, mechanisms_of, papers_page, parts_of
-from handaxe.view.reward_tables import filled
+from handaxe.view.filled_tables import filled
+from handaxe.view.papers import Entry, StudyEntry, decided_by, mechanisms_of, papers_page, parts_of
 
 __all__ = ["PapersOptions", "main", "page"]
+
+FILLED = ("rewards.md", "credit.md")
+"""Pages of docs with tables to be filled."""
 
 
 @dataclass(frozen=True)
 class PapersOptions:
-    """Write PAPERS.md from the source and from results/, and the tables of docs/rewards.md from docstrings.
+    """Write PAPERS.md from the source and from results/, and the tables of docs/rewards.md and docs/credit.md.
 
     Args:
         check: write nothing; fail when one of them is not what would be written.
@@ -37,10 +42,11 @@ def main(arguments: list[str]) -> int:
     root = options.root or Path(handaxe.__file__).parents[1]
     if not (root / "pyproject.toml").exists():
         raise InputError(f"{root} is not a checkout of handaxe; pass --root FOLDER")
-    pages = {root / "PAPERS.md": page(root)}
-    tables = root / "docs" / "rewards.md"
-    if tables.exists():
-        pages[tables] = filled(tables.read_text(encoding="utf-8"), root / "handaxe" / "rewards")
+    entries = _entries(root)
+    pages = {root / "PAPERS.md": page(root, entries)}
+    for name in FILLED:
+        if (file := root / "docs" / name).exists():
+            pages[file] = filled(file.read_text(encoding="utf-8"), root / "handaxe", partial(_claims, entries))
     for file, text in pages.items():
         if options.check:
             _check(file, text)
@@ -58,12 +64,28 @@ def _check(file: Path, text: str) -> None:
         raise HandaxeError(f"{file.name} is stale in {len(changes)} lines; `handaxe papers` writes it anew:\n  {first}")
 
 
-def page(root: Path) -> str:
+def page(root: Path, entries: Sequence[Entry] | None = None) -> str:
     """PAPERS.md for a checkout: numbered papers by number, then the base algorithms by name, then studies."""
-    listed = sorted(find_recipes(root / "handaxe"), key=_order)
-    entries = [_entry(root, one, one.paper) for one in listed if one.paper is not None]
+    entries = _entries(root) if entries is None else entries
     studies = [_study(root, one) for one in find_studies(root / "handaxe")]
     return papers_page(entries, mechanisms_of(root), studies)
+
+
+def _entries(root: Path) -> list[Entry]:
+    listed = sorted(find_recipes(root / "handaxe"), key=_order)
+    return [_entry(root, one, one.paper) for one in listed if one.paper is not None]
+
+
+def _claims(entries: Sequence[Entry], name: str) -> list[tuple[str, str]]:
+    """The claims of a recipe, each with what came of it, in short.
+
+    Raises:
+        InputError: there is no such recipe.
+    """
+    found = [one for one in entries if one.name == name]
+    if not found:
+        raise InputError(f"a page names the recipe {name!r}, and no recipe has that name")
+    return [(decided_by(claim, found[0].base), found[0].brief(claim)) for claim in found[0].claims]
 
 
 def _study(root: Path, one: ListedStudy) -> StudyEntry:

@@ -60,8 +60,19 @@ class Entry(NamedTuple):
 
     def verdict(self, claim: Claim) -> str:
         """What came of a claim, in a line."""
+        found = self._decided(claim)
+        return UNDECIDED if found is None else _verdict(found)
+
+    def brief(self, claim: Claim) -> str:
+        """The same in a word, with the figure that the claim is about."""
+        found = self._decided(claim)
+        if found is None:
+            return UNDECIDED
+        return f"**{found.decision.verdict}**: {_figures(claim.metric, found.decision.paired)}"
+
+    def _decided(self, claim: Claim) -> Decided | None:
         found = [] if self.replication is None else [one for one in self.replication.claims if one.claim == claim]
-        return _verdict(found[0]) if found else UNDECIDED
+        return found[0] if found else None
 
 
 class StudyEntry(NamedTuple):

@@ -1,4 +1,5 @@
-"""Plots: of replications, each side's mean over its runs with the interval around it; of channels of rewards."""
+"""Plots: of replications, each side's mean over its runs with the interval around it; of channels of rewards; of the
+bias and variance of credits."""
 
 from __future__ import annotations
 
@@ -9,9 +10,10 @@ from typing import Any
 import numpy as np
 
 from handaxe.errors import InputError
+from handaxe.evaluation.bias import Measured
 from handaxe.evaluation.replication import Replication
 
-__all__ = ["plot_channels", "plot_curves"]
+__all__ = ["plot_bias", "plot_channels", "plot_curves"]
 
 COLOURS = ("#1b6ca8", "#c8553d", "#6a994e", "#8338ec")
 STYLES = ("-", "--", ":")
@@ -76,6 +78,39 @@ def plot_channels(found: Mapping[str, Mapping[str, Sequence[np.ndarray]]], file:
         figure.savefig(file)
     except ValueError as error:
         raise InputError(f"{file}: {error}") from error
+
+
+def plot_bias(found: Sequence[Measured], file: Path) -> None:
+    """Write a picture with a line for each credit, in the order given: the angle that it bends the gradient by, and its
+    variance. What points away from the gradient, at 90 degrees or more, stands at the edge.
+
+    Raises:
+        InputError: matplotlib is not installed.
+    """
+    figure, (angles, variances) = _figure(1, 2, instead="pass --no-plots")
+    figure.set_size_inches(12, 1.2 + 0.2 * len(found))
+    places = np.arange(len(found))
+    shown = {"yes": COLOURS[2], "up to its length": COLOURS[0], "no": COLOURS[1]}
+    colours = [shown[one.unbiased] for one in found]
+    angles.scatter([min(one.angle, 90.0) for one in found], places, color=colours, s=18, clip_on=False)
+    variances.scatter([one.variance for one in found], places, color=colours, s=18, clip_on=False)
+    for colour, label in zip(shown.values(), ("unbiased", "unbiased up to its length", "biased")):
+        variances.scatter([], [], color=colour, s=18, label=label)
+    angles.set_yticks(places, [one.case.said for one in found], fontsize=7, family="monospace")
+    variances.set_yticks(places, [""] * len(found))
+    variances.tick_params(axis="y", length=0)
+    angles.set_xlabel("degrees off the true gradient", fontsize=9)
+    angles.set_xlim(0, 90)
+    angles.tick_params(axis="y", length=0)
+    variances.set_xlabel("variance, in squares of its length", fontsize=9)
+    variances.set_xscale("log")
+    for panel in (angles, variances):
+        panel.set_ylim(len(found) - 0.5, -0.5)
+        panel.grid(axis="y", linewidth=0.4, alpha=0.5)
+        panel.tick_params(axis="x", labelsize=8)
+        panel.spines[["top", "right"]].set_visible(False)
+    variances.legend(fontsize=8, frameon=False, loc="center right")
+    figure.savefig(file, metadata={"Software": None})
 
 
 def _figure(rows: int, columns: int, *, instead: str) -> tuple[Any, Any]:

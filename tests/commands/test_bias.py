@@ -34,7 +34,9 @@ def test_a_stale_page_is_told_and_a_fresh_one_is_not(tmp_path, monkeypatch, caps
     where = ["--root", str(tmp_path)]
     with pytest.raises(Exception, match="stale"):
         bias.main(["--check", *where])
+    assert bias.main([*where, "--no-plots"]) == 0 and not (tmp_path / "docs" / "credit.png").exists()
     assert bias.main(where) == 0 and bias.main(["--check", *where]) == 0
+    assert (tmp_path / "docs" / "credit.png").read_bytes().startswith(b"\x89PNG")
     page = tmp_path / "docs" / "bias.md"
     text = page.read_text()
     assert "Credits of turns without bias: `return_to_go()`" in text and "| `leave_one_out()` | no |" in text

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import pytest
 from safetensors.torch import load as read_tensors
 
+from handaxe.cli import main
 from handaxe.engines.cluster import ClusterEngine
 from handaxe.engines.local import LocalEngine
 from handaxe.engines.ranks import Ranks
@@ -15,6 +16,7 @@ from handaxe.exchange import Measure, Sample
 from handaxe.invariants import check
 from handaxe.losses.cross_entropy import cross_entropy
 from handaxe.models.compact import VOCAB_SIZE, Compact
+from handaxe.models.huggingface import load_pretrained
 from handaxe.records import Author, Message, Sampling, ToolCall
 from handaxe.testing.engine import check_engine
 from handaxe.testing.engine_case import example_batch, example_loss
@@ -52,7 +54,7 @@ def first(two):
     """An engine that has started its server; the only one, since that takes minutes."""
     with case.small_servers() as running:
         servers = {"servers": running} if running else {"start_servers": 1, "server_options": case.SMALL}
-        with ClusterEngine(make_model, trainers=two, **servers) as engine:
+        with ClusterEngine(make_model, trainers=two, timeout=900.0, **servers) as engine:
             engine.number = 0
             yield engine
 
@@ -128,6 +130,38 @@ def test_two_ranks_and_a_server_pass_the_contract(first, two, tmp_path, monkeypa
         reference=True,
     )
     assert len(checks) == 18
+
+
+@pytest.fixture
+def folder(small_llamas, tmp_path):
+    """A model to be named on the command line, large enough for vLLM's attention."""
+    from transformers import AutoTokenizer, LlamaConfig, LlamaForCausalLM
+
+    tokenizer = AutoTokenizer.from_pretrained(small_llamas / "0")
+    sizes = {"hidden_size": 64, "intermediate_size": 96, "num_hidden_layers": 2, "num_attention_heads": 2}
+    LlamaForCausalLM(LlamaConfig(vocab_size=len(tokenizer), max_position_embeddings=600, **sizes)).save_pretrained(
+        tmp_path / "model"
+    )
+    tokenizer.save_pretrained(tmp_path / "model")
+    return tmp_path / "model"
+
+
+def test_the_command_line_trains_resumes_and_evaluates_with_a_server_that_runs(folder, tmp_path, capsys):
+    small = ["--groups", "2", "--group-size", "2", "--held-out", "2", "--max-tokens", "8", "--quiet"]
+    loaded = load_pretrained(folder)
+    with case.started(start_servers=1, model=loaded) as fleet:
+        fleet.servers.push()
+        machines = ["--trainers", "1", "--servers", fleet.servers._servers[0].url]
+        words = ["train", "grpo", "--model", str(folder), *small, "--steps", "2", *machines]
+        assert main([*words, "--out", str(tmp_path / "run")]) == 0
+        assert main(["resume", str(tmp_path / "run"), "--steps", "3", "--quiet", *machines]) == 0
+        with RunRecord.open(tmp_path / "run") as record:
+            steps = list(record.metrics())
+            assert record.steps() == [0, 1, 2]
+        assert [step["push_servers"] for step in steps if "push_servers" in step] == [1.0] * 3
+        assert all(step["push_gap"] < 1e-3 for step in steps if "push_gap" in step)
+        assert main(["eval", str(tmp_path / "run"), "--tasks", "2", *machines]) == 0
+    assert "pass@1" in capsys.readouterr().out
 
 
 # --- training --------------------------------------------------------------------------------------------------------

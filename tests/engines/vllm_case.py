@@ -81,11 +81,11 @@ def small_servers():
 
 
 @contextlib.contextmanager
-def started(**options):
-    """A fleet with servers of its own."""
+def started(model=None, **options):
+    """A fleet with servers of its own, of the small Llama unless told otherwise."""
     with small_servers() as running:
-        options = {"servers": running} if running and set(options) == {"start_servers"} else options
-        fleet = Fleet(make_model(), **options)
+        usual = running and model is None and set(options) == {"start_servers"}
+        fleet = Fleet(model or make_model(), **({"servers": running} if usual else options))
         try:
             yield fleet
         finally:

@@ -79,8 +79,10 @@ def test_a_verdict_stands_beside_the_claim_it_is_of():
     decided = Decided(claim, decide(claim, ours, theirs, control=Control(0.25)), "plain", Control(0.25))
     command = "handaxe replicate first"
     made = Replication("first", command, "0.1.0+ab", (100, 101, 102), (decided,), {}, {}, {}, {"a": 3}, ("used",))
-    text = papers_page([ENTRY._replace(claims=(claim, CLAIM), replication=made)], {})
+    entry = ENTRY._replace(claims=(claim, CLAIM), replication=made)
+    text = papers_page([entry], {})
     said = "**holds**: training/x 1.000 against 2.067, difference -1.067 [-1.354, -0.780] over 3 pairs"
+    assert entry.brief(claim) == said and entry.brief(CLAIM) == "not replicated yet"
     assert said in text and "with scores dealt out anew training/x differs by +0.250" in text
     assert "| pass@1 up, against start | not replicated yet |" in text, "another claim has no verdict"
     assert "  - Told no two siblings apart, in no run: used" in text

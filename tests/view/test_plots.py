@@ -1,6 +1,8 @@
 import numpy as np
 import pytest
 
+from handaxe.credit.leave_one_out import leave_one_out
+from handaxe.evaluation.bias import Case, Measured
 from handaxe.view import plots
 
 pytest.importorskip("matplotlib")
@@ -23,3 +25,21 @@ def test_a_channel_is_a_panel_and_no_two_rewards_look_the_same(tmp_path, monkeyp
     assert len({(one.get_color(), one.get_linestyle()) for one in lines}) == len(lines) == 7
     assert not axes[1].get_lines()  # there is no value of it
     assert sorted(set(lines[0].get_xdata()[np.isfinite(lines[0].get_xdata())])) == [0.0, 1.0]
+
+
+def test_each_credit_is_a_line_in_the_order_given(tmp_path, monkeypatch):
+    drawn, empty = [], plots._figure
+
+    def kept(*shape, **options):
+        drawn.append(empty(*shape, **options))
+        return drawn[0]
+
+    monkeypatch.setattr(plots, "_figure", kept)
+    cases = [Case("a", said, lambda: (leave_one_out(), None)) for said in ("first()", "second()")]
+    found = [Measured(cases[0], "yes", 1.0, 0.0, 0.0, 0.5), Measured(cases[1], "no", -1.0, 2.0, 120.0, 3.0)]
+    plots.plot_bias(found, tmp_path / "a.png")
+    ((_, (angles, variances)),) = drawn
+    assert [label.get_text() for label in angles.get_yticklabels()] == ["first()", "second()"]
+    assert angles.collections[0].get_offsets().tolist() == [[0.0, 0.0], [90.0, 1.0]], "at the edge"
+    assert variances.collections[0].get_offsets().tolist() == [[0.5, 0.0], [3.0, 1.0]]
+    assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
