@@ -152,7 +152,7 @@ def test_the_command_line_trains_resumes_and_evaluates_with_a_server_that_runs(f
     with case.started(start_servers=1, model=loaded) as fleet:
         fleet.servers.push()
         machines = ["--trainers", "1", "--servers", fleet.servers._servers[0].url]
-        words = ["train", "grpo", "--model", str(folder), *small, "--steps", "2", *machines]
+        words = ["train", "toolrl", "--model", str(folder), *small, "--steps", "2", *machines]
         assert main([*words, "--out", str(tmp_path / "run")]) == 0
         assert main(["resume", str(tmp_path / "run"), "--steps", "3", "--quiet", *machines]) == 0
         with RunRecord.open(tmp_path / "run") as record:

@@ -91,7 +91,7 @@ def swapped_in_mid_turn(fleet):
     middle of which weights were swapped in."""
     old, new = case.make_model(), case.make_model(seed=5)
     requests = [Sample([1 + n, 2, 3], Sampling(max_tokens=200), n, frozenset()) for n in range(8)]
-    for wait in (0.3, 1.0, 3.0, 9.0):  # as long as this machine takes to begin and not to end
+    for wait in (0.3, 1.0, 3.0, 9.0, 27.0, 81.0):  # as long as this machine takes to begin and not to end
         done = over_a_swap(fleet, requests, wait)
         both = [n for n in done if set(done[n].version) == {0, 1}]
         if both:

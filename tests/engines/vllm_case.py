@@ -64,6 +64,7 @@ class Fleet:
             max_length=model.max_length,
         )
         options |= {} if options.get("servers") else {"write_config": lambda folder: write_config(model.module, folder)}
+        options = {"start_timeout": 900.0} | options  # a busy machine takes minutes
         self.servers = VllmServers(policy, options=SMALL, **options)
 
 
