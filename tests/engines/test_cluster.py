@@ -110,20 +110,16 @@ CASES = {
 }
 
 
+@pytest.mark.parametrize("count", ["two", "three"])
 @pytest.mark.parametrize("case", CASES)
-def test_two_ranks_are_one_process(two, case):
-    held = agree(two, tiny, **CASES[case])
+def test_ranks_are_one_process(request, count, case):
+    ranks = request.getfixturevalue(count)
+    held = agree(ranks, tiny, **CASES[case])
     whole = sum(p.numel() for p in tiny().module.parameters())
+    share = 1 / len(held) + 0.1
+    assert len(held) == {"two": 2, "three": 3}[count]
     for rank in held:
-        assert rank["parameters"] <= whole * (1 / 2 + 0.1) and rank["moments"] <= 2 * whole * (1 / 2 + 0.1)
-
-
-@pytest.mark.parametrize("case", ["several packs", "critic and reference"])
-def test_three_ranks_are_one_process(three, case):
-    held = agree(three, tiny, **CASES[case])
-    whole = sum(p.numel() for p in tiny().module.parameters())
-    for rank in held:
-        assert rank["parameters"] <= whole * (1 / 3 + 0.1) and rank["moments"] <= 2 * whole * (1 / 3 + 0.1)
+        assert rank["parameters"] <= whole * share and rank["moments"] <= 2 * whole * share
 
 
 @pytest.mark.slow

@@ -28,7 +28,16 @@ def llama(tied=False):
         **SIZES, intermediate_size=24, num_key_value_heads=1, max_position_embeddings=20, tie_word_embeddings=tied
     )
     torch.manual_seed(0)
-    return HuggingFaceModel(transformers.LlamaForCausalLM(config).double(), tokenizer())
+    return HuggingFaceModel(in_float64(transformers.LlamaForCausalLM(config)), tokenizer())
+
+
+def in_float64(module):
+    """Also within its norms: those of transformers round to float32, which makes a difference of 1e-16 one of 1e-8."""
+    for parent in list(module.modules()):
+        for name, child in list(parent.named_children()):
+            if type(child).__name__ == "LlamaRMSNorm":
+                setattr(parent, name, torch.nn.RMSNorm(child.weight.shape[0], eps=child.variance_epsilon))
+    return module.double()
 
 
 def adapted():
@@ -44,11 +53,11 @@ def gpt2():
     return HuggingFaceModel(transformers.GPT2LMHeadModel(config).double(), tokenizer())
 
 
-@pytest.fixture(scope="module")
-def two():
-    ranks = Ranks(2, timeout=300.0, device="cpu")
-    yield ranks
-    ranks.close()
+@pytest.fixture(scope="module", params=[2, 3], ids=["two ranks", "three ranks"])
+def ranks(request):
+    started = Ranks(request.param, timeout=300.0, device="cpu")
+    yield started
+    started.close()
 
 
 @pytest.mark.parametrize(
@@ -62,8 +71,8 @@ def two():
     ],
     ids=["tied", "untied, layers again", "rows, layers again", "adapter", "gpt2"],
 )
-def test_two_ranks_are_one_process(two, make, options, tmp_path):
-    one, several = LocalEngine(make(), **options), ClusterEngine(make(), trainers=two, **options)
+def test_ranks_are_one_process(ranks, make, options, tmp_path):
+    one, several = LocalEngine(make(), **options), ClusterEngine(make(), trainers=ranks, **options)
     for seed in range(3):
         batch = example_batch(one.model, seed=seed, rows=1 if seed == 1 else 5)
         batch = batch.map(lambda tensor: tensor.double() if tensor.is_floating_point() else tensor)
@@ -76,7 +85,8 @@ def test_two_ranks_are_one_process(two, make, options, tmp_path):
         assert norms[1] == pytest.approx(norms[0], abs=1e-12)
     found = dict(several.pieces())
     for name, p in one.model.module.named_parameters():
-        torch.testing.assert_close(found[name], p.detach(), rtol=0, atol=1e-10, msg=name)
+        # Adam makes a gradient that is 0 but for rounding, as of GPT-2's bias of keys, into a step.
+        torch.testing.assert_close(found[name], p.detach(), rtol=0, atol=1e-10 if make is gpt2 else 1e-12, msg=name)
     several.save(tmp_path / "checkpoint")
     again = LocalEngine(make(), **options)
     again.load(tmp_path / "checkpoint")

@@ -146,13 +146,30 @@ def folder(small_llamas, tmp_path):
     return tmp_path / "model"
 
 
-def test_the_command_line_trains_resumes_and_evaluates_with_a_server_that_runs(folder, tmp_path, capsys):
-    small = ["--groups", "2", "--group-size", "2", "--held-out", "2", "--max-tokens", "8", "--quiet"]
+OWN = """
+from handaxe.methods.method import Method, Paper, Recipe, Setting, replace
+from handaxe.recipes.base.plain import plain
+from handaxe.rewards.outcome import outcome
+from handaxe.worlds.sums import sums
+
+RECIPE = Recipe(paper=Paper("Mine", "Mine"), base=plain, world=sums, setting=Setting(max_tokens=8))
+
+
+def odd(base: Method) -> Method:
+    return replace(base, reward=outcome(lambda one: float(one.sequences[0].ids.sum() % 2)))
+"""
+"""What a policy without a lesson in it is nevertheless told apart by, so that there is a step."""
+
+
+def test_the_command_line_trains_resumes_and_evaluates_with_a_server_that_runs(folder, tmp_path, capsys, monkeypatch):
+    (tmp_path / "own_odd.py").write_text(OWN)
+    monkeypatch.chdir(tmp_path)
+    small = ["--groups", "2", "--group-size", "4", "--held-out", "2", "--quiet"]
     loaded = load_pretrained(folder)
     with case.started(start_servers=1, model=loaded) as fleet:
         fleet.servers.push()
         machines = ["--trainers", "1", "--servers", fleet.servers._servers[0].url]
-        words = ["train", "toolrl", "--model", str(folder), *small, "--steps", "2", *machines]
+        words = ["train", "own_odd:odd", "--model", str(folder), *small, "--steps", "2", *machines]
         assert main([*words, "--out", str(tmp_path / "run")]) == 0
         assert main(["resume", str(tmp_path / "run"), "--steps", "3", "--quiet", *machines]) == 0
         with RunRecord.open(tmp_path / "run") as record:
