@@ -13,10 +13,10 @@ __all__ = ["chartmaster"]
 TITLE = (
     "ChartMaster: Advancing Chart-to-Code Generation with Real-World Charts and Chart Similarity Reinforcement Learning"
 )
-TAUGHT = "chartmaster --steps 0 --taught 1"
+TAUGHT = "chartmaster --steps 1 --learning-rate 0 --taught 1"
 NOTE = (
     "Charts are told in words; weights and features are unconfirmed. The baseline learns from as many tokens as "
-    "attempts of one turn may have at most."
+    "attempts of one turn may have at most, and is evaluated after a step that changes nothing."
 )
 RECIPE = Recipe(
     paper=Paper(TITLE, "ChartMaster", "2508.17608", 84),
