@@ -76,9 +76,7 @@ def gae_advantages(
     return discounted(rewards + gamma * following - values, gamma * lam)
 
 
-def deviation(
-    values: np.ndarray | Sequence[float], std: Std = "sample", *, weights: np.ndarray | None = None
-) -> float:
+def deviation(values: np.ndarray | Sequence[float], std: Std = "sample", *, weights: np.ndarray | None = None) -> float:
     """The standard deviation of [N] numbers; exactly 0 for none, one, or numbers equal up to rounding.
 
     Equal means a spread of at most 1e-8 times the largest magnitude (or times 1, when that is larger), so that 0.1
