@@ -25,7 +25,7 @@ from handaxe.worlds.world import Expert, Facts, Split, Start, World
 __all__ = ["minigrid_text"]
 
 Marks = Literal["goals", "path"]
-START = Start(skill=300, steps=0, batch_size=16)
+START = Start(skill=120, steps=0, batch_size=16, learning_rate=2e-3)
 TURNS = 12
 """Of a conversation that the start is made of."""
 TEST_SHARE = 4
