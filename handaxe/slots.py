@@ -277,8 +277,9 @@ class KeptEngine(Engine, Protocol):
 class Twins(Protocol):
     """What an engine offers besides for parts that begin as a copy of the policy."""
 
-    def twin(self, *, reference: bool = False, clip_norm: float = 1.0) -> KeptEngine:
-        """A new engine whose policy begins as this one's is now; they share nothing that either could change."""
+    def twin(self, *, reference: bool = False, critic: bool = False, clip_norm: float = 1.0) -> KeptEngine:
+        """A new engine whose policy begins as this one's is now; they share nothing that either could change. A critic
+        begins anew."""
         ...
 
 

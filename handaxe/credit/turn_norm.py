@@ -14,6 +14,7 @@ __all__ = ["turn_norm"]
 
 Norm = Literal["joint", "index"]
 Order = Literal["normalise_first", "sum_first"]
+Weigh = Literal["turn", "trajectory"]
 
 
 def turn_norm(
@@ -26,6 +27,7 @@ def turn_norm(
     lone: Lone = "zero",
     channel: str | None = None,
     stats_over: Literal["all", "eligible"] = "all",
+    weigh: Weigh = "turn",
 ) -> Credit:
     """Give every token of a turn what its turn and the later ones earned, against the other turns of the group.
 
@@ -35,7 +37,8 @@ def turn_norm(
 
     Mean and std go over turns, whatever tokens they hold: over all turns of all siblings ("joint"), or over the turns
     of one index k of all siblings that got so far ("index"). r_ik is the reward of turn k; the outcome is added to the
-    last turn.
+    last turn. Weighed by trajectory, mean_i mean_k r_ik and mean_i mean_k (r_ik - mean)^2 stand in the place of the
+    mean and variance over turns, so that an attempt of many turns counts as much as one of few.
 
     Normalising first is biased where the policy decides when to stop: how many means are taken from an attempt depends
     on its own later actions, which works as a hidden price of going on (verl issue 7244, by index; joint alike). By
@@ -51,6 +54,8 @@ def turn_norm(
         lone: what a turn gets that is the only one counted: "zero", or its own "reward" (mean 0, std 1).
         channel: take this one of `Scores.turn_channels` for r instead of turns and outcome.
         stats_over: "all" siblings that were scored, or those that `Scores.eligible` names; the others then get 0.
+        weigh: what counts alike in mean and std, "turn" or "trajectory"; by index there is one turn a trajectory, and
+            the two are the same.
 
     Returns:
         A credit: (Group, Scores) -> Advantages, [T] for each sequence. Values equal up to rounding give exactly 0; an
@@ -58,31 +63,37 @@ def turn_norm(
         turn against turn; under "index" it is lone in each.
 
     Raises:
-        InputError: a gamma outside [0, 1], a word for norm or order that is not one of those, an unknown channel, and
-            for scores that do not fit the group or are infinite.
+        InputError: a gamma outside [0, 1], a word for norm, order or weigh that is not one of those, an unknown
+            channel, and for scores that do not fit the group or are infinite.
 
     Example:
         joint, turns (0.2, 0.1, 1) and (0.05, -0.05, 0): mean 0.21667, std 0.39328
         z of the first -0.0424, -0.2967, 1.9918  ->  1.6528, 1.6952, 1.9918 and -1.6528, -1.2290, -0.5509
         index, sum_first, gamma 0.9, turns (0.75, 1, 0.5) and (0, 0, 1): D = 2.055, 1.45, 0.5 and 0.81, 0.9, 1
         ->  0.7071, 0.7071, -0.7071 and -0.7071, -0.7071, 0.7071
+        joint, population, by trajectory, turns (0.2, 0.2, -0.2) and (-0.2, 0.2): mean 0.03333, std 0.19720
+        z = 0.8452, 0.8452, -1.1832 and -1.1832, 0.8452  ->  0.5071, -0.3381, -1.1832 and -0.3381, 0.8452
 
-    Paper: arXiv:2510.14967 (IGPO), joint; arXiv:2601.10712 (MatchTIR), index, sum_first, gamma 0.9, lone "reward".
+    Paper: arXiv:2510.14967 (IGPO), joint; arXiv:2601.10712 (MatchTIR), index, sum_first, gamma 0.9, lone "reward";
+    arXiv:2511.10395 (AgentEvolver), joint, population, by trajectory.
     Unconfirmed: IGPO's joint form, which is told from memory.
-    Differs: IGPO's released code sums first, and subtracts the group's mean at the same token position, without std.
+    Differs: IGPO's released code sums first, and subtracts the group's mean at the same token position, without std;
+    AgentEvolver's adds 1e-8 to the variance.
     """
     if not 0 <= gamma <= 1 or norm not in ("joint", "index", None) or order not in ("normalise_first", "sum_first"):
         raise InputError(
             f"turn_norm takes a gamma in [0, 1], the norm joint, index or None and the order normalise_first or "
             f"sum_first, not {gamma}, {norm!r}, {order!r}"
         )
+    if weigh not in ("turn", "trajectory"):
+        raise InputError(f"turn_norm takes weigh='turn' or 'trajectory', not {weigh!r}")
 
     def credit(group: Group, scores: Scores) -> Advantages:
         values = _values(group, scores, channel)
         counted_G = counted(group, scores, rewards_of(group, scores), stats_over)
         if order == "sum_first":
             values = [discounted(own, gamma) for own in values]
-        values = _normalised(values, counted_G, norm, std=std, eps=eps, lone=lone)
+        values = _normalised(values, counted_G, norm, std=std, eps=eps, lone=lone, weigh=weigh)
         if order == "normalise_first":
             values = [discounted(own, gamma) for own in values]
         return Advantages(tuple(scatter(one, own[turn_of_token(one)]) for one, own in zip(group, values, strict=True)))
@@ -96,7 +107,14 @@ def _values(group: Group, scores: Scores, channel: str | None) -> list[np.ndarra
 
 
 def _normalised(
-    values: list[np.ndarray], counted_G: np.ndarray, norm: Norm | None, *, std: Std | None, eps: float, lone: Lone
+    values: list[np.ndarray],
+    counted_G: np.ndarray,
+    norm: Norm | None,
+    *,
+    std: Std | None,
+    eps: float,
+    lone: Lone,
+    weigh: Weigh,
 ) -> list[np.ndarray]:
     """The turns of those counted, against each other; 0 for the rest."""
     sizes = [len(own) for own in values]
@@ -105,7 +123,8 @@ def _normalised(
     if norm is None:
         flat = np.where(there, flat, 0.0)
     elif norm == "joint":
-        flat = standardise(flat, there, std=std, eps=eps, lone=lone)
+        of_turn = np.repeat([1 / max(size, 1) for size in sizes], sizes) if weigh == "trajectory" else None
+        flat = standardise(flat, there, std=std, eps=eps, lone=lone, weights=of_turn)
     else:
         index = np.concatenate([np.zeros(0, int), *[np.arange(size) for size in sizes]])
         out = np.zeros(len(flat))

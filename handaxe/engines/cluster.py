@@ -296,15 +296,16 @@ class ClusterEngine(ClusterKeeping):
         found = {"grad_norm": norm, "grad_clipped": float(norm > self.clip_norm), "learning_rate": learning_rate}
         return found if self._servers is None else found | self._servers.metrics
 
-    def twin(self, *, reference: bool = False, clip_norm: float = 1.0) -> ClusterEngine:
-        """A new engine without a critic on the same ranks, whose model and reference begin as this policy is now.
+    def twin(self, *, reference: bool = False, critic: bool = False, clip_norm: float = 1.0) -> ClusterEngine:
+        """A new engine on the same ranks, whose model and reference begin as this policy is now; its critic, where one
+        is asked for, begins anew.
 
         Raises:
             InputError: for a reference where that is the model without its adapter, and steps were taken.
         """
         if reference and self.version and isinstance(self._hollow, AdapterModel):
             raise InputError("the reference of a model with an adapter is the model without it: twin it before steps")
-        given = self._options._asdict() | {"critic": False, "reference": reference, "clip_norm": clip_norm}
+        given = self._options._asdict() | {"critic": critic, "reference": reference, "clip_norm": clip_norm}
         return ClusterEngine(
             self.whole(), trainers=self.ranks, micro_batch_rows=self.micro_batch_rows, **given, **self._sampling
         )

@@ -254,12 +254,14 @@ class LocalEngine(Keeping):
         self.version += 1
         return {"grad_norm": norm, "grad_clipped": float(norm > self.clip_norm), "learning_rate": learning_rate}
 
-    def twin(self, *, reference: bool = False, clip_norm: float = 1.0) -> LocalEngine:
-        """A new engine without a critic, made as this one was, whose model and reference begin as this policy is now.
+    def twin(self, *, reference: bool = False, critic: bool = False, clip_norm: float = 1.0) -> LocalEngine:
+        """A new engine, made as this one was, whose model and reference begin as this policy is now; its critic, where
+        one is asked for, begins anew.
 
         Raises:
             InputError: for a reference where that is the model without its adapter, and steps were taken.
         """
         if reference and self.version and isinstance(self.model, AdapterModel):
             raise InputError("the reference of a model with an adapter is the model without it: twin it before steps")
-        return LocalEngine(copy.deepcopy(self.model), reference=reference, clip_norm=clip_norm, **self._options)
+        given: dict[str, Any] = {"reference": reference, "critic": critic, "clip_norm": clip_norm, **self._options}
+        return LocalEngine(copy.deepcopy(self.model), **given)

@@ -100,6 +100,7 @@ CASES: tuple[Case, ...] = (
     _case("turn_norm", "turn_norm(norm=None)", turn_norm(norm=None)),
     _case("turn_norm", "turn_norm(std=None)", turn_norm(std=None)),
     _case("turn_norm", "turn_norm()", turn_norm()),
+    _case("turn_norm", 'turn_norm(weigh="trajectory", std=None)', turn_norm(weigh="trajectory", std=None)),
     _case("turn_norm", 'turn_norm(norm="index", std=None)', turn_norm(norm="index", std=None)),
     _case("turn_norm", 'turn_norm(norm="index")', turn_norm(norm="index")),
     _case(

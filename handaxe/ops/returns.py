@@ -76,7 +76,7 @@ def gae_advantages(
     return discounted(rewards + gamma * following - values, gamma * lam)
 
 
-def deviation(values: np.ndarray | Sequence[float], std: Std = "sample") -> float:
+def deviation(values: np.ndarray | Sequence[float], std: Std = "sample", *, weights: np.ndarray | None = None) -> float:
     """The standard deviation of [N] numbers; exactly 0 for none, one, or numbers equal up to rounding.
 
     Equal means a spread of at most 1e-8 times the largest magnitude (or times 1, when that is larger), so that 0.1
@@ -84,14 +84,21 @@ def deviation(values: np.ndarray | Sequence[float], std: Std = "sample") -> floa
 
     Args:
         std: "sample" divides by N - 1, "population" by N.
+        weights: [N] above 0 of the numbers; None weighs them alike. With w_n that sum to 1, the variance is
+            sum_n w_n (x_n - mean)^2, for "sample" over 1 - sum_n w_n^2.
 
     Example:
         1, 0, 0, 0  ->  0.5 sample, 0.4330 population
+        1, 0 weighing 3 and 1  ->  0.7071 sample, 0.4330 population
     """
     values = np.asarray(values, np.float64)
     if len(values) < 2 or np.ptp(values) <= EQUAL * max(1.0, float(np.abs(values).max())):
         return 0.0
-    return float(values.std(ddof={"sample": 1, "population": 0}[std]))
+    if weights is None:
+        return float(values.std(ddof={"sample": 1, "population": 0}[std]))
+    share = weights / weights.sum()
+    variance = share @ (values - share @ values) ** 2
+    return float(np.sqrt(variance / {"sample": 1 - share @ share, "population": 1.0}[std]))
 
 
 def standardise(
@@ -101,6 +108,7 @@ def standardise(
     std: Std | None = "sample",
     eps: float = 1e-6,
     lone: Lone = "zero",
+    weights: np.ndarray | Sequence[float] | None = None,
 ) -> np.ndarray:
     """Judge each number against the group.
 
@@ -111,6 +119,7 @@ def standardise(
         counted: [G] bool, who enters mean and std, and who gets a value at all; the others get exactly 0.
         std: "sample" (n - 1), "population" (n), or None not to divide.
         lone: what one counted sibling gets: "zero", or "reward", itself (mean 0, std 1).
+        weights: [G] above 0 of the numbers in mean and std, see `deviation`; None weighs them alike.
 
     Returns:
         [G] float64; exactly 0 for all when the counted rewards are equal up to rounding (see `deviation`).
@@ -124,9 +133,10 @@ def standardise(
     if len(chosen) == 1 and lone == "reward":
         out[counted] = chosen
         return out
-    scale = deviation(chosen, std or "population")
+    weighing = None if weights is None else np.asarray(weights, np.float64)[counted]
+    scale = deviation(chosen, std or "population", weights=weighing)
     if scale:
-        centred = chosen - chosen.mean()
+        centred = chosen - (chosen.mean() if weighing is None else np.average(chosen, weights=weighing))
         out[counted] = centred if std is None else centred / (scale + eps)
     return out
 

@@ -39,8 +39,6 @@ __all__ = ["demonstrations", "start_policy"]
 
 TASKS = 4096
 """Most questions that conversations are made of; where there are more conversations, they come again."""
-TURNS = 8
-"""Most of a conversation."""
 PROBED = 64
 """Conversations of each phase that enter the digest."""
 DRILL_RATE = 3.0
@@ -176,7 +174,7 @@ def demonstrations(
             id=f"start/{number}",
             seed=drawn,
             context=context,
-            rollout=world.plays(TURNS),
+            rollout=world.plays(world.start_turns),
         )
         if one.ending.reason == "length":
             raise InputError(

@@ -15,6 +15,7 @@ from handaxe.worlds.gym import gym as gym
 from handaxe.worlds.hops import hops as hops
 from handaxe.worlds.jsonl import jsonl as jsonl
 from handaxe.worlds.library import library as library
+from handaxe.worlds.minigrid_text import minigrid_text as minigrid_text
 from handaxe.worlds.miniwob import miniwob as miniwob
 from handaxe.worlds.mixed import mixed as mixed
 from handaxe.worlds.molecules import molecules as molecules

@@ -68,6 +68,7 @@ class World:
     expert      what to say in a state; it scores 1 on every task; where a world has noise that no expert can see
                 through, with the noise turned off
     start       how the policy that training begins from is made of the expert's conversations
+    start_turns  most turns of such a conversation
     criteria, check  what can be checked of an attempt at a task, and whether each of it is met after each turn
     rollout     (most turns) -> how attempts are played where a recipe does not say; None: one after another, `linear`
     gauges, statistics  further figures of an evaluation, by name
@@ -84,6 +85,7 @@ class World:
     reference: Callable[[Task], tuple[ToolCall, ...]] | None = None
     expert: Expert | None = None
     start: Start | None = None
+    start_turns: int = 8
     criteria: Callable[[Task], Sequence[Criterion]] | None = None
     check: Check | None = None
     rollout: Callable[[int], Rollout] | None = None

@@ -1,8 +1,11 @@
+import math
 import statistics
 
 import numpy as np
 import pytest
 
+from handaxe.credit.group_norm import group_norm
+from handaxe.credit.total import total
 from handaxe.credit.turn_norm import turn_norm
 from handaxe.errors import InputError
 from handaxe.records import Scores
@@ -15,6 +18,7 @@ CONTRACT = [
     {"norm": "index", "gamma": 0.9, "order": "sum_first", "lone": "reward"},
     {"norm": None, "gamma": 0.5},
     {"norm": "index", "std": "population", "stats_over": "eligible"},
+    {"std": "population", "weigh": "trajectory"},
 ]
 OVER_TURNS = True
 
@@ -44,6 +48,23 @@ def test_index_example():
     np.testing.assert_allclose(first, [0.70711, 0.70711, -0.70711], atol=1e-5)
     np.testing.assert_allclose(second, [-0.70711, -0.70711, 0.70711], atol=1e-5)
     assert turned(turn_norm(norm=None, gamma=0.9), [[0.75, 1, 0.5]]) == [pytest.approx([2.055, 1.45, 0.5])]
+
+
+def test_by_trajectory_example():
+    first, second = turned(turn_norm(std="population", weigh="trajectory"), [[0.2, 0.2, -0.2], [-0.2, 0.2]])
+    np.testing.assert_allclose(first, [0.5071, -0.3381, -1.1832], atol=5e-5)
+    np.testing.assert_allclose(second, [-0.3381, 0.8452], atol=5e-5)
+
+
+def test_weighed_by_trajectory_with_the_outcome_as_agent_evolver_adds_them():
+    """The example of its dossier: process scores of a tenth, outcomes apart."""
+    group = make_group(layouts=["Utp tTt p tTt p", "Utp tTt p"])
+    labels = (np.array([0.2, 0.2, -0.2]), np.array([-0.2, 0.2]))
+    scores = Scores(np.array([1.0, 0.0]), turn_channels={"labels": labels})
+    process = turn_norm(channel="labels", std="population", weigh="trajectory")
+    said = total({"outcome": (1.0, group_norm(std="population")), "process": (0.1, process)})(group, scores)
+    for one, (row,), wanted in zip(group, said.tokens, [[1.0507, 0.9662, 0.8817], [-1.0338, -0.9155]], strict=True):
+        np.testing.assert_allclose([row[turn.start] for turn in one.turns], wanted, atol=5e-5)
 
 
 def test_lone_turns_and_lone_siblings():
@@ -81,10 +102,11 @@ def test_the_unscored_count_nowhere():
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("norm", ["joint", "index", None])
 @pytest.mark.parametrize("order", ["normalise_first", "sum_first"])
-def test_against_a_slow_loop(seed, norm, order):
+@pytest.mark.parametrize("weigh", ["turn", "trajectory"])
+def test_against_a_slow_loop(seed, norm, order, weigh):
     group = random_group(seed, size=2 + seed % 4)
     scores = random_scores(group, seed)
-    gamma = 0.8
+    gamma, std = 0.8, "population" if weigh == "trajectory" else "sample"
     own = {(i, k): float(scores.turns[i][k]) for i, one in enumerate(group) for k in range(len(one.turns))}
     for i, one in enumerate(group):
         own[i, len(one.turns) - 1] += float(scores.outcome[i])
@@ -97,19 +119,26 @@ def test_against_a_slow_loop(seed, norm, order):
         for i, k in values:
             others = [v for (_, n), v in values.items() if norm == "joint" or n == k]
             out[i, k] = 0.0
-            if len(others) > 1:
-                out[i, k] = (values[i, k] - statistics.mean(others)) / (statistics.stdev(others) + 1e-6)
+            if len(others) < 2:
+                continue
+            mean = statistics.mean(others)
+            scale = statistics.pstdev(others) if std == "population" else statistics.stdev(others)
+            if weigh == "trajectory" and norm == "joint":
+                apart = [[v for (j, _), v in values.items() if j == i] for i in range(len(group))]
+                mean = statistics.mean(statistics.mean(mine) for mine in apart)
+                scale = math.sqrt(statistics.mean(statistics.mean((v - mean) ** 2 for v in mine) for mine in apart))
+            out[i, k] = (values[i, k] - mean) / (scale + 1e-6)
         return out if norm else values
 
     wanted = summed(normalised(own)) if order == "normalise_first" else normalised(summed(own))
-    said = turn_norm(norm=norm, order=order, gamma=gamma)(group, scores)
+    said = turn_norm(norm=norm, order=order, gamma=gamma, std=std, weigh=weigh)(group, scores)
     for i, one in enumerate(group):
         for k, turn in enumerate(one.turns):
             np.testing.assert_allclose(said.tokens[i][turn.sequence][turn.start : turn.stop], wanted[i, k], atol=1e-9)
 
 
 def test_what_is_refused():
-    for wrong in ({"gamma": 1.5}, {"norm": "turn"}, {"order": "both"}):
+    for wrong in ({"gamma": 1.5}, {"norm": "turn"}, {"order": "both"}, {"weigh": "token"}):
         with pytest.raises(InputError, match="turn_norm takes"):
             turn_norm(**wrong)
     group = make_group(size=1)

@@ -78,3 +78,5 @@ def test_a_twin_begins_alike_and_shares_nothing():
     step(one)
     assert torch.equal(two.forward(batch())["logp"], moved)
     assert torch.equal(two.forward(batch(), reference=True)["logp"], first)
+    judging = one.twin(critic=True)
+    assert not judging.forward(batch(), names=("value",))["value"].any() and judging._critic is not one._critic

@@ -62,6 +62,17 @@ def test_deviation_example():
     assert deviation([]) == deviation([3]) == 0
 
 
+def test_deviation_of_weighed_numbers():
+    assert deviation([1, 0], weights=np.array([3.0, 1.0])) == pytest.approx(0.7071068)
+    assert deviation([1, 0], "population", weights=np.array([3.0, 1.0])) == pytest.approx(0.4330127)
+    for std in ("sample", "population"):
+        alike = deviation([1, 0, 0, 4], std, weights=np.full(4, 0.3))
+        assert alike == pytest.approx(deviation([1, 0, 0, 4], std))
+    as_often = standardise([1, 0, 7], [True, True, False], std="population", weights=[3, 1, 9])
+    np.testing.assert_allclose(as_often[:2], standardise([1, 1, 1, 0], std="population")[2:])
+    assert as_often[2] == 0
+
+
 def test_numbers_that_differ_by_rounding_alone_are_equal():
     three_ways = [0.1 + 0.2 - 0.2, 0.1, 0.3 - 0.2, np.float32(0.1)]
     assert len(set(three_ways)) > 2

@@ -1,0 +1,148 @@
+"""The shortest way through a grid of minigrid, by breadth-first search over what can be where."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+__all__ = ["AHEAD", "LOCKED", "OPEN", "Place", "State", "Ways", "shortest", "state_of", "ways_of"]
+
+Place = tuple[int, int]
+AHEAD: tuple[Place, ...] = ((1, 0), (0, 1), (-1, 0), (0, -1))
+"""By direction: to the right, down, to the left, up."""
+OPEN, CLOSED, LOCKED = 0, 1, 2
+REMEMBERED = 20_000
+"""Ways that are kept, since siblings come through the same states."""
+
+
+class Ways(NamedTuple):
+    """What never changes in one grid.
+
+    walls  cells that nothing enters;  goals  cells that end it;  doors  (cell, colour) of each
+    things  (type, colour) of what can be carried;  wanted  which of them ends it when it is carried, -1 for none
+    """
+
+    walls: frozenset[Place]
+    goals: frozenset[Place]
+    doors: tuple[tuple[Place, str], ...]
+    things: tuple[tuple[str, str], ...]
+    wanted: int
+
+
+class State(NamedTuple):
+    """Where the agent is and looks, which thing it holds (-1: none), where the others lie (None: held), and whether
+    each door is open (0), closed (1) or locked (2)."""
+
+    at: Place
+    facing: int
+    holds: int
+    lie: tuple[Place | None, ...]
+    doors: tuple[int, ...]
+
+    def ended(self, ways: Ways) -> bool:
+        """Whether the task is done."""
+        return self.at in ways.goals or (self.holds >= 0 and self.holds == ways.wanted)
+
+    @property
+    def front(self) -> Place:
+        """The cell that it looks at."""
+        return self.at[0] + AHEAD[self.facing][0], self.at[1] + AHEAD[self.facing][1]
+
+
+def ways_of(env: Any) -> tuple[Ways, State]:
+    """What never changes in an environment of minigrid, and the state that it is in."""
+    walls, goals, doors, things = [], [], [], []
+    target = getattr(env, "obj", None)
+    for x in range(env.width):
+        for y in range(env.height):
+            cell = env.grid.get(x, y)
+            kind = "" if cell is None else cell.type
+            if kind == "wall":
+                walls.append((x, y))
+            elif kind == "goal":
+                goals.append((x, y))
+            elif kind == "door":
+                doors.append(((x, y), cell))
+            elif cell is not None:
+                things.append(((x, y), cell))
+    wanted = next((n for n, (_, one) in enumerate(things) if one is target), -1)
+    ways = Ways(
+        frozenset(walls),
+        frozenset(goals),
+        tuple((place, door.color) for place, door in doors),
+        tuple((one.type, one.color) for _, one in things),
+        wanted,
+    )
+    return ways, state_of(env, ways, [one for _, one in things])
+
+
+def state_of(env: Any, ways: Ways, things: list[Any]) -> State:
+    """The state that an environment is in; `things` are its objects, in the order of `ways.things`."""
+    found = {id(cell): (n % env.width, n // env.width) for n, cell in enumerate(env.grid.grid) if cell is not None}
+    holds = next((n for n, one in enumerate(things) if one is env.carrying), -1)
+    doors = tuple(_door(env.grid.get(*place)) for place, _ in ways.doors)
+    at = (int(env.agent_pos[0]), int(env.agent_pos[1]))
+    return State(at, int(env.agent_dir), holds, tuple(found.get(id(one)) for one in things), doors)
+
+
+def _door(door: Any) -> int:
+    return OPEN if door.is_open else LOCKED if door.is_locked else CLOSED
+
+
+@lru_cache(maxsize=REMEMBERED)
+def shortest(ways: Ways, state: State) -> tuple[str, ...] | None:
+    """The words of one shortest way from a state to the end; () where it is reached, None where none leads there.
+
+    Example:
+        a corridor of three cells, the goal two cells ahead  ->  ("forward", "forward")
+    """
+    came: dict[State, tuple[State, str] | None] = {state: None}
+    waiting = deque([state])
+    while waiting:
+        here = waiting.popleft()
+        if here.ended(ways):
+            return _back(came, here)
+        for word, there in _acts(ways, here):
+            if there not in came:
+                came[there] = here, word
+                waiting.append(there)
+    return None
+
+
+def _back(came: dict[State, tuple[State, str] | None], state: State) -> tuple[str, ...]:
+    words = []
+    while (step := came[state]) is not None:
+        state, word = step
+        words.append(word)
+    return tuple(reversed(words))
+
+
+def _acts(ways: Ways, state: State) -> Iterator[tuple[str, State]]:
+    """What can be done here and may belong to a shortest way: no door is closed, and a key is dropped only where
+    another thing is to be picked up."""
+    front = state.front
+    yield "left", state._replace(facing=(state.facing - 1) % 4)
+    yield "right", state._replace(facing=(state.facing + 1) % 4)
+    if front in ways.walls:
+        return
+    door = next((n for n, (place, _) in enumerate(ways.doors) if place == front), -1)
+    thing = state.lie.index(front) if front in state.lie else -1
+    if thing < 0 and (door < 0 or state.doors[door] == OPEN):
+        yield "forward", state._replace(at=front)
+    if thing >= 0 and state.holds < 0:
+        yield "pickup", state._replace(holds=thing, lie=_put(state.lie, thing, None))
+    if door >= 0 and state.doors[door] != OPEN and (state.doors[door] == CLOSED or _fits(ways, state, door)):
+        yield "toggle", state._replace(doors=_put(state.doors, door, OPEN))
+    empty = door < 0 and thing < 0 and front not in ways.goals
+    if empty and state.holds >= 0 and ways.wanted >= 0:
+        yield "drop", state._replace(holds=-1, lie=_put(state.lie, state.holds, front))
+
+
+def _fits(ways: Ways, state: State, door: int) -> bool:
+    return state.holds >= 0 and ways.things[state.holds] == ("key", ways.doors[door][1])
+
+
+def _put(values: tuple[Any, ...], place: int, value: Any) -> tuple[Any, ...]:
+    return (*values[:place], value, *values[place + 1 :])
