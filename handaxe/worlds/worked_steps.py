@@ -22,7 +22,7 @@ from handaxe.worlds.world import Facts, Habit, Split, Start, World
 __all__ = ["Sheet", "worked_steps"]
 
 Ask = Literal["sum", "parity"]
-START = Start(Habit(needed=0.95), skill=400, steps=40)
+START = Start(Habit(needed=0.95), skill=140, steps=10)
 SHORTEST, LONGEST = 3, 6
 TEST_SHARE = 4
 """One expression in so many is in test."""
