@@ -37,7 +37,7 @@ def mcts(
     select: Select = UCT,
     back_up: BackUp = BACK_UP,
     simulations: int = 8,
-    negatives: int = 4,
+    negatives: int | None = None,
     children: int = 3,
     above: float = 0.5,
     max_turns: int = 4,
@@ -70,7 +70,7 @@ def mcts(
         judge: its sign is the verdict on a step; None: there are no verdicts to back up.
         select, back_up: see there.
         simulations: >= 1.
-        negatives: how many of them look for what is wrong, 0 to all.
+        negatives: how many of them look for what is wrong, 0 to all; half of them unless told otherwise.
         children: of an expansion, >= 1; 3 in the paper.
         above: see F.
         max_turns, budget, tell_budget: of each trajectory, as in `linear`; 7 turns in the paper.
@@ -93,6 +93,7 @@ def mcts(
     Differs: the verifier is whatever judge is given, where the paper asks a language model that reads what a
     mathematics engine said.
     """
+    negatives = simulations // 2 if negatives is None else negatives
     if simulations < 1 or children < 1 or not 0 <= negatives <= simulations:
         raise InputError(
             f"mcts has simulations={simulations}, negatives={negatives} and children={children}; give 1 simulation and "
