@@ -111,18 +111,18 @@ class VerdictToken:
 
     def score_steps(self, group: Group) -> tuple[np.ndarray, ...]:
         """[N_i] a sibling."""
-        chance = self._chances([self._ask(one, k, None) for one in group for k in range(len(one.turns))])
+        chance = self.chances([self._ask(one, k, None) for one in group for k in range(len(one.turns))])
         return tuple(np.split(chance, np.cumsum([len(one.turns) for one in group])[:-1])) if len(group) else ()
 
     def check(self, trajectory: Trajectory, criteria: Sequence[Criterion]) -> np.ndarray:
         """[C, N] bool: whether each criterion is met after turn n."""
         turns = range(len(trajectory.turns))
-        chance = self._chances([self._ask(trajectory, k, one) for one in criteria for k in turns])
+        chance = self.chances([self._ask(trajectory, k, one) for one in criteria for k in turns])
         met_CN = chance.reshape(len(criteria), len(turns)) > self._threshold
         return np.logical_or.accumulate(met_CN, axis=1)
 
-    def _chances(self, questions: Sequence[str]) -> np.ndarray:
-        """[Q] of yes, in order."""
+    def chances(self, questions: Sequence[str]) -> np.ndarray:
+        """[Q] p of each question, in order."""
         out = np.zeros(len(questions))
         for start in range(0, len(questions), self._most):
             asked = []

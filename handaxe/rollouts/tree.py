@@ -1,7 +1,6 @@
 """A rollout that grows a question's trajectories as a tree: after every turn some are copied and others given up."""
 
-from collections.abc import Generator, Sequence
-from dataclasses import replace
+from collections.abc import Generator
 from typing import Any
 
 import numpy as np
@@ -9,9 +8,10 @@ import numpy as np
 from handaxe.errors import InputError
 from handaxe.exchange import Attempt, Stopped
 from handaxe.ops.seeds import derive_seed, generator
-from handaxe.records import Branch, Trajectory
+from handaxe.records import Branch
 from handaxe.rollouts.budget import Budget, Tell
 from handaxe.rollouts.play import Play, Request, Rules
+from handaxe.rollouts.play.attached import attached
 from handaxe.rollouts.play.fork import fork
 from handaxe.rollouts.play.rounds import Rounds
 from handaxe.slots import Rollout, RolloutPlan
@@ -78,7 +78,7 @@ def tree(
             yield from rounds.stop()
         finally:
             rounds.close()
-        return _attached(rounds.trajectories, dropped)
+        return attached(rounds.trajectories, dropped)
 
     rollout.branches = True  # type: ignore[attr-defined]
     return rollout
@@ -111,33 +111,3 @@ def _grow(
                 dropped.append(play.attempt.id)
                 yield from rounds.drop(play)
         yield from rounds.next()
-
-
-def _attached(trajectories: Sequence[Trajectory], dropped: Sequence[str]) -> list[Trajectory]:
-    """The kept ones, then those given up, each a fork of the first of all, or of an earlier one, with which it has the
-    most turns in common: of one that is scored where it left one that is not."""
-    order = [one for one in trajectories if one.id not in dropped] + [one for one in trajectories if one.id in dropped]
-    root = next((one for one in order if one.branch_of is None), None)
-    out: list[Trajectory] = []
-    for i, one in enumerate(order):
-        if one.branch_of is None or root is None:
-            out.append(one)
-            continue
-        earlier = [root, *order[:i]]
-        common = [_common(one, other) for other in earlier]
-        most = max(common)
-        _, sequence, token = one.branch_of
-        if most < len(one.turns):
-            sequence, token = one.turns[most].sequence, one.turns[most].start
-        out.append(replace(one, branch_of=Branch(earlier[common.index(most)].id, sequence, token)))
-    return out
-
-
-def _common(one: Trajectory, other: Trajectory) -> int:
-    """How many turns two trajectories share: a turn's seed is its own."""
-    pairs = zip(one.turns, other.turns)
-    return next((k for k, (mine, theirs) in enumerate(pairs) if mine.seed != theirs.seed), _shorter(one, other))
-
-
-def _shorter(one: Trajectory, other: Trajectory) -> int:
-    return min(len(one.turns), len(other.turns))

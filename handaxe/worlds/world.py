@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from handaxe.errors import InputError
 from handaxe.gauges import Gauge, Statistic
-from handaxe.records import Criterion, Message, Task, ToolCall, Turn
+from handaxe.records import Criterion, Message, Task, ToolCall, Trajectory, Turn
 from handaxe.rollouts.linear import linear
 from handaxe.slots import Check, EnvFactory, Reward, Rollout
+
+if TYPE_CHECKING:
+    import numpy as np
 
 __all__ = ["Expert", "Facts", "Habit", "Split", "Start", "World"]
 
@@ -70,6 +73,7 @@ class World:
     start       how the policy that training begins from is made of the expert's conversations
     start_turns  most turns of such a conversation
     criteria, check  what can be checked of an attempt at a task, and whether each of it is met after each turn
+    verdicts    (attempt) -> [N] of every turn whether it is right by itself, 1 or -1 (0: neither), by rule
     rollout     (most turns) -> how attempts are played where a recipe does not say; None: one after another, `linear`
     gauges, statistics  further figures of an evaluation, by name
     """
@@ -88,6 +92,7 @@ class World:
     start_turns: int = 8
     criteria: Callable[[Task], Sequence[Criterion]] | None = None
     check: Check | None = None
+    verdicts: Callable[[Trajectory], np.ndarray] | None = None
     rollout: Callable[[int], Rollout] | None = None
     gauges: Mapping[str, Gauge] = field(default_factory=dict)
     statistics: Mapping[str, Statistic] = field(default_factory=dict)

@@ -3,6 +3,7 @@
 play.py              the turns, and how an attempt ends
 rules.py             how long it may go on, and what it may begin from
 fork.py              another play that begins like a given one: the same prefix, the environment as it was
+attached.py          where each trajectory of a tree left an earlier one
 continued.py         a play that goes on after a trajectory
 rounds.py            several plays that go on together, a turn at a time
 history.py           which messages the present sequence holds

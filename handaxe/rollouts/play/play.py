@@ -214,6 +214,10 @@ class Play:
         self.notes.setdefault(MEASURED, {})[request.key] = found
         return found
 
+    def so_far(self) -> Trajectory:
+        """What there is yet, as an attempt that was stopped here: for a judge that is asked between two turns."""
+        return self._trajectory(STOPPED, {})
+
     # --- inside ------------------------------------------------------------------------------------------------
 
     def _open(self) -> Generator[Request, Any, Ending | None]:

@@ -1,6 +1,6 @@
 """Several plays that go on together, a turn at a time, for strategies that look at all of them in between."""
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Collection, Generator
 from typing import Any
 
 from handaxe.errors import InputError
@@ -74,9 +74,11 @@ class Rounds:
         """Add a play, which opens its environment and takes its first turn in the next round."""
         self._lanes.append(_Lane(play, self._turn))
 
-    def next(self) -> Generator[Request, Any, None]:
-        """Play a round. Raises Stopped when the attempt is no longer wanted: then call `stop`."""
-        lanes = [lane for lane in self._lanes if lane.trajectory is None]
+    def next(self, only: Collection[Play] | None = None) -> Generator[Request, Any, None]:
+        """Play a round, of these plays alone where they are given; the others wait between two turns.
+
+        Raises Stopped when the attempt is no longer wanted: then call `stop`."""
+        lanes = [lane for lane in self._lanes if lane.trajectory is None and (only is None or lane.play in only)]
         yield Spawn(tuple(lane.go_on() for lane in lanes), tuple(lane.play.attempt.id for lane in lanes))
 
     def drop(self, play: Play) -> Generator[Request, Any, None]:

@@ -1,0 +1,53 @@
+"""Labels steps by a world's rule that says of every turn whether it is right by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from handaxe.errors import InputError
+from handaxe.records import Group, Trajectory
+
+__all__ = ["ExactSteps", "exact_steps"]
+
+
+def exact_steps(*, verdicts: Callable[[Trajectory], np.ndarray]) -> ExactSteps:
+    """Make a judge by rule of a world's verdicts.
+
+        r_k = verdicts(trajectory)[k], in {-1, 0, 1}
+
+    Args:
+        verdicts: of every turn, such as `World.verdicts`.
+
+    Returns:
+        A judge and StepJudge; the score of an attempt is the sum over its steps. It learns nothing.
+
+    Raises:
+        InputError: when asked, the verdicts are not one a turn.
+
+    Example:
+        verdicts 1, -1, 1  ->  steps 1, -1, 1, score 1
+
+    Idea: a tool that can check a step says more of it than how the attempt ended; see arXiv:2510.14942 (GroundedPRM).
+    """
+    return ExactSteps(verdicts)
+
+
+class ExactSteps:
+    """See `exact_steps`."""
+
+    def __init__(self, verdicts: Callable[[Trajectory], np.ndarray]):
+        self._verdicts = verdicts
+
+    def score(self, group: Group) -> np.ndarray:
+        """[G]: sums over steps."""
+        return np.array([own.sum() for own in self.score_steps(group)], np.float64)
+
+    def score_steps(self, group: Group) -> tuple[np.ndarray, ...]:
+        """[N_i] a sibling."""
+        found = tuple(np.asarray(self._verdicts(one), np.float64) for one in group)
+        for one, own in zip(group, found, strict=True):
+            if own.shape != (len(one.turns),):
+                raise InputError(f"verdicts on {one.id!r} have shape {own.shape}; give one for each of its turns")
+        return found

@@ -1,0 +1,99 @@
+"""A rollout that samples several next turns and goes on with the one that a judge likes best."""
+
+from collections.abc import Generator
+from functools import partial
+from typing import Any
+
+from handaxe.errors import InputError
+from handaxe.exchange import Attempt, Completion, Work
+from handaxe.ops.seeds import derive_seed
+from handaxe.records import Ending, Group, Trajectory
+from handaxe.rollouts.budget import Budget, Tell
+from handaxe.rollouts.play import Play, Request, Rules
+from handaxe.slots import Rollout, RolloutPlan, StepJudge
+
+__all__ = ["best_step"]
+
+
+def best_step(
+    *,
+    judge: StepJudge,
+    samples: int = 4,
+    max_turns: int = 4,
+    budget: Budget | None = None,
+    tell_budget: bool | Tell = False,
+) -> Rollout:
+    """Play one attempt greedily by a judge of steps.
+
+        turn k = argmax_n judge(x_n), of next turns x_1, ..., x_samples, each answered by the environment; the first of
+                 equal ones
+
+    Every candidate is played, taken back with the environment's state, and the chosen one carried out once more, so
+    that what the others did is never seen. A candidate that was cut off, or began another speaker's turn, is chosen
+    only where all are. The judge is shown the attempt up to the candidate's answer, and is no part of the record.
+
+    Args:
+        judge: scores every turn of an attempt; the last score counts.
+        samples: n, >= 1; with 1 it is `linear`.
+        max_turns, budget, tell_budget: as in `linear`; a budget counts all candidates.
+
+    Returns:
+        A rollout strategy: Attempt -> generator of requests that returns one trajectory, whose `spent` counts all that
+        was sampled. Chosen turns are FORCED tokens, since a judge chose them. notes["chosen"] has, by turn, the judge's
+        scores of the candidates.
+
+    Raises:
+        InputError: samples below 1, or an environment without snapshots.
+
+    Example:
+        candidates scored 0.2, 0.9, 0.9, 0.1  ->  the second goes on
+
+    Paper: arXiv:2510.14942 (GroundedPRM), reward-guided greedy search.
+    Differs: nothing.
+    """
+    if samples < 1:
+        raise InputError(f"best_step has samples={samples}; give 1 or more")
+    rules = Rules(max_turns=max_turns, budget=budget or Budget(), tell_budget=tell_budget, snapshots=True)
+
+    def rollout(attempt: Attempt) -> RolloutPlan:
+        play = Play(attempt, rules)
+        return [(yield from play.whole(_turns(play, judge, samples) if samples > 1 else None))]
+
+    return rollout
+
+
+def _turns(play: Play, judge: StepJudge, samples: int) -> Generator[Request, Any, Ending]:
+    while (ending := (yield from _turn(play, judge, samples))) is None:
+        pass
+    return ending
+
+
+def _turn(play: Play, judge: StepJudge, samples: int) -> Generator[Request, Any, Ending | None]:
+    k = len(play.turns)
+    scores: list[float] = []
+    tried: list[Completion] = []
+    for n in range(samples):
+        ending = yield from play.turn(seed=derive_seed(play.attempt.seed, "candidate", k, n))
+        if len(play.turns) == k or (ending is not None and ending.kind == "infra_error"):
+            return ending
+        if play.turns[k].finish == "stop":
+            scores.append(float((yield Work(partial(_last, judge, play.so_far())))))
+            tried.append(_said(play))
+        if n + 1 == samples and not tried:
+            return ending
+        gone = yield from play.rewind(k)
+        if gone is not None:
+            return gone
+    best = scores.index(max(scores))
+    play.notes["chosen"] = {**play.notes.get("chosen", {}), str(k): scores}
+    return (yield from play.put(tried[best], own=0))
+
+
+def _said(play: Play) -> Completion:
+    turn = play.turns[-1]
+    said = play.sequences[turn.sequence].span(turn.start, turn.stop)
+    return Completion(said.ids, said.logp, said.behaviour_logp, said.version, "stop")
+
+
+def _last(judge: StepJudge, one: Trajectory) -> float:
+    return judge.score_steps(Group(one.task, (one,)))[0][-1]

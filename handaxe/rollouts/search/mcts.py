@@ -1,0 +1,213 @@
+"""A rollout that grows a question's turns as a tree, by Monte-Carlo tree search."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from handaxe.errors import InputError
+from handaxe.exchange import Attempt, Stopped, Work
+from handaxe.ops.forks import shared_turns
+from handaxe.records import Group, Spent, Trajectory
+from handaxe.rollouts.budget import Budget, Tell
+from handaxe.rollouts.play import Play, Request, Rules
+from handaxe.rollouts.play.attached import attached
+from handaxe.rollouts.play.rounds import Rounds
+from handaxe.rollouts.search.node import Node, grow
+from handaxe.rollouts.search.uct import Select, uct
+from handaxe.rollouts.search.verdict_backup import BackUp, verdict_backup
+from handaxe.slots import Reward, Rollout, RolloutPlan, StepJudge
+
+__all__ = ["SEARCH", "mcts"]
+
+SEARCH = "search"
+"""The note that says of the first turns of a trajectory, those that are nodes, what the search found of each."""
+UCT = uct()
+BACK_UP = verdict_backup()
+
+
+def mcts(
+    *,
+    outcome: Reward,
+    judge: StepJudge | None = None,
+    select: Select = UCT,
+    back_up: BackUp = BACK_UP,
+    simulations: int = 8,
+    negatives: int | None = None,
+    children: int = 3,
+    above: float = 0.5,
+    max_turns: int = 4,
+    budget: Budget | None = None,
+    tell_budget: bool | Tell = False,
+) -> Rollout:
+    """Grow a tree by select, expand, simulate, back up; a node is the state after a turn.
+
+        `simulations` times:
+            select     from the question on, the child with the greatest select(sign * value, N, n), the first of equal
+                       ones, until a node without children; never one below which all is over and was visited
+            expand     where that node was visited before, or is the question: `children` next turns, each with a seed
+                       of its own; go on from the best of them
+            simulate   play from that node to the end
+            back up    v = judge's sign for each simulated turn but the last, F = 1 where outcome > above, else -1:
+                       value of the node and its ancestors += back_up(v, F, ancestors), visits += 1
+        sign is 1 in the first simulations and -1 in the last `negatives`, which look for steps that are wrong
+
+                         question                    a, b, c  expansion of the question, a simulated
+                      /     |     \\                   d, e, f  expansion of a, once it is chosen again: the turn that
+                  a (d..)   b      c                            was simulated is no node, though its end counts
+                / | \\
+               d  e  f
+
+    A node is forked from its tokens and its environment's state, so that what is done below one is never seen below
+    another. Simulated turns are no nodes. Values are sums, as in the paper's code.
+
+    Args:
+        outcome: of an attempt, asked about each alone; it may know the task's answer.
+        judge: its sign is the verdict on a step; None: there are no verdicts to back up.
+        select, back_up: see there.
+        simulations: >= 1.
+        negatives: how many of them look for what is wrong, 0 to all; half of them unless told otherwise.
+        children: of an expansion, >= 1; 3 in the paper.
+        above: see F.
+        max_turns, budget, tell_budget: of each trajectory, as in `linear`; 7 turns in the paper.
+
+    Returns:
+        A rollout strategy: Attempt -> generator of requests that returns a trajectory for each simulation that ended in
+        a place of its own, then the expansions that nobody went on with, ended as stopped. `notes["search"]` says of
+        each turn that is a node its visits, value and verdict (None: not asked), in order; see `node_labels`. The
+        `spent` of all together is what was sampled, each turn counted once. One attempt is a whole group:
+        `group_size=1`. A simulation that failed, or could not be scored, is not backed up.
+
+    Raises:
+        InputError: a number out of range, an environment without snapshots, or one of which only so many may be open.
+
+    Example:
+        mcts(outcome=world.correct, judge=judge, simulations=12, negatives=4) with `Setting(group_size=1)`
+
+    Paper: arXiv:2510.14942 (GroundedPRM), tree-guided path construction.
+    Unconfirmed: the number of simulations, and when a chosen node is expanded rather than simulated.
+    Differs: the verifier is whatever judge is given, where the paper asks a language model that reads what a
+    mathematics engine said.
+    """
+    negatives = simulations // 2 if negatives is None else negatives
+    if simulations < 1 or children < 1 or not 0 <= negatives <= simulations:
+        raise InputError(
+            f"mcts has simulations={simulations}, negatives={negatives} and children={children}; give 1 simulation and "
+            "1 child or more, and 0 negatives to as many as there are simulations"
+        )
+    rules = Rules(max_turns=max_turns, budget=budget or Budget(), tell_budget=tell_budget, snapshots=True)
+    signs = [1.0] * (simulations - negatives) + [-1.0] * negatives
+
+    def rollout(attempt: Attempt) -> RolloutPlan:
+        rounds, root = Rounds(), Node(Play(attempt, rules))
+        try:
+            yield from rounds.open(root.play)
+            for sign in signs if rounds.active else ():
+                yield from _simulate(
+                    rounds, root, partial(_chosen, select, sign), children, back_up, judge, outcome, above
+                )
+            given_up = [play.attempt.id for play in rounds.active]
+            for play in rounds.active:
+                yield from rounds.drop(play)
+        except Stopped:
+            given_up = []
+            yield from rounds.stop()
+        finally:
+            rounds.close()
+        return _noted(attached(rounds.trajectories, given_up), root)
+
+    rollout.branches = True  # type: ignore[attr-defined]
+    return rollout
+
+
+def _simulate(
+    rounds: Rounds,
+    root: Node,
+    chosen: Any,
+    children: int,
+    back_up: BackUp,
+    judge: StepJudge | None,
+    outcome: Reward,
+    above: float,
+) -> Generator[Request, Any, None]:
+    node = root
+    while node.children and not node.closed:
+        node = chosen(node)
+    if node.closed:
+        return
+    if not node.terminal and (node.visits or node is root):
+        yield from grow(rounds, node, children)
+        if node.closed:
+            return
+        node = chosen(node)
+    while not node.play.over:
+        yield from rounds.next(only=[node.play])
+    one = next(own for own in rounds.trajectories if own.id == node.play.attempt.id)
+    found = None if one.ending.kind == "infra_error" else (yield Work(partial(_scored, one, outcome, judge)))
+    if found is None:
+        node.dead = True
+        return
+    path = node.path
+    for on_way, verdict in zip(path[1:], found.verdicts):
+        on_way.verdict = float(verdict)
+    final = 1.0 if found.outcome > above else -1.0
+    for on_way, more in zip(reversed(path), back_up(found.between(node), final, len(path) - 1)):
+        on_way.visits, on_way.value = on_way.visits + 1, on_way.value + more
+
+
+def _chosen(select: Select, sign: float, node: Node) -> Node:
+    """The open child to go to."""
+    return max(
+        (one for one in node.children if not one.closed),
+        key=lambda one: select(sign * one.value, node.visits, one.visits),
+    )
+
+
+class _Found:
+    """What came of a simulation."""
+
+    def __init__(self, outcome: float, verdicts: np.ndarray):
+        self.outcome, self.verdicts = outcome, verdicts
+
+    def between(self, node: Node) -> list[float]:
+        """Verdicts on the turns after a node, the last one left out; none where nobody was asked."""
+        return [float(one) for one in self.verdicts[node.depth : -1] if not np.isnan(one)]
+
+
+def _scored(one: Trajectory, outcome: Reward, judge: StepJudge | None) -> _Found | None:
+    """Outcome and signs of the judge's scores; None where there is no outcome."""
+    group = Group(one.task, (one,))
+    earned = float(outcome(group).outcome[0])
+    if np.isnan(earned):
+        return None
+    said = np.full(len(one.turns), np.nan) if judge is None else np.sign(judge.score_steps(group)[0])
+    return _Found(earned, said)
+
+
+def _noted(trajectories: Sequence[Trajectory], root: Node) -> list[Trajectory]:
+    """With what the search found of their nodes, and with what each sampled that no other did."""
+    nodes = {node.play.turns[node.depth - 1].seed: node for node in _all(root) if node.depth and not _unplayed(node)}
+    out = []
+    for one in trajectories:
+        said = []
+        for turn in one.turns:
+            if turn.seed not in nodes:
+                break
+            node = nodes[turn.seed]
+            verdict = None if np.isnan(node.verdict) else node.verdict
+            said.append({"visits": node.visits, "value": node.value, "verdict": verdict})
+        spent = Spent.of(one.turns[shared_turns(one) :])
+        out.append(replace(one, notes={**one.notes, SEARCH: said}, spent=spent))
+    return out
+
+
+def _unplayed(node: Node) -> bool:
+    return len(node.play.turns) < node.depth
+
+
+def _all(node: Node) -> list[Node]:
+    return [node, *(below for one in node.children for below in _all(one))]

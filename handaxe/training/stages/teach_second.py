@@ -1,0 +1,48 @@
+"""Supervised fine-tuning of a second policy, such as the model of a judge, while the run's own stays as it is."""
+
+from __future__ import annotations
+
+from handaxe.slots import Site, Source, Stage
+from handaxe.training.second_policy import SecondPolicy
+from handaxe.training.stages.teach import teach
+
+__all__ = ["teach_second"]
+
+
+def teach_second(
+    *,
+    second: SecondPolicy,
+    source: Source,
+    epochs: int = 1,
+    batch_size: int = 32,
+    micro_batch_rows: int = 64,
+    learning_rate: float = 1e-3,
+    optional: bool = False,
+) -> Stage:
+    """Make a stage that is `teach` on the engine of a second policy. Checkpoints of the stage hold its weights.
+
+    Args:
+        second: begins as the site's policy where it has no engine yet.
+        source: of groups; it is given the site of the run's own policy.
+        epochs, batch_size, micro_batch_rows, learning_rate, optional: as of `teach`.
+
+    Returns:
+        A stage: metrics of each optimiser step.
+
+    Raises:
+        InputError: an engine that cannot be twinned; and as of `teach`.
+    """
+
+    def stage(site: Site) -> list[dict[str, float]]:
+        second.begin(site.engine)
+        taught = teach(
+            source=lambda there: source(site),
+            epochs=epochs,
+            batch_size=batch_size,
+            micro_batch_rows=micro_batch_rows,
+            learning_rate=learning_rate,
+            optional=optional,
+        )
+        return taught(site._replace(engine=second.engine))
+
+    return stage

@@ -1,0 +1,25 @@
+import numpy as np
+import pytest
+
+from handaxe.errors import InputError
+from handaxe.judges.exact_steps import exact_steps
+from handaxe.testing.records import make_group, make_trajectory
+
+
+def by_calls(trajectory):
+    return np.array([1.0 if turn.parsed.calls else -1.0 for turn in trajectory.turns])
+
+
+CONTRACT = [{"verdicts": by_calls}]
+
+
+def test_example():
+    group = make_group(trajectories=[make_trajectory(texts=["", "x", ""], calls=[["f"], [], ["f"]])])
+    judge = exact_steps(verdicts=by_calls)
+    assert judge.score_steps(group)[0].tolist() == [1, -1, 1] and judge.score(group).tolist() == [1]
+
+
+def test_verdicts_that_are_not_one_a_turn():
+    group = make_group(trajectories=[make_trajectory(texts=["a", "b"])])
+    with pytest.raises(InputError, match=r"shape \(1,\)"):
+        exact_steps(verdicts=lambda one: np.ones(1)).score_steps(group)

@@ -1,0 +1,87 @@
+from math import log
+
+import numpy as np
+import pytest
+
+from handaxe.engines.local import LocalEngine
+from handaxe.errors import InputError
+from handaxe.judges.taught_verdict import in_its_place, taught_verdict
+from handaxe.models.compact import Compact
+from handaxe.models.tiny import TinyConfig, TinyModel
+from handaxe.records import Group
+from handaxe.testing.records import make_group, make_trajectory
+from handaxe.training.site import make_site
+from handaxe.training.stages.teach_second import teach_second
+
+
+def engine(seed=1):
+    return LocalEngine(TinyModel.new(TinyConfig(width=32, layers=1, heads=2, max_length=256), seed=seed))
+
+
+CONTRACT = [{"engine": engine(), "format": Compact()}]
+
+
+class Fixed:
+    """An engine that finds "yes" as probable as the example has it."""
+
+    version = 0
+
+    def measure(self, requests):
+        self.asked = getattr(self, "asked", 0) + len(requests)
+        return [{"logp": [-0.5 if one.ids[-1] == ord("y") else -1.5]} for one in requests]
+
+    def state_dict(self):
+        return {}
+
+    def load_state_dict(self, state):
+        pass
+
+
+def test_example_and_what_was_asked_is_not_asked_again():
+    fixed = Fixed()
+    judge = taught_verdict(engine=fixed, format=Compact())
+    group = make_group(trajectories=[make_trajectory(texts=["a", "b"])])
+    assert judge.score_steps(group)[0].tolist() == [pytest.approx(0.4621, abs=5e-5)] * 2
+    asked = fixed.asked
+    judge.score_steps(group)
+    assert fixed.asked == asked
+    fixed.version = 1
+    judge.score_steps(group)
+    assert fixed.asked == 2 * asked and log(0.7311 / 0.2689) == pytest.approx(1.0, abs=1e-3)
+
+
+def test_the_question_says_what_the_turn_goes_on_from():
+    one = make_trajectory(texts=["", "", "x"], calls=[["f"], ["f"], []], replies=[["4+7"], ["11"], []])
+    first = [in_its_place(one, k, None).splitlines()[0] for k in range(3)]
+    assert first == ['before: ""', 'before: "4+7"', 'before: "11"']
+
+
+def test_a_judge_that_was_never_taught_says_so():
+    group = make_group(trajectories=[make_trajectory(texts=["a"])])
+    with pytest.raises(InputError, match="no model yet"):
+        taught_verdict().score_steps(group)
+    with pytest.raises(InputError, match="spoken to"):
+        taught_verdict(engine=engine()).score_steps(group)
+
+
+def test_labels_teach_it_and_the_policy_stays(tmp_path):
+    """It learns to tell two turns apart, and goes on so after it was resumed; the engine of the run is not touched."""
+    right, wrong = make_trajectory(texts=["good"], id="right"), make_trajectory(texts=["bad"], id="wrong")
+    policy = engine()
+    before = policy.start_digest()
+
+    def run(judge, resume):
+        groups = lambda site: []  # noqa: E731
+        labels = lambda trajectories: [(right, 0, True), (wrong, 0, False)] * 16  # noqa: E731
+        site = make_site(engine=policy, format=Compact(), seed=0, out=tmp_path / "stage", resume=resume)
+        stage = teach_second(second=judge.second, source=judge.lessons(groups, labels), epochs=12, learning_rate=1e-2)
+        return stage(site)
+
+    judge = taught_verdict(ask=lambda one, turn, criterion: one.turns[turn].parsed.text)
+    metrics = run(judge, False)
+    group = Group(right.task, (right, wrong))
+    good, bad = (own[0] for own in judge.score_steps(group))
+    assert good > 0.5 and bad < -0.5 and len(metrics) == 12 and policy.start_digest() == before
+    again = taught_verdict(ask=lambda one, turn, criterion: one.turns[turn].parsed.text)
+    run(again, True)
+    assert np.allclose(np.concatenate(again.score_steps(group)), [good, bad], atol=1e-6)

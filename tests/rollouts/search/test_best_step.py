@@ -1,0 +1,86 @@
+import numpy as np
+import pytest
+
+from handaxe.errors import InputError
+from handaxe.exchange import Stopped
+from handaxe.invariants import check_group
+from handaxe.records import Group
+from handaxe.rollouts.driver.run_plan import run_plan
+from handaxe.rollouts.linear import linear
+from handaxe.rollouts.search.best_step import best_step
+
+
+class Longest:
+    """A judge that likes many tokens, and keeps what it said of last turns."""
+
+    def __init__(self):
+        self.said = []
+
+    def score_steps(self, group):
+        (one,) = group
+        self.said.append([turn.parsed.raw for turn in one.turns])
+        return (np.array([float(turn.stop - turn.start) for turn in one.turns]),)
+
+
+def rewound(dice):
+    """An environment that may be put back in the middle."""
+
+    class Rewound(dice.Counter):
+        def restore(self, state):
+            self.sums = list(state)
+
+    return Rewound
+
+
+def play(dice, seed, **knobs):
+    judge, drawn = Longest(), []
+
+    def speak(name, request):
+        drawn.append((request.turn, dice.roll(name, request)))
+        return drawn[-1][1]
+
+    dice.Counter.made.clear()
+    (one,) = run_plan(best_step(judge=judge, **knobs)(dice.attempt(seed, env=rewound(dice))), sample=speak)
+    return one, judge, drawn
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_the_longest_turn_that_ended_is_the_one_that_goes_on(dice, seed):
+    one, judge, drawn = play(dice, seed, samples=3)
+    for k, turn in enumerate(one.turns):
+        ids = [said.ids for turn_k, said in drawn if turn_k == k and said.finish == "stop"]
+        own = one.sequences[turn.sequence].ids[turn.start : turn.stop].tolist()
+        if ids:
+            assert own == max(ids, key=len) and one.notes["chosen"][str(k)] == [len(said) for said in ids]
+        else:
+            assert turn.finish == "length" and str(k) not in one.notes.get("chosen", {})
+    assert one.used.tokens == sum(len(said.ids) for _, said in drawn)
+    assert one.env["sums"] == [0, *(int(reply.content.split(".")[0]) for reply in one.replies)]
+    check_group(Group(one.task, (one,)))
+    assert all(len(own) <= len(one.turns) for own in judge.said) and [env.closed for env in dice.Counter.made] == [1]
+
+
+def test_with_one_sample_it_is_linear(dice):
+    one, judge, _ = play(dice, 3, samples=1)
+    (plain,) = run_plan(linear()(dice.attempt(3)), sample=dice.roll)
+    assert one.sequences[0].ids.tolist() == plain.sequences[0].ids.tolist() and not judge.said
+
+
+@pytest.mark.parametrize("when", range(6))
+def test_stopped_in_the_middle(dice, when):
+    count = iter(range(100))
+
+    def speak(name, request):
+        if next(count) >= when:
+            raise Stopped
+        return dice.roll(name, request)
+
+    dice.Counter.made.clear()
+    (one,) = run_plan(best_step(judge=Longest())(dice.attempt(5, env=rewound(dice))), sample=speak)
+    check_group(Group(one.task, (one,)))
+    assert all(env.closed == 1 for env in dice.Counter.made)
+
+
+def test_out_of_range():
+    with pytest.raises(InputError, match="samples=0"):
+        best_step(judge=Longest(), samples=0)

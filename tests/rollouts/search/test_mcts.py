@@ -1,0 +1,199 @@
+import json
+
+import numpy as np
+import pytest
+
+from handaxe.envs.tool_chat import tool_chat
+from handaxe.errors import InputError
+from handaxe.exchange import Attempt, Stopped
+from handaxe.invariants import check_group
+from handaxe.models.compact import Compact
+from handaxe.records import Ending, Group, Message, Sampling, Scores, Task, ToolCall
+from handaxe.rollouts.driver.run_plan import run_plan
+from handaxe.rollouts.search.mcts import SEARCH, mcts
+from handaxe.rollouts.search.outcome_backup import outcome_backup
+from handaxe.rollouts.search.uct import uct
+from handaxe.testing.scripted import ScriptedEngine, say
+from handaxe.tools.decorator import tool
+
+STOPPED = Ending("truncated", "stopped")
+
+
+class Pad:
+    """State that can be forked: what was written in the turns before."""
+
+    def __init__(self):
+        self.said = []
+
+    @tool
+    def write(self, text: str) -> str:
+        """Write; says all that was written."""
+        self.said.append(text)
+        return ",".join(self.said)
+
+    def snapshot(self):
+        return list(self.said)
+
+    def restore(self, state):
+        self.said = list(state)
+
+
+class Marks:
+    """A judge: what is written in lower case is right."""
+
+    def score_steps(self, group):
+        def of(turn):
+            word = turn.parsed.calls[0].arguments["text"] if turn.parsed.calls else turn.parsed.text
+            return 1.0 if word.islower() else -1.0
+
+        return tuple(np.array([of(turn) for turn in one.turns]) for one in group)
+
+
+def right(group):
+    return Scores(np.array([float(one.final_text.startswith("y")) for one in group]))
+
+
+def call(letter):
+    return ToolCall("write", {"text": letter})
+
+
+def play(words, *, seed=3, sampled=None, env=None, **knobs):
+    """A search whose n-th turn to be sampled says words[n]: one letter is written, a longer word is an answer."""
+    sampled = [] if sampled is None else sampled
+    said = iter(words)
+
+    def script(text, turn):
+        word = next(said)
+        sampled.append((text.rsplit("<TOOL>", 1)[-1].split("<END>")[0] if "<TOOL>" in text else "", word))
+        return word if len(word) > 1 else call(word)
+
+    engine = ScriptedEngine(Compact(), script, tools=[Pad().write.schema])
+    task = Task("t", (Message("user", "go"),))
+    attempt = Attempt(
+        task, env or tool_chat([Pad]), Compact(), Sampling(max_tokens=40), "t/0", 0, seed, 1000, others={}
+    )
+    plan = mcts(**{"outcome": right, "judge": Marks(), "max_turns": 6} | knobs)(attempt)
+    return run_plan(plan, sample=lambda name, request: engine.sample([request])[0])
+
+
+# One search of two simulations, negatives 0, by hand. Sampled in this order:
+#   expand the question: a B c          simulate a: d E yes       v = 1, -1 between, F = 1: a += .75, question += .675
+#   a has .75 + 1.414 sqrt(ln 2 / 2) = 1.58, B and c have 1.414 sqrt(ln 2 / 1) = 1.18: expand a: f g h
+#   simulate f: i J yes                 f += .75, a += .675 = 1.425, question += .6075
+WORDS = ["a", "B", "c", "d", "E", "yes", "f", "g", "h", "i", "J", "yes"]
+
+
+def test_the_tree_drawn_by_hand():
+    sampled = []
+    found = play(WORDS, sampled=sampled, simulations=2, negatives=0)
+    kept = [one for one in found if one.ending != STOPPED]
+    # Each turn was sampled where it belongs: behind what had been written on its own way, and nowhere else.
+    assert sampled == list(
+        zip(["", "", "", "a", "a,d", "a,d,E", "a", "a", "a", "a,f", "a,f,i", "a,f,i,J"], WORDS, strict=True)
+    )
+    assert [[call.arguments["text"] for call in one.calls] for one in kept] == [["a", "d", "E"], ["a", "f", "i", "J"]]
+    a = {"visits": 2, "value": pytest.approx(1.425), "verdict": 1.0}
+    assert kept[0].notes[SEARCH] == [a]
+    assert kept[1].notes[SEARCH] == [a, {"visits": 1, "value": pytest.approx(0.75), "verdict": 1.0}]
+    new = {"visits": 0, "value": 0.0, "verdict": None}
+    left = {"".join(call.arguments["text"] for call in one.calls): one.notes[SEARCH] for one in found[2:]}
+    assert left == {"B": [new], "c": [new], "ag": [a, new], "ah": [a, new]}
+    json.dumps([one.notes for one in found])
+
+
+def test_what_was_sampled_is_counted_once():
+    found = play(WORDS, simulations=2, negatives=0)
+    sampled = sum(len(say(Compact(), word if len(word) > 1 else call(word), [Pad().write.schema])) for word in WORDS)
+    assert sum(one.used.tokens for one in found) == sampled < sum(one.num_tokens for one in found)
+    assert sum(one.used.calls for one in found) == sum(len(word) == 1 for word in WORDS)
+    check_group(Group(found[0].task, tuple(found)))
+
+
+@pytest.mark.parametrize("negatives, where", [(0, ["", "", "a", "a", "a"]), (1, ["", "", "a", "B"])])
+def test_the_second_phase_looks_for_what_is_wrong(negatives, where):
+    """a is worth 1 and B nothing yet; once the sign is turned, B is gone to."""
+    sampled = []
+    knobs = {"select": uct(c=0.0), "back_up": outcome_backup(), "simulations": 2, "children": 2}
+    play(["a", "B", "yes", "no", "no"], sampled=sampled, negatives=negatives, **knobs)
+    assert [before for before, _ in sampled] == where
+
+
+def test_outcomes_alone_reach_every_ancestor():
+    found = play(["a", "b", "c", "yes", "no", "d", "no", "no", "E", "e", "e", "yes"], simulations=3, negatives=0,
+                 back_up=outcome_backup(), judge=None)  # fmt: skip
+    nodes = [node for one in found for node in one.notes[SEARCH]]
+    assert all(node["verdict"] is None and abs(node["value"]) <= node["visits"] for node in nodes)
+
+
+def test_terminal_nodes_are_visited_once_and_a_spent_tree_ends():
+    found = play(["yes", "no", "yes"], simulations=9, negatives=4)
+    assert [one.final_text for one in found] == ["yes", "no", "yes"]
+    values = [one.notes[SEARCH][0]["value"] for one in found]
+    assert values == [1.0, -1.0, 1.0] and all(one.notes[SEARCH][0]["visits"] == 1 for one in found)
+
+
+def test_what_cannot_be_scored_is_not_backed_up():
+    found = play(["yes", "no"], simulations=4, children=2, outcome=lambda group: Scores(np.array([np.nan])))
+    assert all(one.notes[SEARCH][0]["visits"] == 0 for one in found)
+
+
+def test_an_environment_that_cannot_be_opened_leaves_one():
+    class Dying:
+        def __init__(self, task):
+            pass
+
+        def start(self):
+            raise OSError("no sandbox")
+
+        def close(self):
+            pass
+
+    (one,) = play([], env=Dying)
+    assert one.ending == Ending("infra_error", "OSError: no sandbox")
+
+
+@pytest.mark.parametrize("when", [0, 2, 3, 5, 9])
+def test_stopped_in_the_middle_what_is_there_is_returned(dice, when):
+    count = iter(range(100))
+
+    def speak(name, request):
+        if next(count) >= when:
+            raise Stopped
+        return dice.roll(name, request)
+
+    dice.Counter.made.clear()
+    plan = mcts(outcome=right, judge=None, simulations=5, negatives=2)(dice.attempt(5, env=dice.Counter))
+    found = run_plan(plan, sample=speak)
+    assert found and all(env.closed == 1 for env in dice.Counter.made)
+    check_group(Group(found[0].task, tuple(found)))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_with_dice_tokens_counted_are_tokens_drawn(dice, seed):
+    drawn = []
+
+    def speak(name, request):
+        drawn.append(dice.roll(name, request))
+        return drawn[-1]
+
+    knobs = {"outcome": lambda group: Scores(np.array([float(len(one.turns) % 2) for one in group])), "simulations": 6}
+    found = run_plan(mcts(**knobs)(dice.attempt(seed, env=dice.Counter)), sample=speak)
+    assert sum(one.used.tokens for one in found) == sum(len(one.ids) for one in drawn)
+    check_group(Group(found[0].task, tuple(found)))
+    for one in found:
+        assert one.env["sums"] == [0, *(int(reply.content.split(".")[0]) for reply in one.replies)]
+    again = run_plan(mcts(**knobs)(dice.attempt(seed, env=dice.Counter)), sample=dice.roll)
+    assert [one.notes for one in again] == [one.notes for one in found]
+
+
+@pytest.mark.parametrize("wrong", [{"simulations": 0}, {"children": 0}, {"negatives": 9}, {"negatives": -1}])
+def test_numbers_out_of_range(wrong):
+    with pytest.raises(InputError, match="mcts has"):
+        mcts(outcome=right, **wrong)
+
+
+def test_a_bounded_environment_is_refused():
+    env = tool_chat([Pad])
+    env.most = 2
+    with pytest.raises(InputError, match="rounds"):
+        play(["a"], env=env)
