@@ -18,7 +18,7 @@ RECIPE = Recipe(
         Claim("More run to their end than unpaid landmarks give.", "submitted", "up", baseline="rl_mle --partial 0"),
     ),
     world=ml_engineering,
-    setting=Setting(model="start", max_turns=1, groups=24, group_size=1, held_out=60, samples=2),
+    setting=Setting(model="start", max_turns=1, groups=16, group_size=1, held_out=40, samples=2),
 )
 
 
