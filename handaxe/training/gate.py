@@ -13,7 +13,8 @@ With eta 0 that is a step's own groups and no others, in its own time. `training
 that stays up to date is the synchronous code path itself, which launches the groups of a step when the step begins.
 
 Paper: ASearcher, arXiv:2508.07976, and AReaL, arXiv:2505.24298, section on staleness-aware training.
-Differs: AReaL takes the first B groups that are finished, which lets slow ones grow older than eta.
+Differs: AReaL takes the first B groups that are finished, which lets slow ones grow older than eta; so does
+`Pace.first_come`.
 """
 
 from bisect import bisect_right

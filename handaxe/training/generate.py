@@ -65,7 +65,7 @@ class Player:
         engine, format, env, rollout, sampling: the roles; `sampling` may be a function of the step played for.
         treatment: by ending; "retry" tries an attempt again, `retries` times at most.
         pace: see `Pace`.
-        steps: nothing is launched for a step beyond them.
+        steps: nothing is launched for a step beyond them, unless it is first come, first trained.
         groups, group_size: groups a step, attempts a group.
         workers: how many environments act at the same time, or who carries out their requests.
         seed: of the run.
@@ -131,7 +131,8 @@ class Player:
         """The generation rounds of a step; each gives its groups as they finish.
 
         Launches what the step still lacks and, with staleness, the groups of the steps after it that the gate lets
-        through. With segments the one round gives whatever finished within this segment, of whatever step.
+        through. With segments the one round gives whatever finished within this segment, of whatever step; first come,
+        first trained, the first `groups` groups that are over, of whatever step.
         """
         del self.begun[step:]
         self.begun.append(self.engine.version)
@@ -146,7 +147,7 @@ class Player:
             self._launched = step + 1
             yield self._finishing(step, progress)
         elif self.pace.staleness:
-            while self._launched < self.steps and self._may_launch(step):
+            while (self.pace.first_come or self._launched < self.steps) and self._may_launch(step):
                 for drawn in draws(tasks, self._launched, groups=self.groups, rounds=1):
                     self._launch(self._launched, drawn, Counter())
                 self._launched += 1
@@ -213,14 +214,16 @@ class Player:
             self._driver.add(attempt, self._rollout)
 
     def _finishing(self, step: int, progress: Callable[[int, int], None]) -> Iterator[Placed]:
-        waiting = dict(enumerate(g for g in self._playing if g.step <= step))
+        waiting = dict(enumerate(g for g in self._playing if self.pace.first_come or g.step <= step))
         total = sum(len(one.under_way) for one in waiting.values())
-        while waiting:
-            for place, one in list(waiting.items()):
-                if one.over:
-                    self._playing.remove(waiting.pop(place))
-                    yield Placed(place, one.tried(step))
-            if waiting:
+        left = max(0, len(waiting) - self.groups) if self.pace.first_come else 0
+        while len(waiting) > left:
+            over = [place for place, one in waiting.items() if one.over]
+            for place in over[: len(waiting) - left]:
+                one = waiting.pop(place)
+                self._playing.remove(one)
+                yield Placed(place, one.tried(step))
+            if len(waiting) > left:
                 ended = self._driver.advance()
                 self._take(ended)
                 progress(total - min(total, sum(len(one.under_way) for one in waiting.values())), total)

@@ -28,6 +28,10 @@ class Pace:
             has ended. `groups` are in play at a time, so a step trains that many at most.
         staleness: most steps that a trained token may be old, >= 0. Groups are launched so many steps ahead, and their
             tools work during the update. 0 launches a step's groups in that step.
+        first_come: train the first `groups` groups that end, of those launched for whatever step, in place of those
+            launched for this one. `staleness` then says only how far ahead groups are launched, 1 or more, and an age
+            has no bound. Groups are launched past the last step as well, so that its race is like any other; what is
+            under way at the end never trains. What is quick trains earlier: see credit.duration_weight.
         lockstep: sample all attempts that speak in one batch, then let all act: the same bits whatever the tools'
             timing, unless a rollout has a `Budget(seconds=)`. False lets no attempt wait for another one's tool;
             log-probs then agree within rounding.
@@ -44,6 +48,7 @@ class Pace:
     segment_tokens: int | None = None
     segment_calls: int | None = None
     staleness: int = 0
+    first_come: bool = False
     lockstep: bool = False
     reward_beside: bool = False
 
@@ -66,6 +71,11 @@ class Pace:
             raise InputError(
                 "segments already carry attempts over from step to step, with no bound on their age: give staleness=0 "
                 "with segment_tokens or segment_calls, or staleness without them"
+            )
+        if self.first_come and not self.staleness:
+            raise InputError(
+                "first_come picks the first of more groups than a step trains, and staleness=0 launches no more than "
+                "these: give staleness=1 or more, without rounds and segments"
             )
 
     @property

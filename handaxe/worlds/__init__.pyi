@@ -18,6 +18,8 @@ from handaxe.worlds.library import library as library
 from handaxe.worlds.minigrid_text import minigrid_text as minigrid_text
 from handaxe.worlds.miniwob import miniwob as miniwob
 from handaxe.worlds.mixed import mixed as mixed
+from handaxe.worlds.ml_engineering import ml_engineering as ml_engineering
+from handaxe.worlds.modular_hops import modular_hops as modular_hops
 from handaxe.worlds.molecules import molecules as molecules
 from handaxe.worlds.places import places as places
 from handaxe.worlds.priced import priced as priced

@@ -7,7 +7,7 @@ from handaxe.credit.duration_weight import duration_weight
 from handaxe.errors import InputError
 from handaxe.testing.records import make_group, make_rated, make_trajectory
 
-CONTRACT = [{}, {"unit": "turn"}]
+CONTRACT = [{}, {"unit": "turn"}, {"power": 0.5}]
 
 
 def taking(*seconds, replies=0.0):
@@ -64,6 +64,16 @@ def test_edges():
     assert levels(duration_weight()([rated(taking(3), trained=[False])])) == [[[1.0]]]
     with pytest.raises(InputError, match="'rollout' or 'turn'"):
         duration_weight(unit="token")
+    for power in (-1.0, float("inf"), float("nan")):
+        with pytest.raises(InputError, match="give a number from 0"):
+            duration_weight(power=power)
+
+
+def test_a_power_between_none_and_all():
+    """Seconds 1 and 9, power 1/2: weights 1/2 and 3/2. With power 0 not even what took no time is changed."""
+    assert levels(duration_weight(power=0.5)([rated(taking(1), taking(9))])) == [[[0.5], [1.5]]]
+    batch = [rated(taking(0), taking(9))]
+    assert duration_weight(power=0)(batch) == batch
 
 
 # An arm that takes 1 second and pays 0.3, one that takes 10 and pays 1; the policy chooses either with 1/2. The exact

@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 import torch
 
+from handaxe.credit.constant_baseline import constant_baseline
+from handaxe.credit.duration_weight import duration_weight
 from handaxe.errors import CheckpointError, InputError
 from handaxe.exchange import Attempt, EnvReply, Work
 from handaxe.losses.corrections.mis import mis
@@ -25,7 +27,7 @@ from handaxe.rollouts.linear import linear
 from handaxe.rollouts.stopping.decided import decided
 from handaxe.selection.in_order import in_order
 from handaxe.tensors import PolicyOut
-from handaxe.testing.crash import kill_until_done, start_child
+from handaxe.testing.crash import kill_until_done, run_until_killed, start_child
 from handaxe.testing.records import make_trajectory
 from handaxe.testing.simulated import SimulatedClock, SimulatedEngine, SimulatedWorkers
 from handaxe.training.batch import make_batch
@@ -258,6 +260,134 @@ def test_decoupled_ppo_of_the_paper():
     for correction, second in ((tis(cap=5), -5 * 1.2), (mis(cap=5, floor=0), 0.0)):
         loss = policy(ratio=token(), surrogate=clip(), reduction=token_mean(), correction=correction)
         assert float(loss(out, batch).value) == pytest.approx((-1.7902 + second) / 2, abs=1e-4)
+
+
+# --- first come, first trained -------------------------------------------------------------------------------------
+
+# An arm that takes 1 second and pays 0.3, one that takes 10 and pays 1. The exact gradient of a policy that chooses
+# either with 1/2 pushes fast by 0.3 of what it pushes slow.
+SECONDS = {"fast": 1.0, "slow": 10.0}
+PAYS = {"fast": 0.3, "slow": 1.0}
+
+
+class Arm:
+    """One call, which takes as long as the task's arm does, and then it is over."""
+
+    def __init__(self, task):
+        self.task = task
+
+    def start(self):
+        return self.task.messages, (ADD,)
+
+    def step(self, turn, *, seed):
+        reply = ToolReply(turn.calls[0].id, "add", "ok", seconds=SECONDS[self.task.metadata["arm"]])
+        return EnvReply((Message("tool", "ok"),), (reply,), done=True)
+
+    def report(self):
+        return {}
+
+    def close(self):
+        pass
+
+
+def raced(world, tasks, **options):
+    """The arms that each step of a run on simulated time trained, and what came of all of them together."""
+    clock = SimulatedClock()
+    inner = world.Talking(lambda request: ToolCall("add", {"numbers": "1"}))
+    roles = {"engine": SimulatedEngine(inner, clock, decode=lambda rows: 0.0), "lockstep": False, "env": Arm}
+    roles |= {"workers": SimulatedWorkers(clock, lambda r: 0.0 if isinstance(r, Work) else SECONDS[arm_of(r.env)])}
+    seen = []
+
+    def select(rated):
+        seen.append(rated)
+        return rated
+
+    pays = {"reward": lambda group: Scores(np.array([PAYS[arm_of(group)]])), "credit": constant_baseline()}
+    train(**world.arguments(**roles, **pays, tasks=tasks, select=select, group_size=1, minibatches=1, **options))
+    return [[arm_of(one.group) for one in step] for step in seen], [one for step in seen for one in step]
+
+
+def arm_of(whose):
+    return whose.task.metadata["arm"]
+
+
+def push(batch):
+    """By how much a batch pushes fast, as a share of that of slow."""
+    total = {
+        arm: sum(float(one.advantages.tokens[0][0].max()) for one in batch if arm_of(one.group) == arm) for arm in PAYS
+    }
+    return total["fast"] / total["slow"]
+
+
+def alternating(world, count):
+    return in_order([world.task(f"t{i}", arm=("fast", "slow")[i % 2]) for i in range(count)], shuffle=False)
+
+
+def test_behind_the_gate_there_is_no_race_and_the_weights_are_a_bias(world):
+    steps, batch = raced(world, alternating(world, 40), groups=2, staleness=3, steps=6)
+    assert steps == [["fast", "slow"]] * 6
+    assert push(batch) == pytest.approx(0.3) and push(duration_weight()(batch)) == pytest.approx(0.03)
+
+
+def test_one_worker_an_arm_pushes_the_wrong_way_without_weights(world):
+    """Whichever arm ended is played anew, so two are under way, one of each: in 10 seconds fast ends ten times, slow
+    once."""
+
+    class Anew:
+        def __init__(self):
+            self.ended, self.made = ["fast", "slow"], 0
+
+        def next(self, step, count):
+            self.made += 1
+            return [world.task(f"t{self.made}", arm=self.ended.pop(0))]
+
+        def observe(self, rated):
+            self.ended += [arm_of(one.group) for one in rated]
+
+    steps, batch = raced(world, Anew(), groups=1, staleness=1, steps=11, first_come=True)
+    assert steps == [["fast"]] * 9 + [["slow"], ["fast"]]  # both end after 10 seconds, slow began first
+    assert push(batch) == pytest.approx(3 / 1)
+    assert push(duration_weight()(batch)) == pytest.approx(3 / 10)
+
+
+def test_a_window_that_cuts_off_what_is_slow(world):
+    """Of (1 + eta) B under way half are slow, and half of what each step launches: eta steps train B fast ones each,
+    the step after it half and half, when the first slow ones end. So fast is pushed 2 eta + 1 times as often."""
+    eta, size = 4, 2
+    steps, batch = raced(world, alternating(world, 60), groups=size, staleness=eta, steps=eta + 1, first_come=True)
+    assert steps[:eta] == [["fast"] * size] * eta and sorted(steps[eta]) == ["fast", "slow"]
+    fast = 2 * eta + 1
+    assert push(batch) == pytest.approx(0.3 * fast) == pytest.approx(2.7)
+    assert push(duration_weight()(batch)) == pytest.approx(0.03 * fast) == pytest.approx(0.27)
+
+
+def test_first_come_and_killed_no_task_is_trained_twice_and_none_lost(world, tmp_path):
+    """What ends is trained once; what was drawn and is not there is no more than what is under way."""
+    steps, file = 6, Path(world.__file__)
+    for kill in (4, 3, 6):
+        run_until_killed(file, "resume_first_come", (tmp_path / "run", steps, kill))
+    start_child(file, "resume_first_come", (tmp_path / "run", steps, 0)).join()
+    groups = everything(tmp_path / "run")
+    names = [trajectory.id for one in groups for trajectory in one.group]
+    assert [one.group.step for one in groups] == [k // 2 for k in range(2 * steps)]
+    assert len(names) == len(set(names)) == 8 * steps
+    assert {one.group.task.id for one in groups} <= {f"t{k}" for k in range(2 * steps + 4)}
+
+
+def test_first_come_resumed_goes_on_with_what_was_under_way(world, tmp_path):
+    """t1 and t3 are slow. They were under way at the checkpoint, are begun anew, and train when they end."""
+
+    def options(**changes):
+        run, _ = simulated(talking(world), seconds=lambda request: min(8.0, seconds_of(request)))
+        shape = {"groups": 2, "group_size": 1, "staleness": 1, "first_come": True, "minibatches": 1}
+        return world.arguments(**run, **shape, tasks=numbered(world, 99, slow={1, 3}), out=tmp_path, **changes)
+
+    train(**options(steps=2))
+    before = [one.group.task.id for one in everything(tmp_path)]
+    assert sorted(before) == ["t0", "t2", "t4", "t5"]
+    train(**options(steps=16, resume=True))
+    names = [one.group.task.id for one in everything(tmp_path)]
+    assert len(set(names)) == len(names) == 32 and {"t1", "t3"} <= set(names)
 
 
 # --- rewards beside sampling ---------------------------------------------------------------------------------------

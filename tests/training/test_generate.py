@@ -1,7 +1,7 @@
 import pytest
 
 from handaxe.errors import InputError, TaskError
-from handaxe.exchange import Work
+from handaxe.exchange import Act, Work
 from handaxe.ops.seeds import derive_seed
 from handaxe.records import Sampling
 from handaxe.rollouts.linear import linear
@@ -234,6 +234,31 @@ def test_ahead_of_the_step_groups_are_launched_as_the_gate_allows(world):
                 assert sorted(names) == [f"s{step}-0", f"s{step}-1"]
             assert asked == launched
         assert play.held == 0
+
+
+def test_the_first_to_end_are_handed_over_of_whatever_step(world):
+    """Two groups a step, one step ahead; b and d take ten times as long. A draw goes past the last step."""
+    seconds = {"b": 20.0, "d": 20.0}
+    play, clock = simulated(
+        world,
+        lambda act: seconds.get(act.env.task.id, 1.0) if isinstance(act, Act) else 0.0,
+        groups=2,
+        group_size=1,
+        staleness=1,
+        first_come=True,
+        steps=3,
+    )
+    tasks = in_order([world.task(name) for name in "abcdefgh"], shuffle=False)
+    with play:
+        found = []
+        for step in range(3):
+            for finishing in play.rounds(tasks, step):
+                placed = list(finishing)
+                found.append(sorted(one.tried.group.task.id for one in placed))
+                assert all(one.tried.group.step == step for one in placed)
+        assert found == [["a", "c"], ["e", "f"], ["g", "h"]]
+        assert play.held == 2 and clock.now < 20
+        assert [one["id"] for one in play.state_dict()["flying"]] == ["b", "d"]
 
 
 def test_what_was_in_flight_is_launched_again(world):

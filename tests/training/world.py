@@ -282,6 +282,20 @@ def resume_ahead(folder, steps, pause):
     train(**arguments(steps=steps, out=Path(folder), resume=True, checkpoint_every=2, **ahead))
 
 
+def resume_first_come(folder, steps, kill):
+    """As `resume_ahead`, first come first trained; it dies before the reward of its `kill`-th group, 0 is never."""
+    torch.set_num_threads(1)
+    die = dies_at(kill)
+
+    def reward(group):
+        die()
+        return small_bytes(group)
+
+    tasks = in_order([task(f"t{i}") for i in range(3 * steps)], shuffle=False)
+    ahead = {"staleness": 2, "first_come": True, "lockstep": False, "env": Waits, "tasks": tasks, "groups": 2}
+    train(**arguments(steps=steps, out=Path(folder), resume=True, checkpoint_every=1, reward=reward, **ahead))
+
+
 def growing(name, **changes):
     """Roles of a run whose attempts branch, or grow as a tree; a tool takes its time."""
     chance = branch_chance(vocabulary=264)

@@ -20,14 +20,21 @@ RECIPE = Recipe(
 
 
 def asearcher(
-    base: Method, *, staleness: int = 4, cap: float = 5.0, clip_range: float = 0.4, scale: float = 10.0
+    base: Method,
+    *,
+    staleness: int = 4,
+    first_come: bool = False,
+    cap: float = 5.0,
+    clip_range: float = 0.4,
+    scale: float = 10.0,
 ) -> Method:
     """Train with groups launched ahead of the weights, and the old policy measured when they arrive.
 
-    Differs: no bias on the reward, which would cancel; a step waits for the groups launched for it, not the first ones.
+    Differs: no bias on the reward, which would cancel; a step waits for the groups launched for it unless told not to.
 
     Args:
         staleness: eta, steps that a trained token may be old; 4 in the paper.
+        first_come: train the first groups that end, as the paper does; no age is bounded then.
         cap: on the weight of the old policy against the sampler; 5 in the paper.
         clip_range: of the ratio; 0.4 in the paper.
         scale: what the reward is multiplied by; 10 in the paper.
@@ -36,4 +43,5 @@ def asearcher(
     decoupled = replace(base, surrogate=clipped, correction=tis(cap=cap), annotate=("old_logp",))
     groups = replace(decoupled, credit=group_norm(std=None), select=drop_equal_groups(), reduction=token_mean())
     reward = weighted({"correct": (scale, base.reward)})
-    return replace(groups, reward=reward, pace=replace(base.pace, staleness=staleness))
+    pace = replace(base.pace, staleness=staleness, first_come=first_come)
+    return replace(groups, reward=reward, pace=pace)

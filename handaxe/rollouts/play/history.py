@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from handaxe.records import Message
 
-__all__ = ["ANEW", "Following", "GO_ON", "begun_after", "history", "note_anew"]
+__all__ = ["ANEW", "Following", "GO_ON", "begun_after", "history", "note_anew", "opening"]
 
 
 class Following(NamedTuple):
@@ -38,6 +38,12 @@ def history(messages: Sequence[Message], notes: Mapping[str, Any]) -> list[Messa
         return list(messages)
     last = notes[ANEW][-1]
     return [*(messages[i] for i in last["read"]), *messages[last["then"] :]]
+
+
+def opening(messages: Sequence[Message], *, turns: int) -> list[Message]:
+    """What the environment said before the first of so many turns, 1 or more; demonstrations in it are kept."""
+    said = [k for k, message in enumerate(messages) if message.role == "assistant"]
+    return list(messages[: said[-turns]])
 
 
 def note_anew(messages: Sequence[Message], notes: dict[str, Any], read: Sequence[Message]) -> None:
