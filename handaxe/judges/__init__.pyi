@@ -3,4 +3,5 @@ from handaxe.judges.earned_steps import earned_steps as earned_steps
 from handaxe.judges.implicit_prm import implicit_prm as implicit_prm
 from handaxe.judges.noisy import noisy as noisy
 from handaxe.judges.step_status import step_status as step_status
+from handaxe.judges.utterance_critic import utterance_critic as utterance_critic
 from handaxe.judges.verdict_token import verdict_token as verdict_token

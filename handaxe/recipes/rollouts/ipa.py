@@ -17,7 +17,9 @@ from handaxe.worlds.hops import hops
 
 __all__ = ["ipa"]
 
-TITLE = "Let It Flow: Agentic Crafting on Rock and Roll, Building the ROME Model within an Open Agentic ..."
+TITLE = (
+    "Let It Flow: Agentic Crafting on Rock and Roll, Building the ROME Model within an Open Agentic Learning Ecosystem"
+)
 MORE = "More right answers where three hops are needed than from the beginning alone."
 CALM = "The largest gradient is smaller than where tokens are masked one by one."
 RECIPE = Recipe(
