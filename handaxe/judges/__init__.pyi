@@ -6,4 +6,5 @@ from handaxe.judges.noisy import noisy as noisy
 from handaxe.judges.progress import progress as progress
 from handaxe.judges.step_status import step_status as step_status
 from handaxe.judges.taught_verdict import taught_verdict as taught_verdict
+from handaxe.judges.utterance_critic import utterance_critic as utterance_critic
 from handaxe.judges.verdict_token import verdict_token as verdict_token

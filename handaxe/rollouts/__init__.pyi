@@ -17,6 +17,8 @@ from handaxe.rollouts.opened_with import opened_with as opened_with
 from handaxe.rollouts.probe_split import probe_split as probe_split
 from handaxe.rollouts.proposing import proposing as proposing
 from handaxe.rollouts.repairing import repairing as repairing
+from handaxe.rollouts.restarting import restarting as restarting
+from handaxe.rollouts.rewind import rewind as rewind
 from handaxe.rollouts.surprising_tokens import surprising_tokens as surprising_tokens
 from handaxe.rollouts.tree import tree as tree
 from handaxe.rollouts.turn_starts import turn_starts as turn_starts

@@ -16,7 +16,9 @@ from handaxe.selection.pipe import pipe as pipe
 from handaxe.selection.prune_solved import prune_solved as prune_solved
 from handaxe.selection.recompose import recompose as recompose
 from handaxe.selection.refill_by_value import refill_by_value as refill_by_value
+from handaxe.selection.replayed_states import replayed_states as replayed_states
 from handaxe.selection.requeue_failures import requeue_failures as requeue_failures
+from handaxe.selection.rollback_starts import rollback_starts as rollback_starts
 from handaxe.selection.self_imitation import self_imitation as self_imitation
 from handaxe.selection.success_replay import success_replay as success_replay
 from handaxe.selection.task_pool import task_pool as task_pool

@@ -34,6 +34,7 @@ from handaxe.worlds.tables import tables as tables
 from handaxe.worlds.tau2 import tau2 as tau2
 from handaxe.worlds.textworld import textworld as textworld
 from handaxe.worlds.toolchains import toolchains as toolchains
+from handaxe.worlds.twenty_questions import twenty_questions as twenty_questions
 from handaxe.worlds.unseen_gym import unseen_gym as unseen_gym
 from handaxe.worlds.worked_steps import worked_steps as worked_steps
 from handaxe.worlds.workspace import workspace as workspace

@@ -19,6 +19,7 @@ from handaxe.exchange import Act, Attempt, Completion, EnvReply, Measure, Partia
 from handaxe.ops.seeds import derive_seed
 from handaxe.records import STOPPED, Ending, Message, ParsedTurn, Spent, ToolCall, ToolSchema, Trajectory, Turn
 from handaxe.rollouts.budget import SPEAKER, Left, left_of, say_left
+from handaxe.rollouts.play.answered_again import answered_again
 from handaxe.rollouts.play.asking import OtherTurn, hear, of_others
 from handaxe.rollouts.play.env_session import EnvSession, infra_error
 from handaxe.rollouts.play.history import GO_ON, history, note_anew
@@ -75,6 +76,7 @@ class Play:
             self.turns, self._shared = beginning.turns, len(beginning.turns)
             self._spent, state = Spent.of(beginning.turns), beginning.marks[-1].state
             self.notes, self.said = deepcopy(beginning.marks[-1].notes), list(beginning.said or ())
+            self._taken_back = beginning.again or Spent()
         snapshots = rules.snapshots and beginning is None
         self._session = EnvSession(attempt.env, attempt.task, name=attempt.id, state=state, snapshots=snapshots)
 
@@ -225,10 +227,14 @@ class Play:
         if ending is not None:
             return ending
         self._opened = True
-        if self._beginning is None:
-            self.messages, self.tools = list(opened.messages), opened.tools
-            self.sequences = [SequenceBuilder(self.attempt.format.start(self.messages, self.tools))]
-            self.marks = [Mark(len(self.messages), opened.state, deepcopy(self.notes))]
+        if self._beginning is not None:
+            self._acting = True
+            ending = yield from answered_again(self._beginning, opened, self._session.env)
+            self._acting = False
+            return ending
+        self.messages, self.tools = list(opened.messages), opened.tools
+        self.sequences = [SequenceBuilder(self.attempt.format.start(self.messages, self.tools))]
+        self.marks = [Mark(len(self.messages), opened.state, deepcopy(self.notes))]
         return None
 
     def _all_turns(self) -> Generator[Request, Any, Ending]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from handaxe.errors import InputError
 from handaxe.exchange import Partial
-from handaxe.records import Branch, Message, ToolSchema, Turn
+from handaxe.records import Branch, Message, Spent, ToolSchema, Turn
 from handaxe.rollouts.budget import Budget, Tell
 from handaxe.rollouts.play.asking import OtherTurn
 from handaxe.rollouts.play.env_session import State
@@ -53,7 +53,9 @@ class Mark(NamedTuple):
 class Beginning(NamedTuple):
     """What a fork shares with the play it leaves; see `rollouts.play.fork`. `begun` is the first part of the next turn,
     or all of it where `whole` says how that turn ended. `branch` is None for a play that goes on, see
-    `rollouts.play.continued`."""
+    `rollouts.play.continued`. `again` where there is no state to go back to: the environment is brought there by
+    answering the recorded turns once more, and this much of what the play uses up was not used up by it (see
+    `rollouts.rewind`)."""
 
     branch: Branch | None
     messages: list[Message]
@@ -64,3 +66,4 @@ class Beginning(NamedTuple):
     begun: Partial | None = None
     whole: Turn | None = None
     said: list[OtherTurn] | None = None
+    again: Spent | None = None

@@ -1,0 +1,58 @@
+"""ROME's IPA: credit, ratio and mask by turn, and groups that begin ever earlier in a success of their task."""
+
+from handaxe.credit.bounded import bounded
+from handaxe.credit.own_part import own_part
+from handaxe.credit.return_to_go import return_to_go
+from handaxe.credit.shaped import shaped
+from handaxe.losses.corrections.mis import mis
+from handaxe.losses.parts.disagreement import Unit
+from handaxe.losses.ratios.turn import turn
+from handaxe.losses.surrogates.tapered import tapered
+from handaxe.methods.method import Claim, Method, Paper, Recipe, Setting, replace
+from handaxe.recipes.base.revisiting import revisiting
+from handaxe.records import Sampling
+from handaxe.rollouts.restarting import restarting
+from handaxe.selection.rollback_starts import rollback_starts
+from handaxe.worlds.hops import hops
+
+__all__ = ["ipa"]
+
+TITLE = (
+    "Let It Flow: Agentic Crafting on Rock and Roll, Building the ROME Model within an Open Agentic Learning Ecosystem"
+)
+MORE = "More right answers where three hops are needed than from the beginning alone."
+CALM = "The largest gradient is smaller than where tokens are masked one by one."
+RECIPE = Recipe(
+    paper=Paper(TITLE, "ROME", "2512.24873", 154),
+    claims=(
+        Claim(MORE, "pass@1", "up", baseline="ipa --restarts 0", where=("hops", 3)),
+        Claim(CALM, "training/grad_norm", "down", baseline="ipa --unit token", over="worst"),
+    ),
+    base=revisiting,
+    world=hops,
+    setting=Setting(model="start", max_turns=6, steps=25),
+)
+
+
+def ipa(base: Method, *, restarts: float = 0.5, unit: Unit = "turn", gamma: float = 0.95) -> Method:
+    """Train on discounted returns of turns, from states that successes went through, with a sampler cut at 0.9.
+
+    Unconfirmed: when a start moves back, share, gamma. Differs: no imitation of the success where all restarts fail;
+    successes are the policy's own; a knowledge base is searched, and no terminal used.
+
+    Args:
+        restarts: share of the groups that begin in a success.
+        unit: of the mask between sampler and trainer; "turn" in the paper.
+        gamma: discount a turn.
+    """
+    starts = rollback_starts()
+    return replace(
+        base,
+        rollout=restarting(starts=starts, share=restarts, max_turns=base.setting.max_turns),
+        learners=(*base.learners, starts),
+        sampling=Sampling(top_p=0.9, max_tokens=base.setting.max_tokens),
+        credit=shaped(return_to_go(gamma=gamma, baseline=0.5), bounded(limit=0.2), own_part()),
+        ratio=turn(),
+        surrogate=tapered(),
+        correction=mis(cap=1.2, floor=0.8, unit=unit, weigh=False),
+    )

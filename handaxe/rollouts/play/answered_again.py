@@ -1,0 +1,70 @@
+"""Bring an environment to where a recorded attempt stood, by asking it the recorded turns once more."""
+
+from collections.abc import Generator, Sequence
+from typing import Any
+
+from handaxe.exchange import Act, EnvReply
+from handaxe.records import Ending, Message, Turn
+from handaxe.rollouts.play.env_session import Opened
+from handaxe.rollouts.play.rules import Beginning
+from handaxe.slots import Env
+
+__all__ = ["answered_again", "spoken_at"]
+
+
+def answered_again(beginning: Beginning, opened: Opened, env: Env) -> Generator[Act, EnvReply, Ending | None]:
+    """Ask the turns of a beginning, with the seeds that they had, where it says so; one Act each.
+
+    Args:
+        beginning: its `turns` and `messages` are what is recorded.
+        opened: what the environment said when it was started.
+        env: the environment.
+
+    Returns:
+        None; or the infra_error with which the attempt ends where the environment says something else than it said
+        then, since its state is another one. Seconds and costs of replies may differ.
+
+    Example:
+        recorded [user go] [policy a] [tool 1] [policy b] ...; asked a with its seed it says [tool 2]  ->  infra_error
+
+    Idea: an environment that answers the same to the same questions and seeds stands where it stood.
+    """
+    if beginning.again is None:
+        return None
+    places = spoken_at(beginning.messages, beginning.turns)
+    first = places[0] if places else len(beginning.messages)
+    if (opened.messages, opened.tools) != (tuple(beginning.messages[:first]), beginning.tools):
+        return _another("it is opened", "its start")
+    ends = [*places, len(beginning.messages)][1:]
+    for k, (turn, place, end) in enumerate(zip(beginning.turns, places, ends)):
+        reply: EnvReply = yield Act(env, turn.parsed, turn.seed)
+        if _told(reply.replies) != _told(turn.replies) or not _same(
+            beginning.messages[place + 1 : end], reply.messages
+        ):
+            return _another(f"turn {k} is answered", f"its turn {k}", reply)
+        if reply.done or reply.asks is not None or dict(reply.facts) != dict(turn.facts):
+            return _another(f"turn {k} leaves another state, or is the last", f"its turn {k}", reply)
+    return None
+
+
+def spoken_at(messages: Sequence[Message], turns: Sequence[Turn]) -> list[int]:
+    """Where in a conversation each turn of the policy stands; what an opening has of assistants comes before."""
+    places = [place for place, message in enumerate(messages) if message.role == "assistant"]
+    return places[len(places) - len(turns) :]
+
+
+def _told(replies: Sequence[Any]) -> list[tuple[str, str, str, str]]:
+    return [(one.call_id, one.name, one.content, one.status) for one in replies]
+
+
+def _same(recorded: Sequence[Message], said: Sequence[Message]) -> bool:
+    """Whether an environment said what is recorded; words of a strategy, such as what is left of a budget, follow."""
+    own = recorded[len(said) :]
+    return list(recorded[: len(said)]) == list(said) and all(one.role == "user" and one.name for one in own)
+
+
+def _another(what: str, when: str, reply: EnvReply | None = None) -> Ending:
+    """How an attempt ends whose environment departs from the record."""
+    if reply is not None and reply.ending is not None and reply.ending.kind == "infra_error":
+        return reply.ending
+    return Ending("infra_error", f"the recorded state cannot be reached again: {what} otherwise than at {when}")
