@@ -14,14 +14,14 @@ from handaxe.errors import InputError
 from handaxe.ops.seeds import generator
 
 __all__ = [
+    "Held",
     "LANDMARKS",
     "MODELS",
+    "Plan",
+    "Ran",
     "SCALERS",
     "SETS",
     "SIZES",
-    "Held",
-    "Plan",
-    "Ran",
     "data",
     "instrument",
     "run",
