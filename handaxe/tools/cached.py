@@ -32,7 +32,7 @@ CREATE TABLE IF NOT EXISTS replies (tool TEXT, arguments TEXT, kind TEXT, text T
 """
 
 
-def plain(text: str) -> str:
+def _plain(text: str) -> str:
     """A text in lower case, with one space where there was any, and none at its ends."""
     return " ".join(text.split()).casefold()
 
@@ -44,7 +44,7 @@ def cached(
     use: Use,
     miss: Miss = "live",
     least: float = 0.8,
-    normalise: Callable[[str], str] = plain,
+    normalise: Callable[[str], str] = _plain,
 ) -> Tool:
     """Make a tool that looks its reply up in a file, by name and normalised arguments.
 

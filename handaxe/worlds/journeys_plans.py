@@ -103,7 +103,8 @@ def best_plan(table: Timetable, route: Sequence[int]) -> tuple[list[str], int] |
 
     None where it comes too late for all trains of a leg: then every plan does.
     """
-    now, spent, plan = 0, 0, list[str]()
+    plan: list[str] = []
+    now = spent = 0
     for start, to in itertools.pairwise(route):
         train = min((one for one in table.trains(start, to) if one.leaves >= now), key=_arrival, default=None)
         if train is None:
