@@ -26,6 +26,7 @@ def success_replay(
     std_below: float = 0.05,
     mean_below: float = 0.2,
     place: Literal["first", "random"] = "first",
+    channel: str | None = None,
     tasks: int = 4096,
     seed: int = 0,
 ) -> Selector:
@@ -46,6 +47,8 @@ def success_replay(
         most: successes stored of a task; 8 in the paper.
         std_below, mean_below: in units of reward; 0.05 and 0.2 in the released code.
         place: which sibling goes: the "first" of the group, as in the released code, or a "random" one.
+        channel: judge failure and success by this channel of the scores instead of the whole reward; where there is
+            none of that name, by the only one that a reward around it calls ".../NAME".
         tasks: tasks of which successes are stored; beyond that, the one that has had none for the longest is forgotten.
         seed: of the draws, each of which depends on step and group alone.
 
@@ -55,7 +58,8 @@ def success_replay(
         sibling is left alone, a lone sibling may be replaced (and has advantage 0 by most credits).
 
     Raises:
-        InputError: a credit with state, a number out of range, and a stored attempt scored by another reward.
+        InputError: a credit with state, a number out of range, a stored attempt scored by another reward, and a channel
+            that some group lacks.
 
     Example:
         R = eight times 0, one success with R = 1 stored, credit group_norm(std="sample"):
@@ -70,7 +74,7 @@ def success_replay(
         raise InputError(
             f"most is {most}, tasks {tasks} and place {place!r}: give 1 or more of the former, and 'first' or 'random'"
         )
-    return SuccessReplay(credit, above, most, std_below, mean_below, place, tasks, seed)
+    return SuccessReplay(credit, above, most, std_below, mean_below, place, channel, tasks, seed)
 
 
 class SuccessReplay:
@@ -84,6 +88,7 @@ class SuccessReplay:
         std_below: float,
         mean_below: float,
         place: Literal["first", "random"],
+        channel: str | None,
         tasks: int,
         seed: int,
     ):
@@ -94,6 +99,7 @@ class SuccessReplay:
         self._std_below = std_below
         self._mean_below = mean_below
         self._place = place
+        self._channel = channel
         self._tasks = tasks
         self._seed = seed
 
@@ -110,7 +116,7 @@ class SuccessReplay:
         self.stored = {name: [load(one) for one in found] for name, found in state["tasks"]}
 
     def _helped(self, one: Rated) -> Rated:
-        reward_G = rewards_of(one.group, one.scores)
+        reward_G = rewards_of(one.group, one.scores, channel=self._channel)
         reward_G = reward_G[~np.isnan(reward_G)]
         found = self.stored.get(one.group.task.id)
         if not found or not len(reward_G):
@@ -130,7 +136,8 @@ class SuccessReplay:
         successes = [
             stored
             for i in np.flatnonzero(one.trained)
-            if one.group[int(i)].num_tokens and earned(stored := alone(one, int(i))) > self._above
+            if one.group[int(i)].num_tokens
+            and earned(stored := alone(one, int(i)), channel=self._channel) > self._above
         ]
         if successes:
             found = self.stored.pop(one.group.task.id, [])

@@ -5,6 +5,7 @@ from handaxe.tools import index as index
 from handaxe.tools import sandbox as sandbox
 from handaxe.tools import web as web
 from handaxe.tools.ask import ask as ask
+from handaxe.tools.cached import cached as cached
 from handaxe.tools.calculator import calculator as calculator
 from handaxe.tools.compute import compute as compute
 from handaxe.tools.cpython import cpython as cpython

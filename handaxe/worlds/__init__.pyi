@@ -13,6 +13,7 @@ from handaxe.worlds.folded_hops import folded_hops as folded_hops
 from handaxe.worlds.glimpse import glimpse as glimpse
 from handaxe.worlds.gym import gym as gym
 from handaxe.worlds.hops import hops as hops
+from handaxe.worlds.journeys import journeys as journeys
 from handaxe.worlds.jsonl import jsonl as jsonl
 from handaxe.worlds.library import library as library
 from handaxe.worlds.minigrid_text import minigrid_text as minigrid_text

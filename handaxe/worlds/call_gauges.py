@@ -3,12 +3,19 @@
 from collections.abc import Callable, Sequence
 
 from handaxe.gauges import Gauge
+from handaxe.ops.calls import call_key
 from handaxe.records import Task, ToolCall, Trajectory
 
-__all__ = ["USED_TOOLS", "wasted_calls"]
+__all__ = ["REPEATED_CALLS", "USED_TOOLS", "wasted_calls"]
 
 USED_TOOLS = Gauge(lambda one, outcome: float(bool(one.calls)))
 """The share of attempts that call a tool; of tasks that need none it is the overuse of arXiv:2502.11435 (SMART)."""
+
+REPEATED_CALLS = Gauge(
+    lambda one, outcome: float(len(one.calls) - len({call_key(call) for call in one.calls})),
+    lambda one, outcome: float(len(one.calls)),
+)
+"""Of the well-formed calls, the share that equals an earlier one: f(1), g(2), f(1)  ->  1 of 3."""
 
 
 def wasted_calls(gold: Callable[[Task], Sequence[ToolCall]]) -> Gauge:

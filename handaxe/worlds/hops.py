@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import random
+from collections.abc import Sequence
+
 from handaxe.envs.tool_chat import tool_chat
-from handaxe.records import Task
+from handaxe.errors import InputError
+from handaxe.ops.seeds import derive_seed
+from handaxe.records import Task, ToolCall
 from handaxe.rewards.exact_match import exact_match
 from handaxe.worlds import hops_facts
-from handaxe.worlds.call_gauges import wasted_calls
+from handaxe.worlds.call_gauges import REPEATED_CALLS, wasted_calls
 from handaxe.worlds.checklists import call_check, call_criteria
 from handaxe.worlds.experts import calls_then_answer
 from handaxe.worlds.searched import answers_in_words, gold_searches, search_tool
 from handaxe.worlds.sums import kept_calls
-from handaxe.worlds.world import Habit, Split, Start, World
+from handaxe.worlds.world import Facts, Habit, Split, Start, World
 
 __all__ = ["hops"]
 
@@ -23,6 +28,7 @@ def hops(
     lengths: tuple[int, ...] = (1, 2, 3, 4),
     distractors: int = 1,
     results: int = 2,
+    repeats: float = 0.0,
     brief: bool = True,
     size: int = 200,
     world_seed: int = 0,
@@ -37,13 +43,15 @@ def hops(
         lengths: how many facts a question needs, each 1 to 4; drawn evenly.
         distractors: people for each, 0 to 4, with facts of their own and names that differ by the last letter or digit.
         results: passages that a search shows; all but the first are about somebody or something else.
+        repeats: share of the questions in which the expert makes one of its searches twice; the second finds what the
+            first did, and is what a policy that begins from its conversations has to unlearn.
         brief: people are numbers of four digits, and questions and passages key words, for the tiny policy; else they
             have names, and there are sentences.
         size: people of whom questions ask, 16 to 900; four facts each.
         world_seed: of the knowledge base.
 
     Returns:
-        A world broken down by "hops", scored by exact match, with the gauge wasted_calls.
+        A world broken down by "hops", scored by exact match, with the gauges wasted_calls and repeated_calls.
 
     Raises:
         InputError: an argument out of range, or a missing package (extra [search]).
@@ -52,11 +60,21 @@ def hops(
         "4071 boss ally?": search {"query": "4071 boss"} finds "[4071 boss] 4071 boss 5526", search {"query": "5526
         ally"} finds "[5526 ally] 5526 ally 1390", and the answer is "1390"
     """
+    if not 0 <= repeats <= 1:
+        raise InputError(f"repeats is {repeats}; a share of questions is 0 to 1")
     known = hops_facts.build_facts(seed=world_seed, size=size, distractors=distractors, digits=brief)
     key = (world_seed, size, distractors)
 
     def tasks(split: Split, count: int, seed: int) -> list[Task]:
         return hops_facts.tasks(known, key=key, count=count, seed=seed, split=split, hops=lengths, brief=brief)
+
+    def searches(task: Task, facts: Facts) -> Sequence[ToolCall]:
+        wanted = list(gold_searches(task, facts))
+        rng = random.Random(derive_seed("repeats", task.id))
+        if wanted and rng.random() < repeats:
+            twice = rng.randrange(len(wanted))
+            wanted.insert(twice, wanted[twice])
+        return wanted
 
     return World(
         name="hops",
@@ -67,9 +85,9 @@ def hops(
         by=("hops",),
         answered=answers_in_words,
         reference=kept_calls,
-        expert=calls_then_answer(gold_searches),
+        expert=calls_then_answer(searches),
         start=START if brief else None,
         criteria=call_criteria(kept_calls),
         check=call_check(kept_calls, answered=answers_in_words),
-        gauges={"wasted_calls": wasted_calls(kept_calls)},
+        gauges={"wasted_calls": wasted_calls(kept_calls), "repeated_calls": REPEATED_CALLS},
     )

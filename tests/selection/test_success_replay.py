@@ -64,6 +64,22 @@ def test_which_groups_are_helped(outcome, helped):
     assert (one.group[0].id != "a/1/0") == helped
 
 
+def test_a_channel_says_what_failed():
+    """A wrong attempt that is paid a little is neither stored nor taken for a success."""
+
+    def paid(right, reward, *, step):
+        one = played(reward, step=step)
+        return replace(one, scores=make_scores(reward, channels={"base": np.array(right, float)}))
+
+    select, plain = success_replay(credit=CREDIT, channel="base"), success_replay(credit=CREDIT)
+    first, second = paid([1, 0], [0.5, 0.4], step=0), paid([0, 0], [0.1, 0.5], step=1)
+    assert select([first])[0] is first and [one.group[0].id for one in select.stored["a"]] == ["a/0/0"]
+    (helped,) = select([second])
+    assert helped.group[0].id == "a/1/0/replay/a/0/0" and helped.scores.outcome.tolist() == [0.5, 0.5]
+    plain([first])
+    assert len(plain.stored["a"]) == 2 and plain([second])[0] is second
+
+
 def test_the_task_s_own_successes_only_and_after_replacement():
     select = success_replay(credit=CREDIT)
     lost, won = played([0.0, 0.0]), played([0.0, 1.0])

@@ -45,6 +45,21 @@ def test_each_call_is_fed_by_the_answer_before_it():
         assert task.messages[0].content == f"{fed[0]} {' '.join(gold['path'])}?"
 
 
+def test_some_searches_are_made_twice_and_find_the_same():
+    world = hops(lengths=(2, 3), size=60, repeats=0.5)
+    twice, gauge = 0, world.gauges["repeated_calls"]
+    for task in world.tasks("train", 60, 0):
+        one = demonstrate(world.env(world.tools), task, world.expert, format=Compact(), context=512)
+        repeated = gauge.top(one, 1.0)
+        assert world.correct(Group(task, (one,))).outcome[0] == 1 and repeated in (0, 1)
+        assert len(one.calls) == task.metadata["hops"] + repeated
+        assert len({reply.content for reply in one.replies}) == task.metadata["hops"]
+        twice += repeated
+    assert 20 <= twice <= 40
+    with pytest.raises(InputError, match="repeats is 2"):
+        hops(size=40, repeats=2)
+
+
 def test_the_start_is_for_key_words():
     assert hops(size=40).start is not None and hops(size=40, brief=False).start is None
 
