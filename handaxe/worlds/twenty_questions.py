@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Sequence
-from typing import Annotated
+from typing import Annotated, Any
 
 from handaxe.envs.bounded_as import bounded_as
 from handaxe.envs.tool_chat import tool_chat
@@ -58,7 +58,7 @@ THINGS = (
 ATTRIBUTES = ("big", "old", "red", "wet", "hot", "far", "new", "raw", "shy", "dry", "odd", "low")
 NEEDED = 5
 """The first of the attributes, no two things being alike in all of them."""
-START = Start(Habit(needed=0.8), skill=300, steps=60)
+START = Start(Habit(needed=0.8), skill=160, steps=60)
 
 
 def twenty_questions() -> World:
@@ -115,7 +115,7 @@ def _tasks(split: Split, count: int, seed: int) -> list[Task]:
     return made
 
 
-def _env(tools: Sequence[object]) -> EnvFactory:
+def _env(tools: Sequence[Any]) -> EnvFactory:
     """The environments: the tool that answers, what it answers about hidden in the task, and the tools offered."""
     probe = tool_chat([_asked(THINGS[0]), *tools])
 
