@@ -17,7 +17,7 @@ __all__ = ["duration_weight"]
 Unit = Literal["rollout", "turn"]
 
 
-def duration_weight(*, unit: Unit = "rollout", power: float = 1.0) -> Shape:
+def duration_weight(*, unit: Unit = "rollout", power: float = 1.0, tools_only: bool = False) -> Shape:
     """Undo what a race does: where whatever ends first trains first, what is quick is seen more often.
 
         A'_i,t = A_i,t * dt^p / mean(dt^p)
@@ -31,6 +31,8 @@ def duration_weight(*, unit: Unit = "rollout", power: float = 1.0) -> Shape:
     Args:
         unit: what has a duration: a "rollout", or each "turn" for itself.
         power: p >= 0; 1 in the paper, 0 changes nothing.
+        tools_only: count the tools' seconds and no sampling, which attempts that are sampled in one batch share: their
+            waiting for each other is no duration of what they do. What called no tool then weighs 0.
 
     Returns:
         A shape: [Rated] -> [Rated], the same groups in the same order. What does not train is neither counted nor
@@ -55,7 +57,7 @@ def duration_weight(*, unit: Unit = "rollout", power: float = 1.0) -> Shape:
     def shape(rated: Sequence[Rated]) -> list[Rated]:
         if not power:
             return list(rated)
-        found = [[_seconds(trajectory, unit) ** power for trajectory in one.group] for one in rated]
+        found = [[_seconds(trajectory, unit, tools_only) ** power for trajectory in one.group] for one in rated]
         counted = [
             own[i]
             for one, own in zip(rated, found)
@@ -69,9 +71,10 @@ def duration_weight(*, unit: Unit = "rollout", power: float = 1.0) -> Shape:
     return shape
 
 
-def _seconds(trajectory: Trajectory, unit: Unit) -> np.ndarray:
+def _seconds(trajectory: Trajectory, unit: Unit, tools_only: bool) -> np.ndarray:
     """[N] of each turn; [1] of a rollout."""
-    turns_N = np.array([turn.seconds + sum(reply.seconds for reply in turn.replies) for turn in trajectory.turns])
+    tools_N = np.array([sum(reply.seconds for reply in turn.replies) for turn in trajectory.turns], float)
+    turns_N = tools_N if tools_only else tools_N + np.array([turn.seconds for turn in trajectory.turns], float)
     return turns_N if unit == "turn" else turns_N.sum(keepdims=True)
 
 

@@ -7,7 +7,7 @@ from handaxe.credit.duration_weight import duration_weight
 from handaxe.errors import InputError
 from handaxe.testing.records import make_group, make_rated, make_trajectory
 
-CONTRACT = [{}, {"unit": "turn"}, {"power": 0.5}]
+CONTRACT = [{}, {"unit": "turn"}, {"power": 0.5}, {"tools_only": True}]
 
 
 def taking(*seconds, replies=0.0):
@@ -67,6 +67,15 @@ def test_edges():
     for power in (-1.0, float("inf"), float("nan")):
         with pytest.raises(InputError, match="give a number from 0"):
             duration_weight(power=power)
+
+
+def test_tools_alone():
+    """Sampling takes 90 seconds of each; their tools take 1 and 3, and the third calls none."""
+    slow = [taking(90, replies=1.0), taking(90, replies=3.0), taking(90)]
+    assert levels(duration_weight(tools_only=True)([rated(*slow)])) == [
+        [pytest.approx([0.75]), pytest.approx([2.25]), []]
+    ]
+    assert levels(duration_weight(tools_only=True)([rated(taking(5), taking(7))])) == [[[1.0], [1.0]]]
 
 
 def test_a_power_between_none_and_all():

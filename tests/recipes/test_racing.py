@@ -5,6 +5,7 @@ import pytest
 
 from handaxe.methods.build import make_method, make_world
 from handaxe.methods.chosen import choice
+from handaxe.records import ToolCall, ToolReply
 from handaxe.testing.records import make_group, make_rated, make_trajectory
 
 
@@ -23,9 +24,8 @@ def test_asearcher_waits_for_its_groups_unless_told_otherwise(first_come):
 def test_rl_mle_races_and_weighs_what_came_of_it(power, wanted):
     method = made("rl_mle", power=power)
     assert method.pace.first_come and method.pace.staleness == 4 and method.setting.group_size == 1
-    tried = [make_trajectory(layouts=["U p"]) for _ in wanted]
-    for one, seconds in zip(tried, (1.0, 10.0)):
-        vars(one.turns[0]).update(seconds=seconds)
+    replies = [[[ToolReply("c0", "run", "done", seconds=seconds)]] for seconds in (1.0, 10.0)]
+    tried = [make_trajectory(calls=[[ToolCall("run", {}, "c0")]], replies=one) for one in replies]
     rated = [make_rated(group=make_group(trajectories=[one]), advantage=[1.0]) for one in tried]
     levels = [float(np.max(one.advantages.tokens[0][0])) for one in method.shape(rated)]
     assert levels == pytest.approx(wanted)

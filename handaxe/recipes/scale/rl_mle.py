@@ -26,7 +26,7 @@ def rl_mle(base: Method, *, power: float = 1.0, staleness: int = 4, partial: flo
     """Train on the first programs that end, each weighed by its duration, with REINFORCE.
 
     Unconfirmed: that durations are divided by the batch's mean; what a landmark is worth. Differs: no critic, where
-    the paper has PPO's.
+    the paper has PPO's; a duration is that of the program alone.
 
     Args:
         power: of the durations; 0 weighs all alike.
@@ -35,5 +35,5 @@ def rl_mle(base: Method, *, power: float = 1.0, staleness: int = 4, partial: flo
     """
     valid = gate(on=submitted(), then=base.reward, otherwise=landmarks(most=partial))
     race = replace(base.pace, staleness=staleness, first_come=True)
-    weights = duration_weight(power=power)
+    weights = duration_weight(power=power, tools_only=True)
     return replace(base, reward=valid, credit=constant_baseline(), shape=weights, pace=race)
