@@ -8,7 +8,7 @@ from typing import Any
 from handaxe.errors import InputError
 from handaxe.records import Rated, Task, Trajectory
 from handaxe.slots import ChatFormat, EnvFactory, Site, Source
-from handaxe.training.cold_start import TASKS, TURNS, demonstrations
+from handaxe.training.cold_start import TASKS, demonstrations
 from handaxe.training.supervised import as_rated
 from handaxe.worlds.demonstrate import demonstrate
 from handaxe.worlds.world import Habit, World
@@ -90,7 +90,7 @@ def _first(spoken: Sequence[Trajectory], tokens: int) -> Sequence[Trajectory]:
 
 
 def _fitting(tasks: Sequence[Task], world: World, env: EnvFactory, format: ChatFormat, most: int) -> list[Task]:
-    expert, rollout = world.need("expert"), world.plays(TURNS)
+    expert, rollout = world.need("expert"), world.plays(world.start_turns)
     kept = []
     for task in tasks:
         one = demonstrate(env, task, expert, format=format, context=most, rollout=rollout)

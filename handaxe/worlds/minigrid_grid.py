@@ -8,9 +8,9 @@ from typing import Annotated, Any, Literal, NamedTuple
 
 from handaxe.errors import Failed, InputError, Retry
 from handaxe.tools.decorator import tool
-from handaxe.worlds.minigrid_search import State, Ways, shortest, state_of, ways_of
+from handaxe.worlds.minigrid_search import GridState, Ways, grid_state, shortest, ways_of
 
-__all__ = ["KINDS", "WORDS", "Begun", "GridGame", "Kind", "KindOf", "begun", "kept_of"]
+__all__ = ["Begun", "GridGame", "KINDS", "Kind", "KindOf", "WORDS", "begin_grid", "kept_of"]
 
 Kind = Literal["doorkey", "fourrooms", "keycorridor"]
 WORDS = ("left", "right", "forward", "pickup", "drop", "toggle")
@@ -56,13 +56,13 @@ class Begun(NamedTuple):
     drawing of it."""
 
     ways: Ways
-    state: State
+    state: GridState
     seen: str
     way: tuple[str, ...]
     drawing: str
 
 
-def begun(kind: Kind, size: int, seed: int, *, brief: bool) -> Begun:
+def begin_grid(kind: Kind, size: int, seed: int, *, brief: bool) -> Begun:
     """How the grid of a seed begins.
 
     Raises:
@@ -74,7 +74,7 @@ def begun(kind: Kind, size: int, seed: int, *, brief: bool) -> Begun:
     return Begun(game.ways, game.state, game.seen, way, game.drawing)
 
 
-def kept_of(state: State) -> dict[str, Any]:
+def kept_of(state: GridState) -> dict[str, Any]:
     """A state as JSON."""
     return {
         "at": list(state.at),
@@ -99,7 +99,8 @@ class GridGame:
 
     def __init__(self, kind: Kind, size: int, seed: int, *, brief: bool):
         self._env = KINDS[kind].make(_envs(), size)
-        self._brief, self._steps, self._done = brief, 0, 0
+        self._brief = brief
+        self._steps = self._done = 0
         self._env.reset(seed=seed)
         self.ways, self.state = ways_of(self._env)
         self._things = [cell for cell in self._by_place() if cell.type not in ("wall", "goal", "door")]
@@ -126,9 +127,9 @@ class GridGame:
         self._done += 1
         return "done" if self.over else self.seen
 
-    def after(self) -> State:
+    def after(self) -> GridState:
         """The state that minigrid is in now."""
-        return state_of(self._env, self.ways, self._things)
+        return grid_state(self._env, self.ways, self._things)
 
     @property
     def over(self) -> bool:
@@ -148,10 +149,13 @@ class GridGame:
         wide, own = view.width // 2, view.height - 1
 
         def free(step: tuple[int, int]) -> int:
-            count, x, y = 0, wide + step[0], own + step[1]
-            while 0 <= x < view.width and 0 <= y <= own and visible[x, y] and _enterable(view.get(x, y)):
-                count, x, y = count + 1, x + step[0], y + step[1]
-            return count
+            count = 0
+            while True:
+                x, y = wide + step[0] * (count + 1), own + step[1] * (count + 1)
+                inside = 0 <= x < view.width and 0 <= y <= own
+                if not inside or not visible[x, y] or not _enterable(view.get(x, y)):
+                    return count
+                count += 1
 
         room = [free(step) for step in ((0, -1), (-1, 0), (1, 0))]
         things = []

@@ -7,12 +7,14 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-__all__ = ["AHEAD", "LOCKED", "OPEN", "Place", "State", "Ways", "shortest", "state_of", "ways_of"]
+__all__ = ["AHEAD", "GridState", "LOCKED", "OPEN", "Place", "Ways", "grid_state", "shortest", "ways_of"]
 
 Place = tuple[int, int]
 AHEAD: tuple[Place, ...] = ((1, 0), (0, 1), (-1, 0), (0, -1))
 """By direction: to the right, down, to the left, up."""
-OPEN, CLOSED, LOCKED = 0, 1, 2
+OPEN = 0
+CLOSED = 1
+LOCKED = 2
 REMEMBERED = 20_000
 """Ways that are kept, since siblings come through the same states."""
 
@@ -31,7 +33,7 @@ class Ways(NamedTuple):
     wanted: int
 
 
-class State(NamedTuple):
+class GridState(NamedTuple):
     """Where the agent is and looks, which thing it holds (-1: none), where the others lie (None: held), and whether
     each door is open (0), closed (1) or locked (2)."""
 
@@ -51,9 +53,12 @@ class State(NamedTuple):
         return self.at[0] + AHEAD[self.facing][0], self.at[1] + AHEAD[self.facing][1]
 
 
-def ways_of(env: Any) -> tuple[Ways, State]:
+def ways_of(env: Any) -> tuple[Ways, GridState]:
     """What never changes in an environment of minigrid, and the state that it is in."""
-    walls, goals, doors, things = [], [], [], []
+    walls: list[Place] = []
+    goals: list[Place] = []
+    doors: list[tuple[Place, Any]] = []
+    things: list[tuple[Place, Any]] = []
     target = getattr(env, "obj", None)
     for x in range(env.width):
         for y in range(env.height):
@@ -75,16 +80,16 @@ def ways_of(env: Any) -> tuple[Ways, State]:
         tuple((one.type, one.color) for _, one in things),
         wanted,
     )
-    return ways, state_of(env, ways, [one for _, one in things])
+    return ways, grid_state(env, ways, [one for _, one in things])
 
 
-def state_of(env: Any, ways: Ways, things: list[Any]) -> State:
+def grid_state(env: Any, ways: Ways, things: list[Any]) -> GridState:
     """The state that an environment is in; `things` are its objects, in the order of `ways.things`."""
     found = {id(cell): (n % env.width, n // env.width) for n, cell in enumerate(env.grid.grid) if cell is not None}
     holds = next((n for n, one in enumerate(things) if one is env.carrying), -1)
     doors = tuple(_door(env.grid.get(*place)) for place, _ in ways.doors)
     at = (int(env.agent_pos[0]), int(env.agent_pos[1]))
-    return State(at, int(env.agent_dir), holds, tuple(found.get(id(one)) for one in things), doors)
+    return GridState(at, int(env.agent_dir), holds, tuple(found.get(id(one)) for one in things), doors)
 
 
 def _door(door: Any) -> int:
@@ -92,13 +97,13 @@ def _door(door: Any) -> int:
 
 
 @lru_cache(maxsize=REMEMBERED)
-def shortest(ways: Ways, state: State) -> tuple[str, ...] | None:
+def shortest(ways: Ways, state: GridState) -> tuple[str, ...] | None:
     """The words of one shortest way from a state to the end; () where it is reached, None where none leads there.
 
     Example:
         a corridor of three cells, the goal two cells ahead  ->  ("forward", "forward")
     """
-    came: dict[State, tuple[State, str] | None] = {state: None}
+    came: dict[GridState, tuple[GridState, str] | None] = {state: None}
     waiting = deque([state])
     while waiting:
         here = waiting.popleft()
@@ -111,7 +116,7 @@ def shortest(ways: Ways, state: State) -> tuple[str, ...] | None:
     return None
 
 
-def _back(came: dict[State, tuple[State, str] | None], state: State) -> tuple[str, ...]:
+def _back(came: dict[GridState, tuple[GridState, str] | None], state: GridState) -> tuple[str, ...]:
     words = []
     while (step := came[state]) is not None:
         state, word = step
@@ -119,7 +124,7 @@ def _back(came: dict[State, tuple[State, str] | None], state: State) -> tuple[st
     return tuple(reversed(words))
 
 
-def _acts(ways: Ways, state: State) -> Iterator[tuple[str, State]]:
+def _acts(ways: Ways, state: GridState) -> Iterator[tuple[str, GridState]]:
     """What can be done here and may belong to a shortest way: no door is closed, and a key is dropped only where
     another thing is to be picked up."""
     front = state.front
@@ -140,7 +145,7 @@ def _acts(ways: Ways, state: State) -> Iterator[tuple[str, State]]:
         yield "drop", state._replace(holds=-1, lie=_put(state.lie, state.holds, front))
 
 
-def _fits(ways: Ways, state: State, door: int) -> bool:
+def _fits(ways: Ways, state: GridState, door: int) -> bool:
     return state.holds >= 0 and ways.things[state.holds] == ("key", ways.doors[door][1])
 
 

@@ -18,8 +18,8 @@ from handaxe.records import Criterion, Message, Task, ToolCall, Trajectory
 from handaxe.rewards.outcome import outcome
 from handaxe.slots import EnvFactory
 from handaxe.worlds.asked import asked
-from handaxe.worlds.minigrid_grid import KINDS, WORDS, Begun, GridGame, Kind, begun, kept_of
-from handaxe.worlds.minigrid_search import LOCKED, OPEN, State, shortest
+from handaxe.worlds.minigrid_grid import KINDS, WORDS, Begun, GridGame, Kind, begin_grid, kept_of
+from handaxe.worlds.minigrid_search import LOCKED, OPEN, GridState, shortest
 from handaxe.worlds.world import Expert, Facts, Split, Start, World
 
 __all__ = ["minigrid_text"]
@@ -127,7 +127,7 @@ def _remembered(kind: Kind, size: int, brief: bool) -> Callable[[int], Begun]:
 
     def begin(seed: int) -> Begun:
         if seed not in known:
-            known[seed] = begun(kind, size, seed, brief=brief)
+            known[seed] = begin_grid(kind, size, seed, brief=brief)
         return known[seed]
 
     return begin
@@ -171,10 +171,10 @@ def _expert(begin: Callable[[int], Begun], astray: float) -> Expert:
     return expert
 
 
-def _state(facts: Facts) -> State:
+def _state(facts: Facts) -> GridState:
     """The state that `kept_of` told."""
     lie = tuple(None if one is None else (one[0], one[1]) for one in facts["lie"])
-    return State((facts["at"][0], facts["at"][1]), facts["facing"], facts["holds"], lie, tuple(facts["doors"]))
+    return GridState((facts["at"][0], facts["at"][1]), facts["facing"], facts["holds"], lie, tuple(facts["doors"]))
 
 
 def _goals(first: Callable[[Task], Begun]) -> Callable[[Task], list[Criterion]]:

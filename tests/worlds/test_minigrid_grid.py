@@ -6,7 +6,7 @@ from minigrid.core.grid import Grid
 from minigrid.core.world_object import Ball, Door, Goal, Key
 
 from handaxe.errors import Failed, Retry
-from handaxe.worlds.minigrid_grid import GridGame, begun, kept_of
+from handaxe.worlds.minigrid_grid import GridGame, begin_grid, kept_of
 
 
 def room(*placed, brief=True, at=(2, 3), facing=3, size=6):
@@ -56,7 +56,7 @@ def test_nowhere_to_go():
 
 
 def test_acts_and_what_is_kept_of_them():
-    first = begun("doorkey", 5, 0, brief=True)
+    first = begin_grid("doorkey", 5, 0, brief=True)
     game = GridGame("doorkey", 5, 0, brief=True)
     assert kept_of(first.state) == {k: v for k, v in game.report().items() if k not in ("won", "steps", "done")}
     assert game.act(" LEFT ") == game.seen
@@ -74,7 +74,7 @@ def test_acts_and_what_is_kept_of_them():
 
 
 def test_a_snapshot_is_gone_back_to_again_and_again():
-    way = begun("doorkey", 5, 0, brief=True).way
+    way = begin_grid("doorkey", 5, 0, brief=True).way
     game, other = GridGame("doorkey", 5, 0, brief=True), GridGame("doorkey", 5, 0, brief=True)
     for word in way[:4]:
         game.act(word)
@@ -88,5 +88,5 @@ def test_a_snapshot_is_gone_back_to_again_and_again():
 
 
 def test_a_grid_is_the_same_for_a_seed():
-    assert begun("keycorridor", 1, 4, brief=True) == begun("keycorridor", 1, 4, brief=True)
-    assert begun("doorkey", 6, 4, brief=True).drawing != begun("doorkey", 6, 5, brief=True).drawing
+    assert begin_grid("keycorridor", 1, 4, brief=True) == begin_grid("keycorridor", 1, 4, brief=True)
+    assert begin_grid("doorkey", 6, 4, brief=True).drawing != begin_grid("doorkey", 6, 5, brief=True).drawing

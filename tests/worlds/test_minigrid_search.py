@@ -8,7 +8,7 @@ import pytest
 pytest.importorskip("minigrid")
 
 from handaxe.worlds.minigrid_grid import WORDS, GridGame
-from handaxe.worlds.minigrid_search import CLOSED, LOCKED, OPEN, State, Ways, _acts, shortest
+from handaxe.worlds.minigrid_search import CLOSED, LOCKED, OPEN, GridState, Ways, _acts, shortest
 
 CORRIDOR = Ways(frozenset({(0, 0), (4, 0)}), frozenset({(3, 0)}), (), (), -1)
 KINDS = [("doorkey", 5), ("doorkey", 6), ("keycorridor", 1), ("keycorridor", 2), ("fourrooms", 19)]
@@ -21,18 +21,18 @@ def walked(game, words):
 
 
 def test_example():
-    assert shortest(CORRIDOR, State((1, 0), 0, -1, (), ())) == ("forward", "forward")
-    assert shortest(CORRIDOR, State((3, 0), 0, -1, (), ())) == ()
-    behind = shortest(CORRIDOR, State((1, 0), 2, -1, (), ()))
+    assert shortest(CORRIDOR, GridState((1, 0), 0, -1, (), ())) == ("forward", "forward")
+    assert shortest(CORRIDOR, GridState((3, 0), 0, -1, (), ())) == ()
+    behind = shortest(CORRIDOR, GridState((1, 0), 2, -1, (), ()))
     assert len(behind) == 4 and behind[2:] == ("forward", "forward") and len(set(behind[:2])) == 1
     walled = CORRIDOR._replace(walls=frozenset(product((0, 2), (-1, 0, 1))) | {(1, -1), (1, 1)})
-    assert shortest(walled, State((1, 0), 0, -1, (), ())) is None
+    assert shortest(walled, GridState((1, 0), 0, -1, (), ())) is None
 
 
 def test_a_door_opens_to_the_key_of_its_colour_alone():
     ways = CORRIDOR._replace(doors=(((2, 0), "red"),), things=(("key", "red"), ("key", "blue"), ("ball", "red")))
     for holds, door, opens in ((0, LOCKED, True), (1, LOCKED, False), (2, LOCKED, False), (-1, CLOSED, True)):
-        state = State((1, 0), 0, holds, (None, None, None), (door,))
+        state = GridState((1, 0), 0, holds, (None, None, None), (door,))
         assert [there.doors for word, there in _acts(ways, state) if word == "toggle"] == [(OPEN,)] * opens
 
 

@@ -15,7 +15,7 @@ from handaxe.rollouts.forking import forking
 from handaxe.testing.scripted import ScriptedEngine
 from handaxe.testing.worlds import check_world
 from handaxe.worlds.demonstrate import demonstrate
-from handaxe.worlds.minigrid_grid import begun
+from handaxe.worlds.minigrid_grid import begin_grid
 from handaxe.worlds.minigrid_text import minigrid_text
 
 
@@ -39,7 +39,7 @@ def played(world, task, words):
 
 
 def way_of(task):
-    return begun("doorkey", 5, task.metadata["grid"], brief=True).way
+    return begin_grid("doorkey", 5, task.metadata["grid"], brief=True).way
 
 
 def test_the_contract(world):
