@@ -10,7 +10,7 @@ import numpy as np
 from handaxe.errors import InputError
 from handaxe.records import Trajectory, Turn
 
-__all__ = ["BACK", "LINE", "holds", "remaining", "verdicts"]
+__all__ = ["BACK", "LINE", "sum_makes", "remaining", "verdicts"]
 
 BACK = "no"
 """Takes the last line back."""
@@ -31,7 +31,7 @@ def remaining(left: str, line: str) -> str | None:
     return found[2] + left[len(found[1]) :]
 
 
-def holds(total: str, value: str) -> bool:
+def sum_makes(total: str, value: str) -> bool:
     """Whether a sum makes this number, or has this parity, as sympy finds. Neither is ever evaluated as code.
 
     Raises:
@@ -76,7 +76,7 @@ def _verdict(turn: Turn, stands: list[tuple[str, bool]]) -> float:
     if turn.parsed.errors or turn.finish != "stop":
         return -1.0
     if not turn.parsed.calls:
-        return 1.0 if holds(stands[-1][0], turn.parsed.text.strip()) else -1.0
+        return 1.0 if sum_makes(stands[-1][0], turn.parsed.text.strip()) else -1.0
     right = len(turn.replies) == len(turn.parsed.calls)
     for call, reply in zip(turn.parsed.calls, turn.replies):
         text = str(call.arguments.get("text", "")).strip()
@@ -87,7 +87,7 @@ def _verdict(turn: Turn, stands: list[tuple[str, bool]]) -> float:
             right = not stands.pop()[1] and right
         elif after is not None:
             total, _, value = text.partition("=")
-            stands.append((after, holds(total, value)))
+            stands.append((after, sum_makes(total, value)))
             right = stands[-1][1] and right
     return 1.0 if right else -1.0
 

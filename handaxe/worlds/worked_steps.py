@@ -41,8 +41,8 @@ def worked_steps(*, ask: Ask = "sum", slips: float = 0.2) -> World:
         slips: share of the tasks in which the expert writes a wrong line, takes it back, and goes on rightly.
 
     Returns:
-        A world broken down by "terms", with `verdicts`. Gauges: wrong_lines (of the lines that were written), and lucky
-        (right answers above a wrong line that stands, of all right answers).
+        A world broken down by "terms", with `verdicts`; for "parity" it has a start. Gauges: wrong_lines (of the lines
+        that were written), and lucky (right answers above a wrong line that stands, of all right answers).
 
     Raises:
         InputError: an argument out of range, or a missing package (extra [sandbox]).
@@ -73,7 +73,7 @@ def worked_steps(*, ask: Ask = "sum", slips: float = 0.2) -> World:
         by=("terms",),
         answered=lambda turn: not turn.parsed.calls and bool(turn.parsed.text.strip()),
         expert=expert,
-        start=START,
+        start=START if ask == "parity" else None,
         verdicts=verdicts,
         gauges={
             "wrong_lines": Gauge(lambda one, right: _wrong(one), lambda one, right: _written(one)),

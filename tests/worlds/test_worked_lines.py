@@ -6,7 +6,7 @@ import pytest
 from handaxe.models.compact import Compact
 from handaxe.records import Message, ToolCall
 from handaxe.worlds.demonstrate import demonstrate
-from handaxe.worlds.worked_lines import holds, remaining, verdicts
+from handaxe.worlds.worked_lines import remaining, sum_makes, verdicts
 from handaxe.worlds.worked_steps import worked_steps
 
 
@@ -14,7 +14,12 @@ def test_examples():
     assert remaining("4+7+3", "4+7=12") == "12+3" and remaining("12+3", "12+3=15") == "15"
     assert remaining("4+7+3", "7+3=10") is None and remaining("14+7", "1+7=8") is None
     assert remaining("4+7+3", "4+7+3=14") == "14"
-    assert holds("4+7", "11") and holds("4+7", "odd") and not holds("4+7", "12") and not holds("4+7", "even")
+    assert (
+        sum_makes("4+7", "11")
+        and sum_makes("4+7", "odd")
+        and not sum_makes("4+7", "12")
+        and not sum_makes("4+7", "even")
+    )
 
 
 def test_sympy_and_counting_agree():
@@ -22,12 +27,12 @@ def test_sympy_and_counting_agree():
     for _ in range(50):
         terms = [rng.randrange(1, 50) for _ in range(rng.randrange(2, 5))]
         said = sum(terms) + rng.choice((-1, 0, 0, 1))
-        assert holds("+".join(map(str, terms)), str(said)) == (said == sum(terms))
+        assert sum_makes("+".join(map(str, terms)), str(said)) == (said == sum(terms))
 
 
 @pytest.mark.parametrize("evil", ["__import__('os')", "1e9", "", "-1", "11 ", "9" * 5000])
 def test_nothing_is_evaluated(evil):
-    assert not holds("4+7", evil) and not holds(evil if evil != "11 " else "x", "11")
+    assert not sum_makes("4+7", evil) and not sum_makes(evil if evil != "11 " else "x", "11")
     assert remaining("4+7", f"4+7={evil}") is None
 
 

@@ -84,3 +84,7 @@ def test_a_sheet_can_be_forked_and_refuses_what_does_not_follow():
 def test_what_cannot_be(wrong):
     with pytest.raises(InputError, match="worked_steps asks"):
         worked_steps(**wrong)
+
+
+def test_the_start_is_for_parity():
+    assert worked_steps(ask="parity").start is not None and worked_steps().start is None
