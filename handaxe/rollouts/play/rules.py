@@ -52,7 +52,8 @@ class Mark(NamedTuple):
 
 class Beginning(NamedTuple):
     """What a fork shares with the play it leaves; see `rollouts.play.fork`. `begun` is the first part of the next turn,
-    or all of it where `whole` says how that turn ended. `branch` is None for a play that goes on, see
+    or all of it where `whole` says how that turn ended; `forced` are the places in it of ids that the policy did not
+    draw. `branch` is None for a play that goes on, see
     `rollouts.play.continued`."""
 
     branch: Branch | None
@@ -64,3 +65,4 @@ class Beginning(NamedTuple):
     begun: Partial | None = None
     whole: Turn | None = None
     said: list[OtherTurn] | None = None
+    forced: tuple[int, ...] = ()
