@@ -10,9 +10,20 @@ from handaxe.ops.composite import Composite
 from handaxe.records import Advantages, Group, Scores
 from handaxe.slots import Credit
 
-__all__ = ["among"]
+__all__ = ["among", "forks", "no_forks"]
 
 Choice = Callable[[Group, Scores], np.ndarray]
+
+
+def forks(group: Group, scores: Scores) -> np.ndarray:
+    """[G] bool: the siblings that left another one."""
+    del scores
+    return np.array([one.branch_of is not None for one in group], bool)
+
+
+def no_forks(group: Group, scores: Scores) -> np.ndarray:
+    """[G] bool: the siblings that left none."""
+    return ~forks(group, scores)
 
 
 def among(credit: Credit, only: Choice) -> Credit:
@@ -25,7 +36,8 @@ def among(credit: Credit, only: Choice) -> Credit:
     Args:
         credit: gives the advantages of those in Q. One with value targets is refused, since the rest would have none;
             so is one with channels: put `apart` around it.
-        only: (Group, Scores) -> [G] bool. What it says of an unscored sibling (outcome NaN) does not matter.
+        only: (Group, Scores) -> [G] bool, such as `forks` and `no_forks`. What it says of an unscored sibling (outcome
+            NaN) does not matter.
 
     Returns:
         A credit: (Group, Scores) -> Advantages, [T] for each sequence. Its state is the credit's.

@@ -96,6 +96,7 @@ NOT_TRIED: Mapping[str, str] = {
     "product": "it gives what its rewards give, multiplied; recipes below hold it",
     "question_value": "it pays for questions by what a solver answers; no question is the right one",
     "shuffled": "it says nothing of an attempt, on purpose",
+    "thin_clones": "it gives what its reward gives, and says who counts",
     "total": "it gives what its reward gives, in another place",
     "weighted": "it gives what its rewards give, added; recipes below hold it",
 }

@@ -68,6 +68,7 @@ from handaxe.rewards.subgoals import subgoals as subgoals
 from handaxe.rewards.tag_grammar import tag_grammar as tag_grammar
 from handaxe.rewards.tags_in_order import tags_in_order as tags_in_order
 from handaxe.rewards.text_similarity import text_similarity as text_similarity
+from handaxe.rewards.thin_clones import thin_clones as thin_clones
 from handaxe.rewards.thought_length import thought_length as thought_length
 from handaxe.rewards.token_f1 import token_f1 as token_f1
 from handaxe.rewards.tool_success import tool_success as tool_success

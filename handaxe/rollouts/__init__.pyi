@@ -7,6 +7,7 @@ from handaxe.rollouts.answer_likelihood import answer_likelihood as answer_likel
 from handaxe.rollouts.branch_chance import branch_chance as branch_chance
 from handaxe.rollouts.branching import branching as branching
 from handaxe.rollouts.drawn_metadata import drawn_metadata as drawn_metadata
+from handaxe.rollouts.failed_calls import failed_calls as failed_calls
 from handaxe.rollouts.folding import folding as folding
 from handaxe.rollouts.forking import forking as forking
 from handaxe.rollouts.from_memory import from_memory as from_memory
@@ -15,6 +16,7 @@ from handaxe.rollouts.horizon import horizon as horizon
 from handaxe.rollouts.linear import linear as linear
 from handaxe.rollouts.opened_with import opened_with as opened_with
 from handaxe.rollouts.probe_split import probe_split as probe_split
+from handaxe.rollouts.probing import probing as probing
 from handaxe.rollouts.proposing import proposing as proposing
 from handaxe.rollouts.repairing import repairing as repairing
 from handaxe.rollouts.restarting import restarting as restarting

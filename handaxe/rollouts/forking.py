@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
+from handaxe.errors import InputError
 from handaxe.exchange import Attempt, Spawn, Stopped
 from handaxe.ops.seeds import derive_seed
 from handaxe.records import Branch, Trajectory
@@ -18,6 +19,7 @@ Choose = Callable[[Trajectory], Sequence[Branch]]
 def forking(
     *,
     at: Choose,
+    branch_turns: int | None = None,
     max_turns: int = 4,
     budget: Budget | None = None,
     tell_budget: bool | Tell = False,
@@ -33,8 +35,11 @@ def forking(
     trajectory, all of its own tokens, calls, seconds and cost, the shared ones included.
 
     Args:
-        at: the finished trunk -> places to fork it at, in any order, places twice included; `turn_starts` and
-            `surprising_tokens` are two such functions. It is not asked about a trunk that died or was stopped.
+        at: the finished trunk -> places to fork it at, in any order, places twice included; `turn_starts`,
+            `surprising_tokens` and `failed_calls` are such functions. It is not asked about a trunk that died or was
+            stopped.
+        branch_turns: most turns of a branch of its own, >= 1, the one that it leaves in included; as many as are left
+            of `max_turns` unless told otherwise.
         max_turns, budget, tell_budget: of each trajectory, as in `linear`.
 
     Returns:
@@ -49,6 +54,8 @@ def forking(
 
     Idea: branch where it matters and pay for the shared part once.
     """
+    if branch_turns is not None and branch_turns < 1:
+        raise InputError(f"branch_turns is {branch_turns}; give 1 or more, or None")
     rules = Rules(max_turns=max_turns, budget=budget or Budget(), tell_budget=tell_budget, snapshots=True)
 
     def rollout(attempt: Attempt) -> RolloutPlan:
@@ -60,7 +67,7 @@ def forking(
         if not names:
             return [first]
         plays = [
-            fork(trunk, place, id=name, seed=derive_seed(attempt.seed, "branch", n))
+            fork(trunk, place, id=name, seed=derive_seed(attempt.seed, "branch", n), turns=branch_turns)
             for n, (name, place) in enumerate(names)
         ]
         try:

@@ -34,6 +34,7 @@ FEWER = {
     "longvt": ("--played-last", "2"),
     "molact": ("--first-steps", "2"),
     "ophiuchus": ("--reflection", "2"),
+    "rex_rag": ("--taught", "2"),
     "rusca_rl": ("--taught", "2"),
     "small_lm": ("--taught", "8"),
     "small_lm_tiny": ("--taught", "8"),

@@ -95,4 +95,5 @@ def roll(name, request):
             finish = "stop"
             break
     version = list(begun.version) + [5] * (len(ids) - len(begun.version))
-    return Completion(ids, logp, logp, version, finish, seconds=0.5, cost=1.0)
+    behaviour = [*begun.behaviour_logp, *logp[len(begun.ids) :]]
+    return Completion(ids, logp, behaviour, version, finish, seconds=0.5, cost=1.0)

@@ -248,6 +248,9 @@ class Play:
         begun, whole = self._shared_turn(k)
         if begun is not None and whole is not None:
             return Completion(*begun, whole.finish, whole.seconds, whole.cost), seed
+        if begun is not None and len(begun.ids) >= limit:  # forced words leave nothing to sample
+            ids, version = begun.ids[:limit], begun.version[:limit]
+            return Completion(ids, begun.logp[:limit], begun.behaviour_logp[:limit], version, "length"), seed
         sampling, format = self.attempt.sampling, self.attempt.format
         if limit != sampling.max_tokens:
             sampling = replace(sampling, max_tokens=limit)
@@ -264,9 +267,16 @@ class Play:
         one = self._beginning
         return (one.begun, one.whole) if one is not None and k == self._shared else (None, None)
 
+    def _shared_forced(self, k: int) -> Sequence[int]:
+        """Which tokens of turn k a fork shares, or begins it with, that the policy did not draw."""
+        one = self._beginning
+        return one.forced if one is not None and k == self._shared else ()
+
     def _record(self, k: int, completion: Completion, seed: int) -> Turn:
-        put = completion.put
-        start, stop = self.sequences[-1].append_sampled(completion, turn=k, own=None if put is None else put.own)
+        put, count = completion.put, len(completion.ids)
+        forced = self._shared_forced(k) if put is None else range(put.own, count)
+        forced = [place for place in forced if place < count]
+        start, stop = self.sequences[-1].append_sampled(completion, turn=k, forced=forced)
         if put is not None:
             self.notes[PUT] = {**self.notes.get(PUT, {}), str(k): list(put.spent)}
         read = self.attempt.format.parse(completion.ids, self.tools)

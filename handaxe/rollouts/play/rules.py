@@ -52,10 +52,10 @@ class Mark(NamedTuple):
 
 class Beginning(NamedTuple):
     """What a fork shares with the play it leaves; see `rollouts.play.fork`. `begun` is the first part of the next turn,
-    or all of it where `whole` says how that turn ended. `branch` is None for a play that goes on, see
-    `rollouts.play.continued`. `again` where there is no state to go back to: the environment is brought there by
-    answering the recorded turns once more, and this much of what the play uses up was not used up by it (see
-    `rollouts.rewind`)."""
+    or all of it where `whole` says how that turn ended; `forced` are the places in it of ids that the policy did not
+    draw. `branch` is None for a play that goes on, see `rollouts.play.continued`. `again` where there is no state to go
+    back to: the environment is brought there by answering the recorded turns once more, and this much of what the play
+    uses up was not used up by it (see `rollouts.rewind`)."""
 
     branch: Branch | None
     messages: list[Message]
@@ -67,3 +67,4 @@ class Beginning(NamedTuple):
     whole: Turn | None = None
     said: list[OtherTurn] | None = None
     again: Spent | None = None
+    forced: tuple[int, ...] = ()

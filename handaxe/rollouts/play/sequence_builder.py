@@ -1,6 +1,6 @@
 """The one place where ids, authors and masks of a sequence come into being."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import numpy as np
 
@@ -46,18 +46,18 @@ class SequenceBuilder:
         zeros = [0.0] * len(part.ids)
         self._append(part.ids, part.authors, [turn] * len(part.ids), zeros, zeros, [-1] * len(part.ids))
 
-    def append_sampled(self, completion: Completion, *, turn: int, own: int | None = None) -> tuple[int, int]:
+    def append_sampled(self, completion: Completion, *, turn: int, forced: Collection[int] = ()) -> tuple[int, int]:
         """Append what the policy sampled; returns its span [start, stop).
 
         Args:
-            own: how many of the first ids it sampled here; the others were drawn elsewhere, and are FORCED. None: all.
+            forced: places among its ids of those that the policy did not draw here; they are FORCED.
         """
         start, count = len(self.ids), len(completion.ids)
-        own = count if own is None else own
-        authors = [POLICY] * own + [FORCED] * (count - own)
-        logp, version = completion.logp, completion.version
-        if own < count:
-            logp, version = [*logp[:own], *[0.0] * (count - own)], [*version[:own], *[-1] * (count - own)]
+        authors, logp, version = [POLICY] * count, completion.logp, completion.version
+        if forced:
+            logp, version = list(logp), list(version)
+            for place in forced:
+                authors[place], logp[place], version[place] = FORCED, 0.0, -1
         self._append(completion.ids, authors, [turn] * count, logp, completion.behaviour_logp, version)
         return start, start + count
 
@@ -71,6 +71,10 @@ class SequenceBuilder:
         """What is kept of the ids [start, stop) besides author and turn."""
         span = slice(start, stop)
         return Partial(self.ids[span], self._logp[span], self._behaviour_logp[span], self._version[span])
+
+    def forced(self, start: int, stop: int) -> list[int]:
+        """Which of the ids [start, stop) are FORCED, counted from `start`."""
+        return [place for place, author in enumerate(self._author[start:stop]) if author == FORCED]
 
     def build(self) -> TokenSequence:
         """The arrays of what was appended so far."""

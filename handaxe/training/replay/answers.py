@@ -94,9 +94,9 @@ class FromRecord:
         if len(said.ids) > request.sampling.max_tokens:
             most = f"at most {request.sampling.max_tokens}"
             self.depart(one, "requests", f"{len(said.ids)} tokens", f"{most} are asked for", turn=k)
-        forced = sequence.forced[turn.start : turn.stop]
-        spent = Spent(*one.notes.get(PUT, {}).get(str(k), ()))
-        put = Put(int(forced.argmax()), spent) if forced.any() else None
+        spent = one.notes.get(PUT, {}).get(str(k))
+        own = int((~sequence.forced[turn.start : turn.stop]).sum())
+        put = None if spent is None else Put(own, Spent(*spent))
         return Completion(*said, turn.finish, turn.seconds, turn.cost, put)
 
     def act(self, name: str, request: Act) -> EnvReply:

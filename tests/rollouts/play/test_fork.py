@@ -10,7 +10,7 @@ from handaxe.records import Branch, Ending
 from handaxe.rollouts.budget import Budget
 from handaxe.rollouts.driver.run_plan import run_plan
 from handaxe.rollouts.play import Play, Rules
-from handaxe.rollouts.play.fork import fork
+from handaxe.rollouts.play.fork import Forced, fork
 
 KEYS = ("ids", "author", "turn", "logp", "behaviour_logp", "version")
 
@@ -309,3 +309,86 @@ def test_a_fork_has_the_facts_of_the_turns_it_shares_and_the_notes_from_before_i
     assert [one.facts for one in forked.turns[:2]] == [one.facts for one in whole.turns[:2]]
     assert forked.notes == {"begun": [0, 1, *range(2, len(forked.turns))]}
     assert whole.notes == {"begun": [0, 1, 2, 3]}, "the fork writes into notes of its own"
+
+
+WORDS = Forced([ord("2"), ord("2")], [-0.7, -0.1])
+
+
+@pytest.mark.parametrize("offset", [-2, 0, 6])
+def test_forced_words_stand_where_the_fork_left_and_the_policy_goes_on_after_them(dice, offset):
+    """-2 is a place in what the environment said: the words begin the next turn then."""
+    play, whole = long_trunk(dice)
+    turn, asked = whole.turns[1], []
+
+    def speak(name, request):
+        asked.append(request)
+        return dice.roll(name, request)
+
+    at = Branch(whole.id, 0, turn.start + offset)
+    (branch,) = run_plan(fork(play, at, id="b", seed=7, forced=WORDS).plan(), sample=speak)
+    records.check(branch)
+    start = turn.start + max(0, offset)
+    assert branch.branch_of == Branch(whole.id, 0, start)
+    sequence, said = branch.sequences[0], branch.turns[1]
+    assert sequence.ids[start : start + 2].tolist() == WORDS.ids == asked[0].begun.ids[-2:]
+    assert np.flatnonzero(sequence.forced).tolist() == [start, start + 1] and sequence.mask[start : start + 2].all()
+    np.testing.assert_allclose(sequence.behaviour_logp[start : start + 2], WORDS.behaviour_logp, rtol=1e-6)
+    assert not sequence.logp[start : start + 2].any() and (sequence.version[start : start + 2] == -1).all()
+    for key in KEYS:
+        mine, theirs = getattr(sequence, key)[:start], getattr(whole.sequences[0], key)[:start]
+        np.testing.assert_array_equal(mine, theirs)
+    drawn = slice(start + 2, said.stop)
+    assert said.start == turn.start and (sequence.version[drawn] == 5).all() and said.stop > start + 2
+    whole_turn = dice.roll("", asked[0])
+    assert sequence.ids[said.start : said.stop].tolist() == whole_turn.ids, "draws count from the turn's first token"
+
+
+def test_a_fork_of_a_fork_takes_the_words_along_with_who_put_them_there(dice):
+    play, whole = long_trunk(dice)
+    at = Branch(whole.id, 0, whole.turns[1].start + 6)
+    for seed in range(40):
+        first = fork(play, at, id="b", seed=seed, forced=WORDS)
+        branch = played(dice, first)
+        if branch.turns[1].finish == "stop":
+            break
+    for token in (at.token + 1, at.token + 2, branch.turns[1].stop):
+        again = played(dice, fork(first, Branch("b", 0, token), id="c", seed=seed))
+        shared = again.sequences[0].forced[:token]
+        np.testing.assert_array_equal(shared, branch.sequences[0].forced[:token])
+        assert again.sequences[0].forced.sum() == shared.sum() == min(2, token - at.token)
+
+
+def test_words_that_fill_their_turn_end_it(dice):
+    play, whole = long_trunk(dice)
+    at = Branch(whole.id, 0, whole.turns[1].start)
+    for count in (14, 15):
+        words = Forced([ord("5")] * count, [-0.1] * count)
+        branch = played(dice, fork(play, at, id="b", seed=7, forced=words))
+        assert branch.ending == Ending("truncated", "length") and branch.turns[1].finish == "length"
+        assert branch.turns[1].stop - branch.turns[1].start == branch.sequences[0].forced.sum() == 14
+
+
+def test_words_that_cannot_be_forced(dice):
+    play, whole = long_trunk(dice)
+    turn = whole.turns[1]
+    for at, words, message in [
+        (turn.start, Forced([], []), "0 ids and 0 log-probs"),
+        (turn.start, Forced([1], [-0.1, -0.1]), "1 ids and 2 log-probs"),
+        (turn.start, Forced([1, dice.END], [-0.1, -0.1]), "end the turn"),
+        (turn.stop, WORDS, "its turn ends there"),
+    ]:
+        with pytest.raises(InputError, match=message):
+            fork(play, Branch(whole.id, 0, at), id="b", seed=0, forced=words)
+
+
+@pytest.mark.parametrize("turns", [1, 2, 9])
+def test_a_fork_of_so_many_turns(dice, turns):
+    play, whole = long_trunk(dice)
+    at = Branch(whole.id, 0, whole.turns[1].start + 1)
+    found = [played(dice, fork(play, at, id="b", seed=seed, turns=turns)) for seed in range(12)]
+    assert max(len(one.turns) for one in found) == min(4, 1 + turns)
+    for one in found:
+        cut = one.ending == Ending("truncated", "turns")
+        assert not cut or len(one.sequences[0]) == one.turns[-1].stop, "nothing is written after its last turn"
+    with pytest.raises(InputError, match="0 turns"):
+        fork(play, at, id="b", seed=0, turns=0)

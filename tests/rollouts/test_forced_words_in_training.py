@@ -1,0 +1,137 @@
+"""What becomes of forced words and of a fork's own part in the gradient, in float64: as if all were plain rows."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from handaxe.credit.group_norm import group_norm
+from handaxe.credit.own_part import own_part
+from handaxe.credit.shaped import shaped
+from handaxe.engines.local import LocalEngine
+from handaxe.invariants import check_group
+from handaxe.losses.policy import policy
+from handaxe.losses.ratios.token import token
+from handaxe.losses.reductions.token_mean import token_mean
+from handaxe.losses.surrogates.clip import clip
+from handaxe.losses.terms.entropy import entropy
+from handaxe.losses.terms.positive_nll import positive_nll
+from handaxe.models.tiny import TinyConfig, TinyModel
+from handaxe.records import Author, Group, Rated, Scores
+from handaxe.rewards.outcome import outcome
+from handaxe.rollouts.driver.run_plan import run_plan
+from handaxe.rollouts.forking import forking
+from handaxe.rollouts.probing import probing
+from handaxe.rollouts.turn_starts import turn_starts
+from handaxe.selection.behaviour_mixture import behaviour_mixture
+from handaxe.training.batch import make_batch
+from handaxe.training.group_play import Tried
+from handaxe.training.rate import annotate
+
+pytestmark = pytest.mark.exact
+
+ROLLOUTS = {
+    "probing": probing(correct=outcome(lambda one: 0.0), probes=["hm ", "hm, ", "no "], chance=1.0),
+    "forking": forking(at=turn_starts(count=2)),
+}
+LOSS = policy(
+    ratio=token(),
+    surrogate=clip(),
+    reduction=token_mean(),
+    terms=(entropy(coefficient=0.1), positive_nll(coefficient=0.1)),
+)
+
+
+def make_engine(packing="rows"):
+    model = TinyModel.new(TinyConfig(width=16, layers=1, heads=2, max_length=512), seed=3)
+    model.module.double()
+    return LocalEngine(model, packing=packing)
+
+
+@pytest.fixture(scope="module")
+def groups(dice):
+    """By rollout, siblings that share their beginning, with the log-probs that the engine's model finds."""
+    return {name: measured(siblings(dice, rollout)) for name, rollout in ROLLOUTS.items()}
+
+
+def siblings(dice, rollout):
+    found = []
+    for seed in range(40):
+        one = dice.attempt(seed, id=f"t/{seed}")
+        made = run_plan(rollout(replace(one, sample=seed)), sample=dice.roll)
+        found += made if len(made) > 1 else []
+        if len(found) >= 6:
+            group = Group(one.task, tuple(found))
+            check_group(group)
+            return group
+    raise AssertionError
+
+
+def measured(group):
+    everything = np.ones(len(group), bool)
+    tried = Tried(group, scorable=everything, trains=everything)
+    annotate([(tried, None)], make_engine(), ["old_logp"])
+    return tried.group
+
+
+def rated(group, credit):
+    scores = Scores(np.arange(len(group)) % 3.0)
+    return Rated(group, scores, credit(group, scores), np.ones(len(group), bool))
+
+
+def gradient(one, *, packing="rows", apart=False):
+    engine = make_engine(packing)
+    batch = make_batch([one], pad_id=engine.pad_id, dtype=torch.float64)
+    for piece in [batch.rows(torch.tensor([row])) for row in range(len(batch))] if apart else [batch]:
+        engine.forward_backward(piece, LOSS)
+    return torch.cat([p.grad.flatten() for p in engine.model.module.parameters() if p.grad is not None])
+
+
+def same(one, other):
+    torch.testing.assert_close(one, other, rtol=0, atol=1e-6)
+    assert other.abs().max() > 1e-3
+
+
+@pytest.mark.parametrize("mixed", [False, True], ids=["measured", "mixed"])
+@pytest.mark.parametrize("own", [False, True], ids=["all", "own part"])
+@pytest.mark.parametrize("name", ROLLOUTS)
+def test_trees_and_rows_one_by_one_have_the_same_gradient(groups, name, own, mixed):
+    one = rated(groups[name], shaped(group_norm(), own_part()) if own else group_norm())
+    one = behaviour_mixture()([one])[0] if mixed else one
+    apart = gradient(one, apart=True)
+    same(gradient(one), apart)
+    same(gradient(one, packing="tree"), apart)
+
+
+@pytest.mark.parametrize("mixed", [False, True], ids=["measured", "mixed"])
+def test_forced_words_train_as_what_the_policy_said_with_that_log_prob(groups, mixed):
+    one = rated(groups["probing"], group_norm())
+    one = behaviour_mixture()([one])[0] if mixed else one
+    assert sum(int(sequence.forced.sum()) for t in one.group for sequence in t.sequences) >= 9
+
+    def said(sequence):
+        author = np.where(sequence.forced, Author.POLICY, sequence.author)
+        return replace(sequence, author=author, logp=sequence.features["old_logp"], features={})
+
+    plain = tuple(replace(t, sequences=tuple(map(said, t.sequences))) for t in one.group)
+    same(gradient(one), gradient(replace(one, group=replace(one.group, trajectories=plain))))
+
+
+@pytest.mark.parametrize("name", ROLLOUTS)
+def test_of_a_forks_beginning_nothing_trains_as_if_it_were_the_prompt(groups, name):
+    """With terms of the loss that are not 0 where the advantage is."""
+    credit = shaped(group_norm(), own_part())
+    one = rated(groups[name], credit)
+
+    def given(t):
+        if t.branch_of is None:
+            return t
+        (sequence,) = t.sequences
+        author = np.where(np.arange(len(sequence)) < t.branch_of.token, Author.TEMPLATE, sequence.author)
+        return replace(t, sequences=(replace(sequence, author=author),), branch_of=None)
+
+    group = replace(one.group, trajectories=tuple(map(given, one.group)))
+    plain = replace(one, group=group, advantages=replace(one.advantages, trains=None))
+    same(gradient(one), gradient(plain))
+    assert not torch.allclose(gradient(one), gradient(rated(groups[name], group_norm())), atol=1e-6)
