@@ -52,6 +52,7 @@ __all__ = [
     "Fittable",
     "FromPolicy",
     "Hears",
+    "HiddenMeasure",
     "Judge",
     "KeptEngine",
     "Labelled",
@@ -210,6 +211,22 @@ class ChatFormat(Protocol):
 # --- engines ----------------------------------------------------------------------------------------
 
 
+@runtime_checkable
+class HiddenMeasure(Protocol):
+    """What may be asked of `Engine.forward` besides the measures that it knows by name: anything that hidden states
+    tell. It is sent to other processes, so it has to be picklable; see `ops.effective_rank` for one."""
+
+    @property
+    def name(self) -> str:
+        """What the answer is called; no other measure's name."""
+        ...
+
+    def __call__(self, hidden_PD: torch.Tensor) -> torch.Tensor:
+        """[P] from the states [P, D] of those tokens of one row that are measured, in order, each as it is after the
+        token was read, in the last layer. Asked without gradient, once a row."""
+        ...
+
+
 class Engine(Protocol):
     """Token in, token out. Six verbs and a version, the same for every backend; `testing.check_engine` checks it."""
 
@@ -225,10 +242,11 @@ class Engine(Protocol):
         ...
 
     def forward(
-        self, batch: Batch, *, reference: bool = False, names: Sequence[str] = ("logp",)
+        self, batch: Batch, *, reference: bool = False, names: Sequence[str | HiddenMeasure] = ("logp",)
     ) -> dict[str, torch.Tensor]:
-        """Named [B, T] tensors without gradient: logp, entropy, collision (sum of squared probabilities), value; at
-        `batch.mask_BT`, 0 elsewhere. `reference` asks the frozen reference model instead."""
+        """Named [B, T] tensors without gradient: logp, entropy, collision (sum of squared probabilities), value, and
+        whatever a HiddenMeasure tells under its name; at `batch.mask_BT`, 0 elsewhere. `reference` asks the frozen
+        reference model instead. An engine without hidden states raises InputError that names the measure."""
         ...
 
     def forward_backward(self, batch: Batch, loss: Loss) -> LossOut:

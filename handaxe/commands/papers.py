@@ -1,7 +1,7 @@
 """`handaxe papers [--check]`: write PAPERS.md and tables of pages in docs, or say whether they are stale."""
 
 import difflib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -15,7 +15,7 @@ from handaxe.evaluation.replication import Replication
 from handaxe.methods.catalogue import Listed, ListedStudy, find_recipes, find_studies
 from handaxe.methods.paper import Paper
 from handaxe.view.filled_tables import filled
-from handaxe.view.papers import Entry, StudyEntry, decided_by, mechanisms_of, papers_page, parts_of
+from handaxe.view.papers import Entry, Mechanism, StudyEntry, decided_by, mechanisms_of, papers_page, parts_of
 
 __all__ = ["PapersOptions", "main", "page"]
 
@@ -73,7 +73,8 @@ def page(root: Path, entries: Sequence[Entry] | None = None) -> str:
 
 def _entries(root: Path) -> list[Entry]:
     listed = sorted(find_recipes(root / "handaxe"), key=_order)
-    return [_entry(root, one, one.paper) for one in listed if one.paper is not None]
+    mechanisms = mechanisms_of(root)
+    return [_entry(root, one, one.paper, mechanisms) for one in listed if one.paper is not None]
 
 
 def _claims(entries: Sequence[Entry], name: str) -> list[tuple[str, str]]:
@@ -98,9 +99,10 @@ def _order(one: Listed) -> tuple[bool, int, str]:
     return (number is None, number or 0, one.name)
 
 
-def _entry(root: Path, one: Listed, paper: Paper) -> Entry:
+def _entry(root: Path, one: Listed, paper: Paper, mechanisms: Mapping[str, Sequence[Mechanism]]) -> Entry:
     parts, file = parts_of(root, one.file), one.file.relative_to(root).as_posix()
-    files = [file, *(part.file for part in parts)]
+    # What cites the paper serves it, whether this file imports it or the loop brings it along.
+    files = dict.fromkeys([file, *(part.file for part in (*parts, *mechanisms.get(paper.arxiv, [])))])
     return Entry(
         name=one.name,
         file=file,

@@ -42,7 +42,7 @@ def rank_bonus(
 
     Args:
         feature: of the policy's tokens: the effective rank of the hidden states of all of them up to this one, exp of
-            the entropy of their singular values. No engine measures it yet: put it into `TokenSequence.features`.
+            the entropy of their singular values: `annotate=(effective_rank(stride=...),)`, see `ops.effective_rank`.
         stride: tokens between two ranks that are looked at, >= 1; 40 in the released runs.
         kappa: which share of an advantage its bonus may have at most, 1 / kappa; > 0; 2 in the released runs.
         gain: how sharply acceleration chooses between velocity (low) and rank (high); 2 in the released runs, 1.5 where
@@ -64,7 +64,8 @@ def rank_bonus(
     Paper: arXiv:2509.23808 (VERL), the released code's dual-channel advantage shaping.
     Unconfirmed: whether the paper's running means start at 0 as the released code's do.
     Differs: every turn of an attempt counts as one response; ranks of the newest 512 tokens and of six singular values
-        alone, which released code takes of long ones, are left to what measures them.
+        alone, which released code takes of long ones, are left to what measures them; of a trajectory of several
+        sequences, ranks begin anew with each, since each was read apart.
     """
     if stride < 1 or kappa <= 0 or not 0 < rate <= 1:
         raise InputError(

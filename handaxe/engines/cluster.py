@@ -21,7 +21,7 @@ from handaxe.engines.cluster_keeping import ClusterKeeping
 from handaxe.engines.cluster_sampling import DriverSampler, FreshStream
 from handaxe.engines.dealing import cut_rows, deal, lay_down, rank_rows
 from handaxe.engines.faults import UNTOUCHED, explain_gradient
-from handaxe.engines.measure import Reader, check_measures
+from handaxe.engines.measure import Reader, check_measures, measure_names
 from handaxe.engines.packing import Packing
 from handaxe.engines.ranks import Ranks
 from handaxe.engines.sharded import ShardedOptions
@@ -32,7 +32,7 @@ from handaxe.engines.weights import ServedPolicy, write_config
 from handaxe.errors import InputError, TrainingError
 from handaxe.exchange import Completion, Measure, Sample
 from handaxe.networks import AdapterModel, Model
-from handaxe.slots import Loss, Stream
+from handaxe.slots import HiddenMeasure, Loss, Stream
 from handaxe.tensors import Batch, LossOut
 
 if TYPE_CHECKING:
@@ -189,7 +189,9 @@ class ClusterEngine(ClusterKeeping):
 
     # --- measuring -------------------------------------------------------------------------------------------------
 
-    def forward(self, batch: Batch, *, reference: bool = False, names: Sequence[str] = ("logp",)) -> dict[str, Tensor]:
+    def forward(
+        self, batch: Batch, *, reference: bool = False, names: Sequence[str | HiddenMeasure] = ("logp",)
+    ) -> dict[str, Tensor]:
         """Measure a batch without gradient; see `LocalEngine.forward`.
 
         Raises:
@@ -205,7 +207,7 @@ class ClusterEngine(ClusterKeeping):
             (rows, tuple(names), reference, self.micro_batch_rows, passes)
             for rows in (rank_rows(batch, index) for index in dealt)
         ]
-        out = {name: torch.zeros(batch.ids_BT.shape, dtype=self._dtype) for name in names}
+        out = {name: torch.zeros(batch.ids_BT.shape, dtype=self._dtype) for name in measure_names(names)}
         for index, said in zip(dealt, self._call("forward", "measure", each)) if passes else ():
             lay_down(out, said, index)
         return {name: value_BT.to(batch.ids_BT.device) for name, value_BT in out.items()}

@@ -20,7 +20,7 @@ from torch import Tensor
 from handaxe.engines.asked import measured
 from handaxe.engines.faults import UNTOUCHED, explain_gradient, not_finite
 from handaxe.engines.keeping import Keeping
-from handaxe.engines.measure import check_measures, make_reader
+from handaxe.engines.measure import check_measures, make_reader, measure_names
 from handaxe.engines.modules import adamw, evaluating, frozen, value_head
 from handaxe.engines.packing import Packing
 from handaxe.engines.rounds import RoundStream
@@ -30,7 +30,7 @@ from handaxe.engines.stream import SlotStream
 from handaxe.errors import InputError, TrainingError
 from handaxe.exchange import Completion, Measure, Sample
 from handaxe.networks import AdapterModel, CachedModel, Model
-from handaxe.slots import Loss
+from handaxe.slots import HiddenMeasure, Loss
 from handaxe.tensors import Batch, LossOut
 
 __all__ = ["LocalEngine"]
@@ -151,13 +151,16 @@ class LocalEngine(Keeping):
     # --- measuring -------------------------------------------------------------------------------------------------
 
     @torch.no_grad()
-    def forward(self, batch: Batch, *, reference: bool = False, names: Sequence[str] = ("logp",)) -> dict[str, Tensor]:
+    def forward(
+        self, batch: Batch, *, reference: bool = False, names: Sequence[str | HiddenMeasure] = ("logp",)
+    ) -> dict[str, Tensor]:
         """Measure a batch without gradient.
 
         Args:
             batch: any number of rows; read `micro_batch_rows` at a time, like ones together.
             reference: ask the frozen reference model.
-            names: any of "logp", "entropy", "collision" (see `ops.logprob`) and, with a critic, "value".
+            names: any of "logp", "entropy", "collision" (see `ops.logprob`) and, with a critic, "value"; and what
+                hidden states tell (`slots.HiddenMeasure`), which answers under its name.
 
         Returns:
             A [B, T] tensor for each name, measured at the tokens that train (`batch.mask_BT`) and 0 elsewhere, as a
@@ -171,7 +174,7 @@ class LocalEngine(Keeping):
         if reference and self._reference is None and self._adapter is None:
             raise InputError("this engine keeps no reference model; make it with reference=True")
         check_measures(names, critic=self._critic is not None, reference=reference)
-        out = {name: torch.zeros(batch.ids_BT.shape, dtype=self._dtype) for name in names}
+        out = {name: torch.zeros(batch.ids_BT.shape, dtype=self._dtype) for name in measure_names(names)}
         order_B = self._reader.order(self.model, batch)
         with evaluating(self.model.module):
             for index in order_B.split(self.micro_batch_rows) if len(batch) else ():
@@ -188,7 +191,7 @@ class LocalEngine(Keeping):
         """
         return measured(requests, self.forward, pad_id=self.pad_id, max_length=self.max_length)
 
-    def _measure(self, batch: Batch, names: Sequence[str], reference: bool) -> dict[str, Tensor]:
+    def _measure(self, batch: Batch, names: Sequence[str | HiddenMeasure], reference: bool) -> dict[str, Tensor]:
         switched = self._adapter.without_adapter() if reference and self._adapter is not None else nullcontext()
         model = self._reference if reference and self._reference is not None else self.model
         with switched:

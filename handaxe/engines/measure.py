@@ -19,9 +19,12 @@ from handaxe.errors import InputError
 from handaxe.networks import LinearHeadModel, Model, RecomputingModel, TreeModel
 from handaxe.ops.chunked import ENTRIES, chunked_measures
 from handaxe.ops.logprob import token_collision, token_entropy, token_logp
+from handaxe.slots import HiddenMeasure
 from handaxe.tensors import Batch
 
-__all__ = ["Measuring", "Reader", "check_measures", "make_reader"]
+__all__ = ["Measuring", "Reader", "check_measures", "make_reader", "measure_names"]
+
+KNOWN = ("collision", "entropy", "logp", "value")
 
 
 class Reader(NamedTuple):
@@ -70,11 +73,18 @@ def make_reader(model: Model, *, packing: Packing, pack_tokens: int, checkpointi
     return Reader(packing, pack_tokens)
 
 
-def check_measures(names: Sequence[str], *, critic: bool, reference: bool) -> None:
-    """Raise InputError for a measure that there is not, or a value without a critic."""
-    known = {"logp", "entropy", "collision", "value"}
-    if unknown := [name for name in names if name not in known]:
-        raise InputError(f"forward knows {', '.join(sorted(known))}, not {', '.join(unknown)}")
+def measure_names(names: Sequence[str | HiddenMeasure]) -> list[str]:
+    """What the answers are called."""
+    return [name if isinstance(name, str) else name.name for name in names]
+
+
+def check_measures(names: Sequence[str | HiddenMeasure], *, critic: bool, reference: bool) -> None:
+    """Raise InputError for a measure that there is not, a value without a critic, or two measures of one name."""
+    if unknown := [name for name in names if isinstance(name, str) and name not in KNOWN]:
+        raise InputError(f"forward knows {', '.join(KNOWN)}, not {', '.join(unknown)}")
+    own = [name.name for name in names if not isinstance(name, str)]
+    if taken := sorted({name for name in own if name in KNOWN or own.count(name) > 1}):
+        raise InputError(f"a measure of hidden states is called {', '.join(taken)}, as another one is: rename it")
     if "value" in names and (not critic or reference):
         raise InputError("a value needs an engine with critic=True, and its reference model has none")
 
@@ -95,6 +105,7 @@ class Measuring:
         chosen_BT[:, :1] = False
         self._model = model
         self._hidden_ND = hidden_ND
+        self._node_BT = layout.node_BT
         self._shape = batch.ids_BT.shape
         self._row_M, self._column_M = chosen_BT.nonzero(as_tuple=True)
         before_M = layout.node_BT[self._row_M, self._column_M - 1]
@@ -106,11 +117,26 @@ class Measuring:
         self._ids_U, self._temperature_U = kind_U // len(heats_H), heats_H[kind_U % len(heats_H)]
         self._logits_UV: Tensor | None = None
 
-    def measure(self, names: Sequence[str], critic: nn.Linear | None = None) -> dict[str, Tensor]:
-        """[B, T] tensors by name: any of "logp", "entropy", "collision" and, with a critic, "value"."""
-        found = self._distinct([name for name in names if name != "value"])
+    def measure(self, names: Sequence[str | HiddenMeasure], critic: nn.Linear | None = None) -> dict[str, Tensor]:
+        """[B, T] tensors by name: any of "logp", "entropy", "collision" and, with a critic, "value"; and what measures
+        of hidden states say, which has no gradient."""
+        found = self._distinct([name for name in names if isinstance(name, str) and name != "value"])
         values = {"value": self.value(critic)} if critic is not None and "value" in names else {}
+        values |= {name.name: self._hidden(name) for name in names if not isinstance(name, str)}
         return {name: self._aligned(value_U) for name, value_U in found.items()} | values
+
+    @torch.no_grad()
+    def _hidden(self, measure: HiddenMeasure) -> Tensor:
+        out_BT = self._hidden_ND.new_zeros(self._shape)
+        for row in self._row_M.unique().tolist():
+            column_P = self._column_M[self._row_M == row]
+            found_P = measure(self._hidden_ND[self._node_BT[row, column_P]])
+            if found_P.shape != column_P.shape:
+                raise InputError(
+                    f"{measure.name} gave {tuple(found_P.shape)} for {len(column_P)} tokens; give one number a token"
+                )
+            out_BT[row, column_P] = found_P.to(out_BT)
+        return out_BT
 
     def value(self, critic: nn.Linear) -> Tensor:
         """[B, T] values of the states before the chosen tokens."""

@@ -16,7 +16,7 @@ from handaxe.engines.chat_http import ChatHttp, RefusedError, Said
 from handaxe.errors import InfrastructureError, InputError
 from handaxe.exchange import Completion, Partial, Sample
 from handaxe.records import Message, ParsedTurn, Sampling, ToolSchema
-from handaxe.slots import ChatFormat, Loss
+from handaxe.slots import ChatFormat, HiddenMeasure, Loss
 from handaxe.tensors import Batch, LossOut
 
 __all__ = ["Conversations", "OpenAICompatible", "Price"]
@@ -186,10 +186,13 @@ class OpenAICompatible:
         self._pool.shutdown(wait=False, cancel_futures=True)
 
     def forward(
-        self, batch: Batch, *, reference: bool = False, names: Sequence[str] = ("logp",)
+        self, batch: Batch, *, reference: bool = False, names: Sequence[str | HiddenMeasure] = ("logp",)
     ) -> dict[str, torch.Tensor]:
-        """A server tells no log-probs."""
-        raise self._only_samples()
+        """A server tells no log-probs and no hidden states."""
+        asked = ", ".join(name if isinstance(name, str) else name.name for name in names)
+        raise InputError(
+            f"{self!r} only samples, so it cannot measure {asked}: measure a model of your own, with LocalEngine"
+        )
 
     def forward_backward(self, batch: Batch, loss: Loss) -> LossOut:
         """A server cannot be trained."""

@@ -35,6 +35,7 @@ from handaxe.engines.stepping import gradient_norm, take_step
 from handaxe.errors import InputError
 from handaxe.networks import AdapterModel, LinearHeadModel, Model, ShardableModel, TreeModel
 from handaxe.ops.trees import forest, make_pack
+from handaxe.slots import HiddenMeasure
 from handaxe.tensors import Batch
 
 __all__ = ["ShardedOptions", "ShardedTrainer", "probed"]
@@ -123,7 +124,7 @@ class ShardedTrainer(ShardedKeeping):
 
     @torch.no_grad()
     def measure(
-        self, rows: RankRows | None, names: Sequence[str], reference: bool, size: int, passes: int
+        self, rows: RankRows | None, names: Sequence[str | HiddenMeasure], reference: bool, size: int, passes: int
     ) -> dict[str, Tensor]:
         """[B, T] tensors by name, without gradient, of rows that are read `size` at a time in as many passes."""
         batch = self._batch(rows)

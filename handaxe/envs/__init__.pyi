@@ -3,6 +3,7 @@ from handaxe.envs.bounded_as import bounded_as as bounded_as
 from handaxe.envs.by_task import by_task as by_task
 from handaxe.envs.hinted import hinted as hinted
 from handaxe.envs.modular_agent import modular_agent as modular_agent
+from handaxe.envs.noisy_replies import noisy_replies as noisy_replies
 from handaxe.envs.renamed_tools import renamed_tools as renamed_tools
 from handaxe.envs.slow import slow as slow
 from handaxe.envs.tool_chat import tool_chat as tool_chat

@@ -36,6 +36,7 @@ def earned_steps(*, criteria: Callable[[Task], Sequence[Criterion]], check: Chec
         ->  1, 1, -1, 1, score 2
 
     Idea: exact labels of steps are what an annotator would say of them; see arXiv:2507.23317 and arXiv:2511.10395.
+    Unconfirmed: what the first of these calls a right thought; its abstract alone was read.
     """
     return EarnedSteps(criteria, check)
 

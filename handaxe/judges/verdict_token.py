@@ -75,6 +75,7 @@ def verdict_token(
 
     Idea: the chance of a verdict's token is a score that needs no sampling, as generative verifiers have it; asked of
     transitions in arXiv:2409.12798 (CALM).
+    Unconfirmed: how CALM asks; its abstract alone was read.
     """
     if not 0 <= threshold <= 1 or most < 1:
         raise InputError(f"verdict_token has threshold={threshold} and most={most}; give 0 to 1, and 1 or more")

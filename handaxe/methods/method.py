@@ -17,7 +17,7 @@ from handaxe.losses.parts.pieces import Adjustment, Correction, Ratio, Reduction
 from handaxe.methods.paper import Paper
 from handaxe.records import Sampling, Task
 from handaxe.selection.keep_all import keep_all
-from handaxe.slots import Credit, Curriculum, Learner, Reward, Rollout, Selector, Shape, Stage
+from handaxe.slots import Credit, Curriculum, HiddenMeasure, Learner, Reward, Rollout, Selector, Shape, Stage
 from handaxe.training.pace import Pace
 from handaxe.training.update import Enough
 from handaxe.worlds.world import World
@@ -104,7 +104,7 @@ class Method:
     select: Selector = KEEP_ALL
     tasks: Callable[[list[Task], int], Curriculum] | None = None
     sampling: Sampling | Callable[[int], Sampling] | None = None
-    annotate: tuple[str, ...] = ()
+    annotate: tuple[str | HiddenMeasure, ...] = ()
     learners: tuple[Learner, ...] = ()
     shared: tuple[Stage, ...] = ()
     stages: tuple[Stage, ...] = ()

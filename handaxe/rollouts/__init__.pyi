@@ -25,3 +25,4 @@ from handaxe.rollouts.surprising_tokens import surprising_tokens as surprising_t
 from handaxe.rollouts.tree import tree as tree
 from handaxe.rollouts.turn_starts import turn_starts as turn_starts
 from handaxe.rollouts.until_strict_fails import until_strict_fails as until_strict_fails
+from handaxe.rollouts.until_void import until_void as until_void

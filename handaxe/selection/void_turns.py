@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from handaxe.ops.void import is_void
 from handaxe.records import Rated, Trajectory, Turn
 from handaxe.slots import Selector
 
@@ -17,7 +18,7 @@ def says_something(turn: Turn) -> bool:
     return turn.finish == "stop" and bool(turn.parsed.text.strip()) and not turn.parsed.errors
 
 
-def void_turns(*, answer: Callable[[Turn], bool] = says_something) -> Selector:
+def void_turns(*, answer: Callable[[Turn], bool] = says_something, keep: bool = False) -> Selector:
     """Stop training on trajectories that hold a void turn: one with no complete call and no final answer.
 
         void(k)    = no well-formed call in turn k and not answer(turn k)
@@ -30,6 +31,7 @@ def void_turns(*, answer: Callable[[Turn], bool] = says_something) -> Selector:
         answer: whether a turn gives a final answer. The paper asks for a boxed expression:
             `lambda turn: "\\boxed{" in turn.parsed.raw`. The default, `says_something`, takes any text for an answer,
             as in conversations where a turn without a call is the last. The turn's replies may be asked too.
+        keep: train on such trajectories all the same, which is what the filter is compared with.
 
     Returns:
         A selector: [Rated] -> [Rated], the same groups in order, `trained` [G] cleared where void. A trajectory
@@ -41,12 +43,12 @@ def void_turns(*, answer: Callable[[Turn], bool] = says_something) -> Selector:
         rewards 1, 0, 0, 1, the second void: advantages 0.866, -0.866, -0.866, 0.866 as before, but only trajectories
         1, 3 and 4 train, and a mean over rollouts divides by 3
 
-    Paper: arXiv:2509.02479 (SimpleTIR). Differs: the default `answer`; and the paper's rollout also stops at
-    a void turn, which is the environment's to do.
+    Paper: arXiv:2509.02479 (SimpleTIR), whose rollout also stops at a void turn: `rollouts.until_void`.
+    Differs: the default `answer`.
     """
 
     def void(trajectory: Trajectory) -> bool:
-        return any(not turn.parsed.calls and not answer(turn) for turn in trajectory.turns)
+        return not keep and any(is_void(turn, answer=answer) for turn in trajectory.turns)
 
     def select(rated: Sequence[Rated]) -> list[Rated]:
         return [replace(one, trained=one.trained & ~np.array([void(t) for t in one.group], bool)) for one in rated]

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -74,7 +75,7 @@ def check_engine(
         return made[-1]
 
     case = EngineCase(make, make_model, folder, tolerance, gradient, weights, reference, kill)
-    checks = [_measures, _sampled_logp, _seeds, _endings, _greedy, _limits]
+    checks = [_measures, _hidden_states, _sampled_logp, _seeds, _endings, _greedy, _limits]
     checks += [engine_training.check_gradient, engine_training.check_splits, engine_training.check_step]
     checks += [engine_training.check_bad_loss, engine_training.check_checkpoint]
     checks += [engine_training.check_damaged_checkpoint]
@@ -113,6 +114,33 @@ def _measures(case: EngineCase) -> None:
             close(f"forward's {name}{what}", got[name], expected, case.tolerance)
     one, other = (engine.forward(batch, names=("logp",))["logp"] for _ in range(2))
     assert torch.equal(one, other), "two forwards of the same batch differ: is dropout on?"
+
+
+class _Norms(NamedTuple):
+    """Sums of the lengths of hidden states so far, so that order and row show in the answer."""
+
+    name: str = "norms"
+
+    def __call__(self, hidden_PD: torch.Tensor) -> torch.Tensor:
+        return hidden_PD.double().norm(dim=-1).cumsum(0)
+
+
+def _hidden_states(case: EngineCase) -> None:
+    engine, model, batch = case.make_engine(), case.make_model(), example_batch(case.make_model(), padding=3)
+    got = engine.forward(batch, names=("logp", _Norms()))
+    assert set(got) == {"logp", "norms"}, f"forward was asked for logp and a measure of its own and gave {set(got)}"
+    close("forward's logp beside norms", got["logp"], engine.forward(batch)["logp"], case.tolerance)
+    want = torch.zeros(batch.ids_BT.shape, dtype=torch.float64)
+    model.module.eval()
+    for row in range(len(batch)):
+        ids_1T = batch.ids_BT[row : row + 1, batch.attend_BT[row]].to(next(model.module.parameters()).device)
+        with torch.no_grad():
+            hidden_TD = model.hidden(ids_1T, torch.ones_like(ids_1T, dtype=torch.bool))[0].double().cpu()
+        column_P = batch.mask_BT[row].nonzero()[:, 0]
+        want[row, column_P] = hidden_TD[column_P].norm(dim=-1).cumsum(0)
+    assert bool(torch.equal(got["norms"] != 0, batch.mask_BT)), "a measure of hidden states speaks of other tokens"
+    largest = float(want.max())
+    close("a measure of hidden states", got["norms"] / largest, want / largest, case.tolerance)
 
 
 def _sampled_logp(case: EngineCase) -> None:

@@ -8,7 +8,7 @@ import torch
 from handaxe.errors import InputError
 from handaxe.exchange import Completion, Partial, Sample
 from handaxe.records import Finish, Message, ToolCall
-from handaxe.slots import ChatFormat, Loss
+from handaxe.slots import ChatFormat, HiddenMeasure, Loss
 from handaxe.tensors import Batch, LossOut
 
 __all__ = ["ScriptedEngine", "say"]
@@ -75,11 +75,16 @@ class ScriptedEngine:
         return self._script[turn]
 
     def forward(
-        self, batch: Batch, *, reference: bool = False, names: Sequence[str] = ("logp",)
+        self, batch: Batch, *, reference: bool = False, names: Sequence[str | HiddenMeasure] = ("logp",)
     ) -> dict[str, torch.Tensor]:
         """Zeros of the right shape: every token has probability 1."""
         del reference
-        return {name: torch.zeros(batch.ids_BT.shape) for name in names}
+        out = dict[str, torch.Tensor]()
+        for name in names:
+            if not isinstance(name, str):
+                raise InputError(f"a ScriptedEngine has no hidden states, so it cannot measure {name.name}")
+            out[name] = torch.zeros(batch.ids_BT.shape)
+        return out
 
     def forward_backward(self, batch: Batch, loss: Loss) -> LossOut:
         """A script cannot learn."""

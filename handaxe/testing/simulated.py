@@ -18,7 +18,7 @@ import torch
 from handaxe.errors import InputError
 from handaxe.exchange import Act, Completion, Partial, Sample, Work
 from handaxe.rollouts.driver.executor import Answer
-from handaxe.slots import Engine, Loss, Stream, Streams
+from handaxe.slots import Engine, HiddenMeasure, Loss, Stream, Streams
 from handaxe.tensors import Batch, LossOut
 
 __all__ = ["SimulatedClock", "SimulatedEngine", "SimulatedWorkers"]
@@ -173,7 +173,7 @@ class SimulatedEngine:
         return [found[ticket] for ticket in tickets]
 
     def forward(
-        self, batch: Batch, *, reference: bool = False, names: Sequence[str] = ("logp",)
+        self, batch: Batch, *, reference: bool = False, names: Sequence[str | HiddenMeasure] = ("logp",)
     ) -> dict[str, torch.Tensor]:
         """As the engine inside; takes no time."""
         return self.inner.forward(batch, reference=reference, names=names)

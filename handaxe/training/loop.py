@@ -17,6 +17,7 @@ from handaxe.slots import (
     Curriculum,
     Engine,
     EnvFactory,
+    HiddenMeasure,
     Learner,
     Loss,
     Reward,
@@ -73,7 +74,7 @@ def train(
     minibatches: int = 1,
     enough: Enough | None = None,
     micro_batch_rows: int = 64,
-    annotate: Sequence[str] = (),
+    annotate: Sequence[str | HiddenMeasure] = (),
     on_ending: Mapping[EndingKind, Treatment] = DEFAULT,
     retries: int = 1,
     evaluate: Evaluate | None = None,
@@ -102,7 +103,8 @@ def train(
             training.enough.
         micro_batch_rows: sequences in one forward and backward, >= 1; changes memory and time, not the result.
         annotate: features the engine measures on every scored sequence before credit: old_logp, ref_logp, value,
-            entropy, collision. Attempts that `select` adds are measured too; the old_logp that they bring stays.
+            entropy, collision, or what a `HiddenMeasure` tells, under its name. Attempts that `select` adds are
+            measured too; the old_logp that they bring stays.
         on_ending: what is done with an attempt by the way it ended; see training.endings.
         retries: how often an attempt that ended in something to "retry" is tried again; >= 0.
         evaluate, eval_every: called as evaluate(engine, steps done) before the first step, every `eval_every` steps

@@ -11,7 +11,7 @@ import torch
 from handaxe.errors import InputError
 from handaxe.records import EndingKind, Group, Rated, Scores, TokenSequence, Trajectory
 from handaxe.rewards.parts.scoring import score_group
-from handaxe.slots import Credit, Engine, Reward, Selector, Shape, Stateful
+from handaxe.slots import Credit, Engine, HiddenMeasure, Reward, Selector, Shape, Stateful
 from handaxe.training.batch import Row, pad, temperature
 from handaxe.training.endings import Treatment
 from handaxe.training.group_play import Tried
@@ -93,13 +93,13 @@ def _reward(one: Tried, reward: Reward, treatment: Treatment, retries: int) -> S
     return _narrow(scores, decided) if decided.any() else None
 
 
-def annotate(scored: Sequence[Scored], engine: Engine, names: Sequence[str]) -> None:
+def annotate(scored: Sequence[Scored], engine: Engine, names: Sequence[str | HiddenMeasure]) -> None:
     """Add features to every sequence that was scored, measured by the engine under the weights of now.
 
     Args:
-        names: of FEATURES; [T] arrays of these names are added to `TokenSequence.features`, measured at the tokens that
-            the policy wrote and 0 elsewhere. A sequence of which it wrote nothing, which may be longer than the model
-            reads, is all 0.
+        names: of FEATURES, or measures of hidden states; [T] arrays of these names are added to
+            `TokenSequence.features`, measured at the tokens that the policy wrote and 0 elsewhere. A sequence of which
+            it wrote nothing, which may be longer than the model reads, is all 0.
     """
     kept = [trajectory for one, _ in scored for trajectory in _siblings(one.group, one.scorable)]
     found = iter(_measured(kept, engine, names))
@@ -109,7 +109,7 @@ def annotate(scored: Sequence[Scored], engine: Engine, names: Sequence[str]) -> 
 
 
 def annotate_added(
-    selected: Sequence[Rated], played: Sequence[Rated], engine: Engine, names: Sequence[str]
+    selected: Sequence[Rated], played: Sequence[Rated], engine: Engine, names: Sequence[str | HiddenMeasure]
 ) -> list[Rated]:
     """What was selected, with the features of every attempt that a selector added measured by the engine as those of
     fresh ones are. An old_logp that such an attempt brings stays: it is of the policy that drew it, which that of now
@@ -140,11 +140,16 @@ def without_surplus(selected: Sequence[Rated], played: Sequence[Rated], most: in
     return [one for one in selected if one not in surplus]
 
 
-def _measured(trajectories: Sequence[Trajectory], engine: Engine, names: Sequence[str]) -> list[Trajectory]:
+def _measured(
+    trajectories: Sequence[Trajectory], engine: Engine, names: Sequence[str | HiddenMeasure]
+) -> list[Trajectory]:
     """The trajectories with these features, measured under the weights of now."""
     out = list(trajectories)
     for reference in (False, True):
-        wanted = {name: FEATURES[name][0] for name in names if FEATURES[name][1] == reference}
+        own = [] if reference else [name for name in names if not isinstance(name, str)]
+        known = [name for name in names if isinstance(name, str) and FEATURES[name][1] == reference]
+        wanted = {name: FEATURES[name][0] for name in known} | {one.name: one.name for one in own}
+        asked: list[str | HiddenMeasure] = [*sorted({FEATURES[name][0] for name in known}), *own]
         if not wanted:
             continue
         rows = [
@@ -156,7 +161,7 @@ def _measured(trajectories: Sequence[Trajectory], engine: Engine, names: Sequenc
         found = dict[str, np.ndarray]()
         if rows:
             batch = pad(rows, pad_id=engine.pad_id)
-            measured = engine.forward(batch, reference=reference, names=sorted(set(wanted.values())))
+            measured = engine.forward(batch, reference=reference, names=asked)
             found = {name: _array(measured[source]) for name, source in wanted.items()}
         features = iter(
             [{name: array[i, : len(row.sequence)] for name, array in found.items()} for i, row in enumerate(rows)]
@@ -174,9 +179,9 @@ def _keeping_old_logp(trajectory: Trajectory, old: Trajectory) -> Trajectory:
     return replace(trajectory, sequences=tuple(kept(now, before) for now, before in pairs))
 
 
-def check_features(names: Sequence[str]) -> None:
+def check_features(names: Sequence[str | HiddenMeasure]) -> None:
     """Raise InputError for a feature that cannot be measured."""
-    if unknown := sorted(set(names) - set(FEATURES)):
+    if unknown := sorted({name for name in names if isinstance(name, str)} - set(FEATURES)):
         raise InputError(f"annotate names {', '.join(unknown)}; an engine measures {', '.join(FEATURES)}")
 
 

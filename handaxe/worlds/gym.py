@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from handaxe.envs.noisy_replies import noisy_replies
 from handaxe.envs.tool_chat import tool_chat
 from handaxe.errors import TaskError
 from handaxe.records import Task, ToolCall
@@ -27,12 +28,13 @@ SMALL: dict[str, dict[str, int]] = {
 START = Start(Habit(needed=0.5, clumsy=0.3))
 
 
-def gym(*, names: tuple[str, ...] = GYM, last_number: bool = False) -> World:
+def gym(*, names: tuple[str, ...] = GYM, last_number: bool = False, noise: float = 0.0) -> World:
     """Questions of reasoning-gym with a calculator, drawn from its generators in equal shares.
 
     Args:
         names: generators; reasoning-gym has a hundred.
         last_number: score the last number of an answer instead of its whole text, for models that speak in sentences.
+        noise: share of tool replies that are garbled; see `envs.noisy_replies`.
 
     Returns:
         A world broken down by "generator". Its expert calls the calculator where the item holds an expression or
@@ -53,7 +55,7 @@ def gym(*, names: tuple[str, ...] = GYM, last_number: bool = False) -> World:
     return World(
         name="gym",
         tasks=tasks,
-        env=tool_chat,
+        env=lambda tools: noisy_replies(tool_chat(tools), share=noise),
         correct=answer_score(
             scorer=reasoning_gym.score, extract=extract.last_number if last_number else extract.final_text
         ),

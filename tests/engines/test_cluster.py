@@ -133,7 +133,7 @@ def test_two_ranks_pass_the_contract_of_an_engine(two, tmp_path):
     checks = check_engine(
         make, tiny, folder=tmp_path, tolerance=1e-7, gradient=gradient, weights=weights, reference=True
     )
-    assert len(checks) == 18
+    assert len(checks) == 19
     for engine in made:
         engine.close()
 

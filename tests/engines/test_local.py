@@ -48,7 +48,7 @@ def test_passes_the_contract_with_a_cache(tmp_path, dtype, tolerance):
         weights=weights,
         reference=True,
     )
-    assert len(checks) == 18
+    assert len(checks) == 19
 
 
 def test_passes_the_contract_with_learned_positions_left_padding_and_dropout(tmp_path, learned):

@@ -12,6 +12,7 @@ from handaxe.envs.tool_chat import tool_chat
 from handaxe.errors import InfrastructureError, InputError
 from handaxe.exchange import Attempt, Partial, Sample
 from handaxe.models.transcript import END, Transcript
+from handaxe.ops.effective_rank import effective_rank
 from handaxe.records import Message, Sampling, Task, ToolCall, ToolSchema, check
 from handaxe.rollouts import driver
 from handaxe.rollouts.linear import linear
@@ -180,6 +181,8 @@ def test_it_only_samples(engine_of, tmp_path):
     for train in (lambda: engine.forward(None), lambda: engine.forward_backward(None, None)):
         with pytest.raises(InputError, match="only samples"):
             train()
+    with pytest.raises(InputError, match="cannot measure logp, effective_rank"):
+        engine.forward(None, names=("logp", effective_rank()))
     with pytest.raises(InputError, match="only samples"):
         engine.optim_step(learning_rate=1.0)
     engine.save(tmp_path)

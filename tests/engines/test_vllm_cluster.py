@@ -129,7 +129,7 @@ def test_two_ranks_and_a_server_pass_the_contract(first, two, tmp_path, monkeypa
         weights=lambda engine: dict(engine.pieces()),
         reference=True,
     )
-    assert len(checks) == 18
+    assert len(checks) == 19
 
 
 @pytest.fixture

@@ -30,6 +30,7 @@ SMALL = ["--steps", "2", "--groups", "3", "--group-size", "4", "--held-out", "4"
 
 
 FEWER = {
+    "b_star": ("--rounds", "1", "--tasks", "1", "--tries", "2", "--temperatures", "1.0"),
     "bleuberi": ("--pool", "16", "--hardest", "8"),
     "longvt": ("--played-last", "2"),
     "molact": ("--first-steps", "2"),

@@ -80,3 +80,9 @@ def test_no_turn_is_no_void_turn_and_nobody_is_woken_up():
     group, scores = make_group(trajectories=[make_trajectory(texts=["4"])]), make_scores([1])
     one = Rated(group, scores, group_norm()(group, scores), np.array([False]))
     assert void_turns()([one])[0].trained.tolist() == [False]
+
+
+def test_kept_to_compare_with():
+    void = make_trajectory(texts=["hm"])
+    assert select([void], answer=boxed).trained.tolist() == [False]
+    assert select([void], answer=boxed, keep=True).trained.tolist() == [True]

@@ -28,9 +28,9 @@ def test_a_good_engine_passes_whatever_it_can_show(tmp_path):
     weights = lambda engine: dict(engine.model.module.named_parameters())  # noqa: E731
     names = check(LocalEngine, tmp_path / "a")
     assert names == check(LocalEngine, tmp_path / "b", weights=weights)
-    assert names[:6] == ["measures", "sampled_logp", "seeds", "endings", "greedy", "limits"]
-    assert names[6:12] == ["gradient", "splits", "step", "bad_loss", "checkpoint", "damaged_checkpoint"]
-    assert names[12:] == ["joining", "interrupting", "prefixes", "new_weights", "refusals"]
+    assert names[:7] == ["measures", "hidden_states", "sampled_logp", "seeds", "endings", "greedy", "limits"]
+    assert names[7:13] == ["gradient", "splits", "step", "bad_loss", "checkpoint", "damaged_checkpoint"]
+    assert names[13:] == ["joining", "interrupting", "prefixes", "new_weights", "refusals"]
 
 
 def test_an_engine_that_only_samples_batches_passes_without_streams(tmp_path):
@@ -60,6 +60,17 @@ class NoTemperature(LocalEngine):
 class MeasuresPrompts(LocalEngine):
     def forward(self, batch, **options):
         return super().forward(replace(batch, mask_BT=batch.attend_BT), **options)
+
+
+class StatesBefore(LocalEngine):
+    """Hidden states of the token before, which are those that a log-prob is of."""
+
+    def forward(self, batch, **options):
+        out = super().forward(batch, **options)
+        if "norms" not in out:
+            return out
+        before = super().forward(replace(batch, mask_BT=batch.mask_BT.roll(-1, 1)), **options)
+        return {name: value if name == "logp" else before[name].roll(1, 1) for name, value in out.items()}
 
 
 class Dropout(LocalEngine):
@@ -146,6 +157,7 @@ class OneRoom(Sampler):
     [
         (Unshifted, "forward's logp is off"),
         (MeasuresPrompts, "forward's logp is off"),
+        (StatesBefore, "a measure of hidden states"),
         (NoTemperature, "forward's logp is off"),
         (Dropout, "two forwards of the same batch differ"),
         (CutLogp, "logp sampled at temperature 0.7, top_p 0.8 is off"),

@@ -3,7 +3,10 @@ import pytest
 from handaxe.errors import InputError
 from handaxe.exchange import Partial, Sample
 from handaxe.models.compact import CALL, CALL_END, END, Compact
+from handaxe.models.tiny import TinyConfig, TinyModel
+from handaxe.ops.effective_rank import effective_rank
 from handaxe.records import Sampling, ToolCall, ToolSchema
+from handaxe.testing.engine_case import example_batch
 from handaxe.testing.scripted import ScriptedEngine, say
 
 ECHO = ToolSchema("echo", "", {"type": "object", "properties": {"text": {"type": "string"}}})
@@ -46,3 +49,10 @@ def test_it_cannot_learn():
     for verb in (lambda: engine.forward_backward(None, None), lambda: engine.optim_step(learning_rate=1.0)):
         with pytest.raises(InputError, match="no weights to train"):
             verb()
+
+
+def test_it_has_no_hidden_states():
+    engine, batch = ScriptedEngine(Compact(), ["a"]), example_batch(TinyModel.new(TinyConfig(vocab_size=20), seed=0))
+    assert not engine.forward(batch)["logp"].any()
+    with pytest.raises(InputError, match="cannot measure effective_rank"):
+        engine.forward(batch, names=("logp", effective_rank()))

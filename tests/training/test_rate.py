@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from handaxe.errors import InputError, VerifierError
+from handaxe.ops.effective_rank import effective_rank
 from handaxe.records import Ending, Group, Scores
 from handaxe.testing.records import make_group, make_rated, make_task, make_trajectory
 from handaxe.training.endings import treatments
@@ -127,6 +128,33 @@ def test_features_are_what_the_engine_measures_row_by_row(world):
     check_features(tuple(FEATURES))
     with pytest.raises(InputError, match="annotate names fancy"):
         check_features(("fancy", "value"))
+
+
+def test_hidden_states_are_measured_beside_the_rest(world):
+    engine, one, other = world.make_engine(reference=True), tried("completed"), tried("completed")
+    for told, names in ((one, ("old_logp", effective_rank(stride=1), "ref_logp")), (other, ("old_logp",))):
+        annotate(reward_all([told], Counts(), treatment=treatments({}), retries=1), engine, names)
+    features, mask = one.group[0].sequences[0].features, one.group[0].sequences[0].mask
+    assert set(features) == {"old_logp", "effective_rank", "ref_logp"}
+    np.testing.assert_allclose(features["old_logp"], other.group[0].sequences[0].features["old_logp"], rtol=1e-5)
+    rank_P = features["effective_rank"][mask]
+    assert not features["effective_rank"][~mask].any() and rank_P[0] == pytest.approx(1.0)
+    assert np.all(rank_P <= np.arange(1, len(rank_P) + 1) + 1e-4) and rank_P[-1] > 1.1
+    check_features((effective_rank(), "old_logp"))
+    twice = reward_all([tried("completed")], Counts(), treatment=treatments({}), retries=1)
+    with pytest.raises(InputError, match="called effective_rank, as another one is"):
+        annotate(twice, engine, (effective_rank(), effective_rank(stride=2)))
+    with pytest.raises(InputError, match="gave .* for .* tokens"):
+        annotate(twice, engine, (_Whole(),))
+
+
+class _Whole:
+    """One number for a whole row."""
+
+    name = "whole"
+
+    def __call__(self, hidden_PD):
+        return hidden_PD.norm()
 
 
 @pytest.mark.parametrize("others", [["completed"], []])

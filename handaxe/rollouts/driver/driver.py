@@ -189,6 +189,7 @@ class Driver:
             InputError: a limit below 1.
 
         Paper: AgentMath, arXiv:2512.20745, agentic partial rollout.
+        Unconfirmed: the paper's limits of a segment.
         """
         if any(limit is not None and limit < 1 for limit in (tokens, calls)):
             raise InputError(f"a segment of {tokens} tokens and {calls} calls never ends an attempt; give 1 or more")
