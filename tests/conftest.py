@@ -12,6 +12,11 @@ import pytest
 import torch
 
 torch.set_num_threads(1)
+with contextlib.suppress(ImportError):  # which is not in the environment of the tests with vLLM
+    from hypothesis import settings
+
+    settings.register_profile("however busy the machine is", deadline=None)
+    settings.load_profile("however busy the machine is")
 
 if os.environ.get("HANDAXE_ROUNDING") == "shapes":
     sys.path.insert(0, str(Path(__file__).parent))

@@ -7,7 +7,7 @@ from math import inf
 from handaxe.errors import HandaxeError
 from handaxe.exchange import Work
 from handaxe.records import EndingKind, Rated
-from handaxe.slots import Credit, Engine, Reward, RolloutPlan, Stateful
+from handaxe.slots import Credit, Engine, HiddenMeasure, Reward, RolloutPlan, Stateful
 from handaxe.training.endings import Treatment
 from handaxe.training.generate import Placed, Player
 from handaxe.training.group_play import Tried
@@ -43,7 +43,7 @@ class Streaming:
         self,
         reward: Reward,
         engine: Engine,
-        features: Sequence[str],
+        features: Sequence[str | HiddenMeasure],
         *,
         beside: Player | None,
         treatment: Mapping[EndingKind, Treatment],

@@ -2,14 +2,15 @@
 
 import threading
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Generator, Mapping
 from typing import Any, NamedTuple
 
 from handaxe.errors import InputError
+from handaxe.exchange import Stopped, Work
 from handaxe.records import Ending, Message, Task, ToolSchema
 from handaxe.slots import Env, EnvFactory
 
-__all__ = ["EnvSession", "Opened", "State", "infra_error"]
+__all__ = ["EnvSession", "Opened", "State", "infra_error", "work"]
 
 
 class State(NamedTuple):
@@ -153,3 +154,15 @@ def _unforkable(env: Env, error: Exception) -> InputError:
         f"{type(env).__name__} cannot be forked ({type(error).__name__}: {error}): give it snapshot() and "
         "restore(state), or choose a rollout that does not fork"
     )
+
+
+def work(
+    call: Callable[[], Any], *, opens: EnvFactory | None = None, back: bool = False
+) -> Generator[Work, Any, tuple[Any, Ending | None]]:
+    """What came of it; or how the attempt ends, for an environment that dies is not the policy's fault."""
+    try:
+        return (yield Work(call, opens, back)), None
+    except (InputError, Stopped):
+        raise
+    except Exception as error:
+        return None, infra_error(error)

@@ -8,7 +8,7 @@ A strategy that does something between turns hands `whole` its own generator, wh
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Generator, Sequence
 from copy import deepcopy
 from dataclasses import replace
 from functools import partial
@@ -21,11 +21,11 @@ from handaxe.records import STOPPED, Ending, Message, ParsedTurn, Spent, ToolCal
 from handaxe.rollouts.budget import SPEAKER, Left, left_of, say_left
 from handaxe.rollouts.play.answered_again import answered_again
 from handaxe.rollouts.play.asking import OtherTurn, hear, of_others
-from handaxe.rollouts.play.env_session import EnvSession, infra_error
+from handaxe.rollouts.play.env_session import EnvSession, infra_error, work
 from handaxe.rollouts.play.history import GO_ON, history, note_anew
 from handaxe.rollouts.play.rules import UNBOUNDED, Beginning, Mark, Rules
 from handaxe.rollouts.play.sequence_builder import SequenceBuilder
-from handaxe.slots import EnvFactory, RolloutPlan
+from handaxe.slots import RolloutPlan
 
 __all__ = ["MEASURED", "PUT", "Play", "Request"]
 
@@ -165,7 +165,7 @@ class Play:
             raise InputError(f"{self.attempt.id!r} cannot go back to before turn {k}: there is no snapshot, or no turn")
         mark, first = self.marks[k], self.turns[k]
         assert mark.state is not None
-        _, ending = yield from self._work(partial(self._session.restore, mark.state), back=True)
+        _, ending = yield from work(partial(self._session.restore, mark.state), back=True)
         if ending is not None:
             return ending
         others = Spent.of(one.turn for one in self.said[mark.said :])._replace(tokens=0, calls=0)
@@ -223,7 +223,7 @@ class Play:
     # --- inside ------------------------------------------------------------------------------------------------
 
     def _open(self) -> Generator[Request, Any, Ending | None]:
-        opened, ending = yield from self._work(self._session.open, opens=self.attempt.env)
+        opened, ending = yield from work(self._session.open, opens=self.attempt.env)
         if ending is not None:
             return ending
         self._opened = True
@@ -245,12 +245,10 @@ class Play:
     def _sample(self, k: int, limit: int, seed: int | None) -> Generator[Request, Any, tuple[Completion, int]]:
         """What the policy says in turn k, and the turn's seed."""
         seed = derive_seed(self.attempt.seed, k) if seed is None else seed
-        begun, whole = self._shared_turn(k)
-        if begun is not None and whole is not None:
-            return Completion(*begun, whole.finish, whole.seconds, whole.cost), seed
-        if begun is not None and len(begun.ids) >= limit:  # forced words leave nothing to sample
-            ids, version = begun.ids[:limit], begun.version[:limit]
-            return Completion(ids, begun.logp[:limit], begun.behaviour_logp[:limit], version, "length"), seed
+        shared = self._shared_turn(k)
+        if shared is not None and (spoken := shared.spoken(limit)) is not None:
+            return spoken, seed
+        begun = None if shared is None else shared.begun
         sampling, format = self.attempt.sampling, self.attempt.format
         if limit != sampling.max_tokens:
             sampling = replace(sampling, max_tokens=limit)
@@ -262,20 +260,14 @@ class Play:
         self._sampling = False
         return completion, seed
 
-    def _shared_turn(self, k: int) -> tuple[Partial | None, Turn | None]:
-        """What a fork shares of turn k, and the turn, where that is all of it."""
-        one = self._beginning
-        return (one.begun, one.whole) if one is not None and k == self._shared else (None, None)
-
-    def _shared_forced(self, k: int) -> Sequence[int]:
-        """Which tokens of turn k a fork shares, or begins it with, that the policy did not draw."""
-        one = self._beginning
-        return one.forced if one is not None and k == self._shared else ()
+    def _shared_turn(self, k: int) -> Beginning | None:
+        """What a fork shares of turn k, or begins it with."""
+        return self._beginning if k == self._shared else None
 
     def _record(self, k: int, completion: Completion, seed: int) -> Turn:
-        put, count = completion.put, len(completion.ids)
-        forced = self._shared_forced(k) if put is None else range(put.own, count)
-        forced = [place for place in forced if place < count]
+        put, shared, count = completion.put, self._shared_turn(k), len(completion.ids)
+        places = range(put.own, count) if put is not None else () if shared is None else shared.forced
+        forced = [place for place in places if place < count]
         start, stop = self.sequences[-1].append_sampled(completion, turn=k, forced=forced)
         if put is not None:
             self.notes[PUT] = {**self.notes.get(PUT, {}), str(k): list(put.spent)}
@@ -323,7 +315,7 @@ class Play:
                 ending = None if self._extend(k, completion.ids, new) else Ending("truncated", "length")
         self.messages += new
         if ending is None and self.rules.snapshots:
-            state, ending = yield from self._work(self._session.snapshot)
+            state, ending = yield from work(self._session.snapshot)
             self.marks += [] if ending else [Mark(len(self.messages), state, deepcopy(self.notes), len(self.said))]
         return ending
 
@@ -355,24 +347,14 @@ class Play:
             self.sequences[-1].append_rendered(part, turn=k)
         return True
 
-    def _work(
-        self, call: Callable[[], Any], *, opens: EnvFactory | None = None, back: bool = False
-    ) -> Generator[Request, Any, tuple[Any, Ending | None]]:
-        """What came of it; or how the attempt ends, for an environment that dies is not the policy's fault."""
-        try:
-            return (yield Work(call, opens, back)), None
-        except (InputError, Stopped):
-            raise
-        except Exception as error:
-            return None, infra_error(error)
-
     def _keep_partial(self, partial: Partial | None) -> Ending:
         """Keep what was sampled of a turn when the attempt was stopped, and in any case what a fork shares of it."""
         k = len(self.turns)
-        begun, whole = self._shared_turn(k)
+        shared = self._shared_turn(k)
+        begun = None if shared is None else shared.begun
         said = partial if self._sampling and partial is not None and partial.ids else begun
         if said is not None:
-            finish = "length" if whole is None else whole.finish
+            finish = "length" if shared is None or shared.whole is None else shared.whole.finish
             seed = self._seed if self._sampling else derive_seed(self.attempt.seed, k)
             self._record(k, Completion(*said, finish), seed)
         return STOPPED

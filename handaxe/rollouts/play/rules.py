@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from handaxe.errors import InputError
-from handaxe.exchange import Partial
+from handaxe.exchange import Completion, Partial
 from handaxe.records import Branch, Message, Spent, ToolSchema, Turn
 from handaxe.rollouts.budget import Budget, Tell
 from handaxe.rollouts.play.asking import OtherTurn
@@ -68,3 +68,15 @@ class Beginning(NamedTuple):
     said: list[OtherTurn] | None = None
     again: Spent | None = None
     forced: tuple[int, ...] = ()
+
+    def spoken(self, limit: int) -> Completion | None:
+        """The next turn, where nothing of it is left to sample: all of it is shared, or forced words fill `limit`."""
+        if self.begun is None:
+            return None
+        if self.whole is not None:
+            return Completion(*self.begun, self.whole.finish, self.whole.seconds, self.whole.cost)
+        if len(self.begun.ids) < limit:
+            return None
+        begun = self.begun
+        logp, behaviour_logp = begun.logp[:limit], begun.behaviour_logp[:limit]
+        return Completion(begun.ids[:limit], logp, behaviour_logp, begun.version[:limit], "length")
