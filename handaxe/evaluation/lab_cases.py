@@ -86,6 +86,7 @@ class LabCase:
 NOT_TRIED: Mapping[str, str] = {
     "average": "it gives what its reward gives, in another place",
     "by_task": "it gives what one of its rewards gives",
+    "exact_steps": "it says of steps what the world knows of them; step_labels with it is a recipe's",
     "gate": "it gives what its rewards give; recipes below hold it",
     "information_gain": "it pays for what a policy says of the right answer's likelihood while it plays, and here none "
     "plays; its outcome is its base's",
@@ -94,10 +95,13 @@ NOT_TRIED: Mapping[str, str] = {
     "per_turn": "it gives what a function of yours gives",
     "picked": "it gives a channel of its reward",
     "product": "it gives what its rewards give, multiplied; recipes below hold it",
+    "progress": "it knows nothing before it was taught by attempts of a run",
     "question_value": "it pays for questions by what a solver answers; no question is the right one",
     "shuffled": "it says nothing of an attempt, on purpose",
+    "taught_verdict": "it is the policy before it was taught; see verdict_token",
     "thin_clones": "it gives what its reward gives, and says who counts",
     "total": "it gives what its reward gives, in another place",
+    "utterance_critic": "it gives 0 before it was taught by attempts of a run",
     "weighted": "it gives what its rewards give, added; recipes below hold it",
 }
 """A file of `rewards/` or `judges/` that is not tried, and why."""
