@@ -14,12 +14,12 @@ from handaxe.records import Message, ParsedTurn, Task, ToolCall
 from handaxe.slots import Env, EnvFactory
 from handaxe.tools.deadline import Threads
 
-__all__ = ["Entry", "Executor", "Generator", "Verifier", "as_planned", "modular_agent"]
+__all__ = ["Remembered", "Executor", "Generator", "Verifier", "as_planned", "modular_agent"]
 
 NOTHING = "no tool was called"
 
 
-class Entry(NamedTuple):
+class Remembered(NamedTuple):
     """A line of the memory.
 
     goal      what the planner said beside its call, "" for nothing
@@ -38,7 +38,7 @@ class Entry(NamedTuple):
         return " ".join(part for part in (self.goal, self.tool, self.command) if part) + f": {self.result}"
 
 
-Memory = Sequence[Entry]
+Memory = Sequence[Remembered]
 Executor = Callable[[Task, ToolCall], ToolCall]
 """(task, the planner's choice of tool and sub-goal) -> the command that is carried out."""
 Verifier = Callable[[Task, Memory], bool]
@@ -95,9 +95,10 @@ class _Modular(AsyncWrapped):
     def __init__(self, env: Env, task: Task, verify: Verifier, generate: Generator, execute: Executor, width: int):
         super().__init__(env)
         self.task = task
-        self.verify, self.generate, self.execute = verify, generate, execute
+        self.verify, self.generate = verify, generate
+        self.execute = execute
         self.width = width
-        self.memory: list[Entry] = []
+        self.memory: list[Remembered] = []
 
     def step(self, turn: ParsedTurn, *, seed: int) -> EnvReply:
         if _idle(turn):
@@ -129,9 +130,11 @@ class _Modular(AsyncWrapped):
         """The reply, once the turn and what came of it stand in the memory and the verifier was asked."""
         told = {one.call_id: one.content for one in reply.replies}
         goal = " ".join(turn.text.split())
-        entries = [Entry(goal, c.name, _arguments(c), told[c.id][: self.width]) for c in turn.calls if c.id in told]
-        entries += [Entry(goal, "", "", error[: self.width]) for error in turn.errors]
-        self.memory += entries or [Entry(goal, "", "", NOTHING)]
+        entries = [
+            Remembered(goal, c.name, _arguments(c), told[c.id][: self.width]) for c in turn.calls if c.id in told
+        ]
+        entries += [Remembered(goal, "", "", error[: self.width]) for error in turn.errors]
+        self.memory += entries or [Remembered(goal, "", "", NOTHING)]
         enough = self.verify(self.task, self.memory)
         self.memory[-1] = self.memory[-1]._replace(enough=enough)
         facts = {**reply.facts, "memory": "\n".join(map(str, self.memory)), "enough": enough}

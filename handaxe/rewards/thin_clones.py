@@ -47,6 +47,7 @@ def thin_clones(*, base: Reward, rate: float = 0.1, share: float = 0.0, seed: in
 
     Paper: arXiv:2508.08149 (REX-RAG), its filter of cloned attempts.
     Unconfirmed: the form; known is that clones are thinned by an exponentially weighted mean of rate 0.1.
+    Differs: nothing known.
     """
     if not 0 < rate <= 1 or not share >= 0:
         raise InputError(f"thin_clones has rate={rate} and share={share}; give a rate in (0, 1] and a share from 0 on")
@@ -58,7 +59,8 @@ class ThinClones:
 
     def __init__(self, base: Reward, rate: float, share: float, seed: int):
         self.share = share
-        self._base, self._rate, self._seed = base, rate, seed
+        self._base = base
+        self._rate, self._seed = rate, seed
 
     def __call__(self, group: Group) -> Scores:
         base = checked(self._base(group), group, "base")

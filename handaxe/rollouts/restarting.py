@@ -59,6 +59,7 @@ def restarting(
 
     Paper: arXiv:2512.24873 (ROME), resampling from the beginning of a chunk; arXiv:2402.19446 (ArCHer), actions sampled
     at states of a replay buffer, with answered=False.
+    Unconfirmed: which groups restart, and how often.
     Differs: a state is reached by playing the record again, not by a copy of the environment; ROME's share is not said.
     """
     if not 0 <= share <= 1:

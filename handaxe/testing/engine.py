@@ -126,7 +126,8 @@ class _Norms(NamedTuple):
 
 
 def _hidden_states(case: EngineCase) -> None:
-    engine, model, batch = case.make_engine(), case.make_model(), example_batch(case.make_model(), padding=3)
+    engine, model = case.make_engine(), case.make_model()
+    batch = example_batch(case.make_model(), padding=3)
     got = engine.forward(batch, names=("logp", _Norms()))
     assert set(got) == {"logp", "norms"}, f"forward was asked for logp and a measure of its own and gave {set(got)}"
     close("forward's logp beside norms", got["logp"], engine.forward(batch)["logp"], case.tolerance)

@@ -22,7 +22,7 @@ from handaxe.tools.cached import Use, cached
 from handaxe.tools.decorator import Tool, tool
 from handaxe.worlds.call_gauges import wasted_calls
 from handaxe.worlds.experts import calls_then_answer
-from handaxe.worlds.journeys_plans import Timetable, best_plan, fits, halves, listed, routes
+from handaxe.worlds.journeys_plans import Timetable, best_plan, fits_in, halves, listed, routes
 from handaxe.worlds.searched import answers_in_words
 from handaxe.worlds.sums import kept_calls
 from handaxe.worlds.world import Habit, Split, Start, World
@@ -68,6 +68,7 @@ def journeys(
         says "h310 60, h744 25", and so on; "t417 h744 t903 h122"
 
     Paper: arXiv:2509.21842 (DeepTravel), its travel planning and its sandbox.
+    Unconfirmed: what its sandbox holds.
     Differs: all is generated, and a rule says what is right, where the paper asks a language model.
     """
     if not legs or not set(legs) <= {1, 2, 3} or not 2 <= choices <= 4 or not 0 <= slack <= 9:
@@ -86,7 +87,7 @@ def journeys(
 
     def right(one: Trajectory) -> bool:
         asked, plan = one.task.metadata, listed(one.final_text)
-        return _unfounded(one) == 0 and fits(table, asked["route"], asked["budget"], plan)
+        return _unfounded(one) == 0 and fits_in(table, asked["route"], asked["budget"], plan)
 
     return World(
         name="journeys",

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from handaxe.ops.seeds import derive_seed
 
-__all__ = ["Hotel", "Timetable", "Train", "best_plan", "fits", "halves", "listed", "routes"]
+__all__ = ["Hotel", "Timetable", "Train", "best_plan", "fits_in", "halves", "listed", "routes"]
 
 
 class Train(NamedTuple):
@@ -72,7 +72,7 @@ def listed(plan: str) -> list[str]:
     return plan.replace(",", " ").split()
 
 
-def fits(table: Timetable, route: Sequence[int], budget: int, plan: Sequence[str]) -> bool:
+def fits_in(table: Timetable, route: Sequence[int], budget: int, plan: Sequence[str]) -> bool:
     """Whether a plan takes a train and then a hotel for every leg, never leaves before it arrives, and can be paid.
 
         leaves_{k+1} >= arrives_k  for all k        sum of prices <= budget

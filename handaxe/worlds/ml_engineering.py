@@ -21,7 +21,18 @@ from handaxe.rewards.state_match import state_match
 from handaxe.slots import Env, EnvFactory, Reward
 from handaxe.tools.decorator import tool
 from handaxe.worlds.asked import asked
-from handaxe.worlds.ml_programs import LANDMARKS, MODELS, SCALERS, SETS, SIZES, Plan, data, instrument, run, write
+from handaxe.worlds.ml_programs import (
+    LANDMARKS,
+    MODELS,
+    SCALERS,
+    SETS,
+    SIZES,
+    Plan,
+    data,
+    instrument,
+    run_program,
+    write_program,
+)
 from handaxe.worlds.world import Facts, Habit, Split, Start, World
 
 __all__ = ["Studio", "landmarks", "ml_engineering", "score_of", "submitted"]
@@ -57,6 +68,7 @@ def ml_engineering(*, sets: tuple[str, ...] = SETS, rows: int = 300) -> World:
         "wine 417?": run "std forest 100" says "accuracy 0.978", worth 0.991
 
     Paper: arXiv:2509.01684.
+    Unconfirmed: which landmarks there are.
     Differs: the policy chooses of what a program is made and does not write it, so that no sandbox is needed; marks are
         put in by a rule and not by a language model; two small data sets in the place of Kaggle's competitions.
     """
@@ -134,17 +146,19 @@ class Studio:
     @tool(timeout=None)
     def run(self, plan: Annotated[str, "scaler, model and number of trees, such as: std forest 10"]) -> str:
         """Run the program of a plan. There is one run."""
+        if self.over:
+            raise Retry("a program was run already, and there is one run")
         words = plan.split()
         if len(words) != 3 or not words[2].isdecimal():
             raise Retry("say a scaler, a model and a number of trees, with a space between")
         chosen = Plan(words[0], words[1], int(words[2]))
         try:
-            program = instrument(write(chosen))
+            program = instrument(write_program(chosen))
         except InputError as wrong:
             raise Retry(str(wrong)) from wrong
         metadata = self._task.metadata
         held = data(metadata["set"], number=metadata["number"], rows=metadata["rows"])
-        came = run(program, held)
+        came = run_program(program, held)
         accuracy = None if came.submitted is None else float(np.mean(came.submitted == held.test_y))
         self._found = {
             "ran": True,

@@ -14,7 +14,7 @@ from handaxe.errors import InputError
 from handaxe.ops.seeds import generator
 
 __all__ = [
-    "Held",
+    "Halves",
     "LANDMARKS",
     "MODELS",
     "Plan",
@@ -24,8 +24,8 @@ __all__ = [
     "SIZES",
     "data",
     "instrument",
-    "run",
-    "write",
+    "run_program",
+    "write_program",
 ]
 
 LANDMARKS = ("imports", "data", "features", "model", "trained", "predicted", "submitted")
@@ -62,7 +62,7 @@ class Plan(NamedTuple):
     size: int
 
 
-class Held(NamedTuple):
+class Halves(NamedTuple):
     """A data set in two halves; a program is given all but `test_y`. X is [rows, features], y [rows]."""
 
     train_X: np.ndarray
@@ -80,7 +80,7 @@ class Ran(NamedTuple):
     error: str
 
 
-def data(name: str, *, number: int, rows: int) -> Held:
+def data(name: str, *, number: int, rows: int) -> Halves:
     """So many rows of a data set that scikit-learn brings along, half to train and half to test; `number` draws them.
 
     Raises:
@@ -89,7 +89,7 @@ def data(name: str, *, number: int, rows: int) -> Held:
     all_X, all_y = _loaded(name)
     order = generator("ml_engineering", name, number).permutation(len(all_y))[:rows]
     half = len(order) // 2
-    return Held(all_X[order[:half]], all_y[order[:half]], all_X[order[half:]], all_y[order[half:]])
+    return Halves(all_X[order[:half]], all_y[order[:half]], all_X[order[half:]], all_y[order[half:]])
 
 
 @functools.cache
@@ -103,7 +103,7 @@ def _loaded(name: str) -> tuple[np.ndarray, np.ndarray]:
     return (datasets.load_digits if name == "digits" else datasets.load_wine)(return_X_y=True)
 
 
-def write(plan: Plan) -> str:
+def write_program(plan: Plan) -> str:
     """The program of a plan. It is made of these choices alone, so that it can be run in this process.
 
     Raises:
@@ -164,7 +164,7 @@ def _marks(statement: ast.stmt) -> set[str]:
     return {mark for mark in found if mark is not None}
 
 
-def run(program: ast.Module, held: Held) -> Ran:
+def run_program(program: ast.Module, held: Halves) -> Ran:
     """Run an instrumented program to its end or its first error. Nothing keeps it from what this process may do."""
     said: list[str] = []
     handed: list[object] = []

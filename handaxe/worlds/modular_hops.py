@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from handaxe.envs.modular_agent import Entry, modular_agent
+from handaxe.envs.modular_agent import Remembered, modular_agent
 from handaxe.envs.tool_chat import tool_chat
 from handaxe.records import Message, Task, Trajectory
 from handaxe.rewards.exact_match import exact_match
@@ -63,7 +63,7 @@ def _env(tools: Sequence[Any]) -> EnvFactory:
     return modular_agent(tool_chat(tools), verify=_enough, generate=_read_off)
 
 
-def _followed(task: Task, memory: Sequence[Entry]) -> list[str]:
+def _followed(task: Task, memory: Sequence[Remembered]) -> list[str]:
     """The answers of the question's steps, as far as the passages in the memory give them."""
     name, *path = task.messages[-1].content.rstrip("?").split()
     known = {}
@@ -79,11 +79,11 @@ def _followed(task: Task, memory: Sequence[Entry]) -> list[str]:
     return found
 
 
-def _enough(task: Task, memory: Sequence[Entry]) -> bool:
+def _enough(task: Task, memory: Sequence[Remembered]) -> bool:
     return len(_followed(task, memory)) == len(task.messages[-1].content.split()) - 1
 
 
-def _read_off(task: Task, memory: Sequence[Entry]) -> str:
+def _read_off(task: Task, memory: Sequence[Remembered]) -> str:
     return _followed(task, memory)[-1] if _enough(task, memory) else ""
 
 

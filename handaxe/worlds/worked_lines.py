@@ -10,7 +10,7 @@ import numpy as np
 from handaxe.errors import InputError
 from handaxe.records import Trajectory, Turn
 
-__all__ = ["BACK", "LINE", "sum_makes", "remaining", "verdicts"]
+__all__ = ["BACK", "LINE", "remaining", "sum_makes", "verdicts"]
 
 BACK = "no"
 """Takes the last line back."""

@@ -1,6 +1,6 @@
 import pytest
 
-from handaxe.envs.modular_agent import Entry, modular_agent
+from handaxe.envs.modular_agent import Remembered, modular_agent
 from handaxe.envs.tool_chat import tool_chat
 from handaxe.errors import InfrastructureError
 from handaxe.records import Message, ParsedTurn, Task, ToolCall
@@ -40,9 +40,9 @@ def test_the_verifier_ends_it_and_the_generator_answers():
     assert second.facts["memory"].splitlines()[1] == "calculator 408+5: 413"
     report = env.report()
     assert report["answer"] == "413" and report["replies"] == {"ok": 2}
-    assert [Entry(**one) for one in report["memory"]] == [
-        Entry("multiply first", "calculator", "12*34", "408", False),
-        Entry("", "calculator", "408+5", "413", True),
+    assert [Remembered(**one) for one in report["memory"]] == [
+        Remembered("multiply first", "calculator", "12*34", "408", False),
+        Remembered("", "calculator", "408+5", "413", True),
     ]
 
 

@@ -56,7 +56,7 @@ def test_a_run_and_its_resumption(chosen, tmp_path, monkeypatch):
     with RunRecord.open(tmp_path / "run" / "stages" / "00-teach_second" / "played") as record:
         searched = list(record.trajectories())
     assert {one.task.id for one in searched} and any(node["visits"] for one in searched for node in one.notes["search"])
-    assert sum(one.used.tokens for one in searched) < sum(one.num_tokens for one in searched)
+    assert sum(one.used.tokens for one in searched) <= sum(one.num_tokens for one in searched)
 
 
 def test_evaluations_return_one_attempt_that_counts_its_candidates(chosen):

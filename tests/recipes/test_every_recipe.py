@@ -16,7 +16,7 @@ from handaxe.methods.catalogue import find_recipes
 from handaxe.methods.chosen import choice, of_base, recipe_of
 from handaxe.methods.run import run
 from handaxe.models.compact import Compact
-from handaxe.records import Message
+from handaxe.records import Author, Message
 from handaxe.testing.records import make_group, make_rated
 from handaxe.training.loop import train
 from handaxe.training.pace import Keep
@@ -92,6 +92,10 @@ def test_what_a_claim_is_measured_against_can_be_run(name):
             chosen(words[0], *words[1:])
 
 
+FORCES = ("cleaner", "rex_rag", "rusca_rl")
+"""Recipes whose papers train on words that the policy did not draw in their place; batches want old_logp of them."""
+
+
 @pytest.mark.parametrize("name", [name for name in NAMES if name != "plain"])
 def test_two_steps(name, tmp_path):
     made = chosen(name, "--model", "tiny", *FEWER.get(name, ()))
@@ -105,6 +109,9 @@ def test_two_steps(name, tmp_path):
         assert len(Evaluation.from_json(evaluated[2]["evaluation"]).tasks) == 4
         for trajectory in record.trajectories():
             records.check(trajectory)
+            for sequence in trajectory.sequences:
+                assert name in FORCES or not (sequence.author == Author.FORCED).any()
+                assert not sequence.mask[sequence.author == Author.EXPERT].any(), "what an expert said never trains"
 
 
 @pytest.mark.parametrize(("name", "moves"), [("plain", True), ("frozen", False)])
@@ -122,9 +129,9 @@ def test_the_base_of_a_recipe_can_be_another(base, tmp_path):
     assert len(result.metrics) == 2
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if name not in ("plain", "igpo", "istar")])
+@pytest.mark.parametrize("name", [name for name in NAMES if name not in ("plain", "igpo", "istar", "spa_rl")])
 def test_the_selection_of_another_base_takes_what_the_recipe_pays(name):
-    """Without IGPO and iStar, whose rewards need what a run's rollout or judge adds to an attempt."""
+    """Without IGPO, iStar and SPA-RL, whose rewards need what a run's rollout or judge adds to an attempt."""
     made = chosen(name, "--base", "dapo", "--base.rounds", "1", "--model", "tiny")
     world = make_world(made)
     method = make_method(made, world)

@@ -10,7 +10,7 @@ from handaxe.rewards.rubric_points import rubric_points
 from handaxe.testing.worlds import check_world
 from handaxe.worlds.demonstrate import demonstrate
 from handaxe.worlds.journeys import each_reply, journeys, used_by_plan
-from handaxe.worlds.journeys_plans import Timetable, fits
+from handaxe.worlds.journeys_plans import Timetable, fits_in
 
 
 @pytest.mark.parametrize("options", [{}, {"brief": False, "choices": 3}])
@@ -100,9 +100,9 @@ def test_times_and_budget_by_enumeration():
         for plan in itertools.product(*steps):
             first, second = plan[0], plan[2]
             holds = first.arrives <= second.leaves and sum(one.price for one in plan) <= budget
-            assert fits(table, route, budget, [one.name for one in plan]) == holds
+            assert fits_in(table, route, budget, [one.name for one in plan]) == holds
             seen.add((holds, first.arrives <= second.leaves))
-        assert fits(table, route, budget, task.answer.split())
+        assert fits_in(table, route, budget, task.answer.split())
     assert seen == {(True, True), (False, True), (False, False)}
 
 

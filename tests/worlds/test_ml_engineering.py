@@ -10,7 +10,7 @@ from handaxe.testing.tools import check_env
 from handaxe.testing.worlds import check_world
 from handaxe.worlds.demonstrate import demonstrate
 from handaxe.worlds.ml_engineering import landmarks, ml_engineering, score_of, submitted
-from handaxe.worlds.ml_programs import Plan, data, instrument, run, write
+from handaxe.worlds.ml_programs import Plan, data, instrument, run_program, write_program
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +39,9 @@ def test_the_worth_of_a_submission(world):
     for name, nothing, everything in (("digits", 0.4, 0.92), ("wine", 0.75, 0.98)):
         task = of(world, name)
         held = data(name, number=task.metadata["number"], rows=300)
-        a = float((run(instrument(write(Plan("std", "forest", 3))), held).submitted == held.test_y).mean())
+        a = float(
+            (run_program(instrument(write_program(Plan("std", "forest", 3))), held).submitted == held.test_y).mean()
+        )
         one = played(world, task, "std forest 3")
         assert score_of(one) == pytest.approx(min(1.0, max(0.0, (a - nothing) / (everything - nothing))))
         assert one.replies[0].content == f"accuracy {a:.3f}" and len(one.turns) == 1
@@ -50,6 +52,16 @@ def test_more_trees_are_worth_more(world):
     task = of(world, "digits")
     few, many = played(world, task, "raw extra 1"), played(world, task, "raw extra 100")
     assert score_of(few) < 0.5 < score_of(many)
+
+
+def test_of_several_programs_in_one_turn_the_first_is_run(world):
+    task = of(world, "wine")
+    says = tuple(ToolCall("run", {"plan": plan}) for plan in ("std forest 1", "std forest 100"))
+    one = demonstrate(
+        world.env(()), task, lambda task, facts: Message("assistant", "", says), format=Compact(), max_turns=2
+    )
+    assert one.env["state"]["Studio"]["trees"] == 1
+    assert [reply.status for reply in one.turns[0].replies] == ["ok", "retry"]
 
 
 def test_a_failed_program_is_paid_for_its_landmarks_where_a_valid_one_is_paid_for_its_worth(world):

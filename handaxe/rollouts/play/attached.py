@@ -15,6 +15,9 @@ def attached(trajectories: Sequence[Trajectory], dropped: Collection[str]) -> li
     Args:
         trajectories: of one tree; a turn has its own seed, the same in all that share it.
         dropped: ids of those given up.
+
+    Example:
+        a: turns 1 2; b: turns 1 3, a fork of a; c: turns 1 3 4, a fork of a  ->  a, b of a at turn 1, c of b at turn 2
     """
     order = [one for one in trajectories if one.id not in dropped] + [one for one in trajectories if one.id in dropped]
     root = next((one for one in order if one.branch_of is None), None)

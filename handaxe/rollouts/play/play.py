@@ -265,9 +265,9 @@ class Play:
         return self._beginning if k == self._shared else None
 
     def _record(self, k: int, completion: Completion, seed: int) -> Turn:
-        put, shared, count = completion.put, self._shared_turn(k), len(completion.ids)
-        places = range(put.own, count) if put is not None else () if shared is None else shared.forced
-        forced = [place for place in places if place < count]
+        put, shared = completion.put, self._shared_turn(k)
+        places = range(put.own, len(completion.ids)) if put is not None else () if shared is None else shared.forced
+        forced = [place for place in places if place < len(completion.ids)]
         start, stop = self.sequences[-1].append_sampled(completion, turn=k, forced=forced)
         if put is not None:
             self.notes[PUT] = {**self.notes.get(PUT, {}), str(k): list(put.spent)}

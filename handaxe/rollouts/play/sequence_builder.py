@@ -53,7 +53,8 @@ class SequenceBuilder:
             forced: places among its ids of those that the policy did not draw here; they are FORCED.
         """
         start, count = len(self.ids), len(completion.ids)
-        authors, logp, version = [POLICY] * count, completion.logp, completion.version
+        authors = [POLICY] * count
+        logp, version = completion.logp, completion.version
         if forced:
             logp, version = list(logp), list(version)
             for place in forced:

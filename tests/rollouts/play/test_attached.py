@@ -1,0 +1,31 @@
+"""Trajectories of a tree find the one that they left."""
+
+from dataclasses import replace
+
+from handaxe.records import Branch
+from handaxe.rollouts.play.attached import attached, common_turns
+from handaxe.testing.records import make_trajectory
+
+
+def one_of(name, *seeds, of=None):
+    """An attempt of a turn a seed; `of` names the first of all, which it left somewhere."""
+    made = make_trajectory(layouts=["Ut" + "tTt".join("p" * len(seeds))], id=name)
+    turns = tuple(replace(turn, seed=seed) for turn, seed in zip(made.turns, seeds, strict=True))
+    return replace(made, turns=turns, branch_of=None if of is None else Branch(of, 0, made.turns[0].start))
+
+
+def test_each_left_the_one_with_which_it_has_most_in_common():
+    a, b, c = one_of("a", 1, 2), one_of("b", 1, 3, of="a"), one_of("c", 1, 3, 4, of="a")
+    assert (common_turns(a, b), common_turns(b, c), common_turns(a, a)) == (1, 2, 2)
+    found = {one.id: one.branch_of for one in attached([a, b, c], ())}
+    assert found["a"] is None
+    assert found["b"] == Branch("a", 0, b.turns[1].start)
+    assert found["c"] == Branch("b", 0, c.turns[2].start)
+
+
+def test_what_was_given_up_comes_last_and_nothing_that_is_scored_left_it():
+    a, b, c = one_of("a", 1, 2), one_of("b", 1, 3, of="a"), one_of("c", 1, 3, 4, of="a")
+    found = attached([a, b, c], {"b"})
+    assert [one.id for one in found] == ["a", "c", "b"]
+    assert found[1].branch_of == Branch("a", 0, c.turns[1].start)
+    assert found[2].branch_of == Branch("c", 0, found[2].branch_of.token)
