@@ -14,7 +14,7 @@ from handaxe.records import Message, ParsedTurn, Task, ToolCall
 from handaxe.slots import Env, EnvFactory
 from handaxe.tools.deadline import Threads
 
-__all__ = ["Remembered", "Executor", "Generator", "Verifier", "as_planned", "modular_agent"]
+__all__ = ["Executor", "Generator", "Remembered", "Verifier", "as_planned", "modular_agent"]
 
 NOTHING = "no tool was called"
 

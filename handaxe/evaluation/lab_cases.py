@@ -130,7 +130,7 @@ EXPLAINED: Mapping[str, str] = {
     "pure": "Steps are added up here, and a judge that likes calls that ran is paid for each of them: the vice that "
     "the paper shows. Its credit takes their minimum instead, which no table of rewards can show.",
     "world workspace": "See `outcome_state`.",
-    "world modular_hops": "The answer is read off what was found, and not said: who also searches for the right things, or "
+    "world modular_hops": "The answer is read off what was found, not said: who also searches for the right things, or "
     "in full-width letters, which the search reads as plain ones, is right.",
     "world ml_engineering": "Most of the expert's plans for one task serve for any other.",
     "rl_mle": "See `world ml_engineering`.",

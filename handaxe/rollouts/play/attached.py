@@ -18,6 +18,8 @@ def attached(trajectories: Sequence[Trajectory], dropped: Collection[str]) -> li
 
     Example:
         a: turns 1 2; b: turns 1 3, a fork of a; c: turns 1 3 4, a fork of a  ->  a, b of a at turn 1, c of b at turn 2
+
+    Idea: two attempts of one tree are together for as long as their turns have the same seeds.
     """
     order = [one for one in trajectories if one.id not in dropped] + [one for one in trajectories if one.id in dropped]
     root = next((one for one in order if one.branch_of is None), None)

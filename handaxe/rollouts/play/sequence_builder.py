@@ -58,7 +58,8 @@ class SequenceBuilder:
         if forced:
             logp, version = list(logp), list(version)
             for place in forced:
-                authors[place], logp[place], version[place] = FORCED, 0.0, -1
+                authors[place] = FORCED
+                logp[place], version[place] = 0.0, -1
         self._append(completion.ids, authors, [turn] * count, logp, completion.behaviour_logp, version)
         return start, start + count
 
