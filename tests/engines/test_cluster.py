@@ -54,6 +54,13 @@ def weights(engine):
 
 
 @pytest.fixture(scope="module")
+def one():
+    ranks = Ranks(1, timeout=PATIENCE, device="cpu")
+    yield ranks
+    ranks.close()
+
+
+@pytest.fixture(scope="module")
 def two():
     ranks = Ranks(2, timeout=PATIENCE, device="cpu")
     yield ranks
@@ -147,7 +154,7 @@ def steps(engine, seeds):
         engine.optim_step(learning_rate=1e-2)
 
 
-def test_a_run_goes_on_on_any_number_of_ranks_and_in_one_process(two, three, tmp_path):
+def test_a_run_goes_on_on_any_number_of_ranks_and_in_one_process(one, two, three, tmp_path):
     want = LocalEngine(tiny(), reference=True, critic=True)
     steps(want, range(4))
     whole = dict(want.model.module.named_parameters())
@@ -166,7 +173,7 @@ def test_a_run_goes_on_on_any_number_of_ranks_and_in_one_process(two, three, tmp
     first = ClusterEngine(tiny(), trainers=two, **options)
     steps(first, (0, 1))
     first.save(tmp_path / "cluster")
-    for ranks in (two, three):
+    for ranks in (one, two, three):
         with ClusterEngine(tiny(), trainers=ranks, **options) as engine:
             ends_alike(engine, tmp_path / "cluster")
     ends_alike(LocalEngine(tiny(), **options), tmp_path / "cluster")

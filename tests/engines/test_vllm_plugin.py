@@ -65,7 +65,7 @@ def test_the_whole_contract(fleet, tmp_path):
         weights=lambda engine: dict(engine.model.module.named_parameters()),
         reference=True,
     )
-    assert len(names) == 18
+    assert len(names) == 19
 
 
 def over_a_swap(fleet, requests, wait):
