@@ -18,7 +18,7 @@ RECIPE = Recipe(
         Claim("And than with weights alone.", "pass@1", "up", baseline="inspo --every 1000", note=NOTE),
     ),
     world=calls,
-    setting=Setting(model="start", max_turns=1),
+    setting=Setting(model="start", max_turns=1, max_tokens=64),
 )
 
 

@@ -17,7 +17,7 @@ RECIPE = Recipe(
     ),
     base=revisiting,
     world=calls,
-    setting=Setting(model="start", group_size=4, max_turns=1),
+    setting=Setting(model="start", group_size=4, max_turns=1, max_tokens=64),
 )
 
 

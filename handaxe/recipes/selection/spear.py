@@ -21,7 +21,7 @@ RECIPE = Recipe(
     ),
     base=dr_bot,
     world=calls,
-    setting=Setting(model="start", max_turns=1),
+    setting=Setting(model="start", max_turns=1, max_tokens=64),
 )
 
 
