@@ -11,7 +11,7 @@ Rooms are read and not imported, so that listing them is quick.
 import ast
 import difflib
 import importlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -46,9 +46,7 @@ def offered(room: Room, home: Path = HOME) -> list[Offer]:
     Raises:
         RecipeError: a file of the room is no Python.
     """
-    files = sorted((home / room).rglob("*.py") if room == "recipes" else (home / room).glob("*.py"))
-    found = (_offer(room, file) for file in files if not file.name.startswith("_"))
-    return sorted((one for one in found if one is not None), key=lambda one: one.name)
+    return sorted(_offers(room, home, "*"), key=lambda one: one.name)
 
 
 def find(room: Room, name: str) -> Any:
@@ -63,11 +61,11 @@ def find(room: Room, name: str) -> Any:
     """
     if ":" in name:
         return attribute(name, noun=KINDS[room], example=f"my_file:my_{KINDS[room]}")
-    found = {one.name: one for one in offered(room)}
-    if name not in found:
-        raise _unknown(room, name, list(found))
-    inside = found[name].file.relative_to(HOME.parent).with_suffix("")
-    return getattr(importlib.import_module(".".join(inside.parts)), found[name].attribute)
+    found = list(_offers(room, HOME, name)) if name.isidentifier() else []  # one file is read, and not the room
+    if not found:
+        raise _unknown(room, name, [one.name for one in offered(room)])
+    inside = found[-1].file.relative_to(HOME.parent).with_suffix("")
+    return getattr(importlib.import_module(".".join(inside.parts)), found[-1].attribute)
 
 
 def tools_named(names: Sequence[str]) -> list[Any]:
@@ -93,6 +91,13 @@ def _unknown(room: Room, name: str, there: list[str]) -> InputError:
 def _close(name: str, there: list[str]) -> str:
     close = difflib.get_close_matches(name, there, n=3, cutoff=0.5)
     return f"; did you mean {' or '.join(close)}?" if close else ""
+
+
+def _offers(room: Room, home: Path, stem: str) -> Iterator[Offer]:
+    """What the files called `stem` offer, a pattern; only recipes lie in folders of their room."""
+    where = "**/" if room == "recipes" else ""
+    files = sorted(file for file in (home / room).glob(f"{where}{stem}.py") if not file.name.startswith("_"))
+    return (found for file in files if (found := _offer(room, file)) is not None)
 
 
 def _offer(room: Room, file: Path) -> Offer | None:
