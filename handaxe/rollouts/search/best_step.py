@@ -2,14 +2,16 @@
 
 from collections.abc import Generator
 from functools import partial
+from math import inf, isnan
 from typing import Any
 
-from handaxe.errors import InputError
+from handaxe.errors import InfrastructureError, InputError
 from handaxe.exchange import Attempt, Completion, Work
 from handaxe.ops.seeds import derive_seed
 from handaxe.records import Ending, Group, Trajectory
 from handaxe.rollouts.budget import Budget, Tell
 from handaxe.rollouts.play import Play, Request, Rules
+from handaxe.rollouts.play.env_session import infra_error
 from handaxe.slots import Rollout, RolloutPlan, StepJudge
 
 __all__ = ["best_step"]
@@ -30,10 +32,12 @@ def best_step(
 
     Every candidate is played, taken back with the environment's state, and the chosen one carried out once more, so
     that what the others did is never seen. A candidate that was cut off, or began another speaker's turn, is chosen
-    only where all are. The judge is shown the attempt up to the candidate's answer, and is no part of the record.
+    only where all are, and one without a score (NaN) only where none has one. The judge is shown the attempt up to the
+    candidate's answer, and is no part of the record.
 
     Args:
-        judge: scores every turn of an attempt; the last score counts.
+        judge: scores every turn of an attempt; the last score counts. An InfrastructureError of it ends the attempt as
+            infra_error.
         samples: n, >= 1; with 1 it is `linear`.
         max_turns, budget, tell_budget: as in `linear`; a budget counts all candidates.
 
@@ -77,14 +81,18 @@ def _turn(play: Play, judge: StepJudge, samples: int) -> Generator[Request, Any,
         if len(play.turns) == k or (ending is not None and ending.kind == "infra_error"):
             return ending
         if play.turns[k].finish == "stop":
-            scores.append(float((yield Work(partial(_last, judge, play.so_far())))))
+            try:
+                scores.append(float((yield Work(partial(_last, judge, play.so_far())))))
+            except InfrastructureError as error:  # of a judge that is asked elsewhere
+                return infra_error(error)
             tried.append(_said(play))
         if n + 1 == samples and not tried:
             return ending
         gone = yield from play.rewind(k)
         if gone is not None:
             return gone
-    best = scores.index(max(scores))
+    known = [-inf if isnan(score) else score for score in scores]
+    best = known.index(max(known))
     play.notes["chosen"] = {**play.notes.get("chosen", {}), str(k): scores}
     return (yield from play.put(tried[best], own=0))
 

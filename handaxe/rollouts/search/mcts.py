@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from handaxe.errors import InputError
+from handaxe.errors import InfrastructureError, InputError, VerifierError
 from handaxe.exchange import Attempt, Stopped, Work
 from handaxe.ops.forks import shared_turns
 from handaxe.records import Group, Spent, Trajectory
@@ -80,7 +80,8 @@ def mcts(
         a place of its own, then the expansions that nobody went on with, ended as stopped. `notes["search"]` says of
         each turn that is a node its visits, value and verdict (None: not asked), in order; see `node_labels`. The
         `spent` of all together is what was sampled, each turn counted once. One attempt is a whole group:
-        `group_size=1`. A simulation that failed, or could not be scored, is not backed up.
+        `group_size=1`. A simulation that failed, or could not be scored (an InfrastructureError or
+        VerifierError of the judge or the outcome too), is not backed up.
 
     Raises:
         InputError: a number out of range, an environment without snapshots, or one of which only so many may be open.
@@ -179,12 +180,15 @@ class _Found:
 
 
 def _scored(one: Trajectory, outcome: Reward, judge: StepJudge | None) -> _Found | None:
-    """Outcome and signs of the judge's scores; None where there is no outcome."""
+    """Outcome and signs of the judge's scores; None where there is no outcome, or no judge could be reached."""
     group = Group(one.task, (one,))
-    earned = float(outcome(group).outcome[0])
-    if np.isnan(earned):
+    try:
+        earned = float(outcome(group).outcome[0])
+        if np.isnan(earned):
+            return None
+        said = np.full(len(one.turns), np.nan) if judge is None else np.sign(judge.score_steps(group)[0])
+    except (InfrastructureError, VerifierError):
         return None
-    said = np.full(len(one.turns), np.nan) if judge is None else np.sign(judge.score_steps(group)[0])
     return _Found(earned, said)
 
 

@@ -1,7 +1,9 @@
+from math import nan
+
 import numpy as np
 import pytest
 
-from handaxe.errors import InputError
+from handaxe.errors import InfrastructureError, InputError
 from handaxe.exchange import Stopped
 from handaxe.invariants import check_group
 from handaxe.records import Group
@@ -79,6 +81,44 @@ def test_stopped_in_the_middle(dice, when):
     (one,) = run_plan(best_step(judge=Longest())(dice.attempt(5, env=rewound(dice))), sample=speak)
     check_group(Group(one.task, (one,)))
     assert all(env.closed == 1 for env in dice.Counter.made)
+
+
+class Says:
+    """A judge whose n-th answer is scores[n], or an error."""
+
+    def __init__(self, scores):
+        self.scores = iter(scores)
+
+    def score_steps(self, group):
+        said = next(self.scores)
+        if isinstance(said, Exception):
+            raise said
+        return (np.array([said]),)
+
+
+def test_a_judge_that_cannot_be_reached_ends_the_attempt_and_nothing_else(dice):
+    dice.Counter.made.clear()
+    plan = best_step(judge=Says([InfrastructureError("no answer")] * 9))(dice.attempt(5, env=rewound(dice)))
+    (one,) = run_plan(plan, sample=dice.roll)
+    assert one.ending.kind == "infra_error" and "no answer" in one.ending.reason
+    assert [env.closed for env in dice.Counter.made] == [1]
+
+
+@pytest.mark.parametrize(
+    ("scores", "best"), [((nan, 0.2, 0.9, 0.9), 2), ((0.1, nan, nan, nan), 0), ((nan, nan, nan, nan), 0)]
+)
+def test_a_candidate_without_a_score_is_chosen_only_where_none_has_one(dice, scores, best):
+    said = []
+
+    def speak(name, request):
+        said.append(dice.roll(name, request)._replace(finish="stop"))
+        return said[-1]
+
+    plan = best_step(judge=Says(scores), max_turns=1)(dice.attempt(4, env=rewound(dice)))
+    (one,) = run_plan(plan, sample=speak)
+    assert len(said) == 4 and [str(score) for score in one.notes["chosen"]["0"]] == [str(score) for score in scores]
+    turn = one.turns[0]
+    assert one.sequences[0].ids[turn.start : turn.stop].tolist() == list(said[best].ids)
 
 
 def test_out_of_range():

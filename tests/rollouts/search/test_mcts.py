@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from handaxe.envs.tool_chat import tool_chat
-from handaxe.errors import InputError
+from handaxe.errors import InfrastructureError, InputError, VerifierError
 from handaxe.exchange import Attempt, Stopped
 from handaxe.invariants import check_group
 from handaxe.models.compact import Compact
@@ -135,6 +135,20 @@ def test_terminal_nodes_are_visited_once_and_a_spent_tree_ends():
 def test_what_cannot_be_scored_is_not_backed_up():
     found = play(["yes", "no"], simulations=4, children=2, outcome=lambda group: Scores(np.array([np.nan])))
     assert all(one.notes[SEARCH][0]["visits"] == 0 for one in found)
+
+
+@pytest.mark.parametrize("error", [InfrastructureError("no answer"), VerifierError("no answer")])
+@pytest.mark.parametrize("who", ["outcome", "judge"])
+def test_nor_is_what_nobody_could_be_reached_for(error, who):
+    class Away:
+        def score_steps(self, group):
+            raise error
+
+        __call__ = score_steps
+
+    found = play(["yes", "no"], simulations=4, children=2, **{who: Away()})
+    assert [one.notes[SEARCH][0]["visits"] for one in found] == [0, 0]
+    assert all(one.ending.kind == "completed" for one in found)
 
 
 def test_an_environment_that_cannot_be_opened_leaves_one():
