@@ -81,7 +81,7 @@ def modular_agent(
     Example:
         modular_agent(tool_chat([search]), verify=lambda task, memory: len(memory) == 2, generate=last_word)
 
-    Paper: AgentFlow (Flow-GRPO): planner, executor, verifier, generator and an evolving memory.
+    Paper: arXiv:2510.05592 (AgentFlow): planner, executor, verifier, generator and an evolving memory.
     Differs: the paper's executor, verifier and generator are frozen language models; here they are any callables.
     """
 

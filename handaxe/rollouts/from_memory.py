@@ -39,7 +39,7 @@ def from_memory(*, max_turns: int = 4, budget: Budget | None = None) -> Rollout:
     Example:
         from_memory(max_turns=3) with modular_agent(tool_chat([search]), verify=..., generate=...)
 
-    Paper: AgentFlow (Flow-GRPO), the multi-turn problem as independent single turns. Differs: nothing known.
+    Paper: arXiv:2510.05592 (AgentFlow), the multi-turn problem as independent single turns. Differs: nothing known.
     """
 
     def following(play: Play) -> Following:

@@ -27,6 +27,7 @@ from handaxe.ops.digests import tensors_digest
 from handaxe.ops.seeds import derive_seed
 from handaxe.records import Message, Task, Trajectory
 from handaxe.slots import ChatFormat, EnvFactory, Site
+from handaxe.training.interrupt import Interrupt
 from handaxe.training.schedule import cosine
 from handaxe.training.site import make_site
 from handaxe.training.sources import scripted
@@ -78,6 +79,7 @@ def start_policy(
 
     Raises:
         InputError: the world has no expert or no start, or its conversations do not fit into the policy's context.
+        KeyboardInterrupt: Ctrl-C stopped it; nothing is kept, neither in the cache nor in `out`.
 
     Example:
         start_policy(sums()) is a policy that calls the calculator for most questions, easy or not
@@ -115,7 +117,11 @@ def start_policy(
         engine = LocalEngine(policy.model, betas=(0.9, 0.98), weight_decay=0.01)
         for phase in phases:
             site = make_site(engine=engine, format=policy.format, seed=phase.seed, progress=progress)
-            _teach(site, play(phase, phase.size), phase, start.batch_size)
+            conversations = play(phase, phase.size)
+            with Interrupt() as interrupt:  # without one, a phase that was stopped would look like one that is over
+                _teach(site, conversations, phase, start.batch_size)
+            if interrupt.asked:
+                raise KeyboardInterrupt
         _keep(policy.model, folder)
     made = load(str(folder))
     if out is not None:

@@ -29,6 +29,7 @@ from handaxe.worlds.world import Habit, Split, Start, World
 
 __all__ = ["each_reply", "journeys", "used_by_plan"]
 
+Town = Annotated[int, "number of a town, 10 to 99"]
 START = Start(Habit(needed=0.9, clumsy=0.1), skill=500, steps=60)
 USES: dict[Split, Use] = {"train": "training", "test": "evaluation"}
 
@@ -134,8 +135,6 @@ def used_by_plan() -> Check:
 
 
 def _tools(table: Timetable) -> list[Tool]:
-    Town = Annotated[int, "number of a town, 10 to 99"]
-
     def known(*towns: int) -> None:
         for town in towns:
             if not 10 <= town <= 99:
@@ -143,18 +142,16 @@ def _tools(table: Timetable) -> list[Tool]:
         if len(set(towns)) < len(towns):
             raise Retry("give two different towns")
 
-    def trains(start: Town, to: Town) -> str:  # type: ignore[valid-type]
+    def trains(start: Town, to: Town) -> str:
         """List trains: name, hours, price."""
         known(start, to)
         return ", ".join(one.said for one in table.trains(start, to))
 
-    def hotels(town: Town) -> str:  # type: ignore[valid-type]
+    def hotels(town: Town) -> str:
         """List hotels: name, price."""
         known(town)
         return ", ".join(one.said for one in table.hotels(town))
 
-    trains.__annotations__ = {"start": Town, "to": Town, "return": str}
-    hotels.__annotations__ = {"town": Town, "return": str}
     return [tool(timeout=None)(trains), tool(timeout=None)(hotels)]
 
 

@@ -1,11 +1,15 @@
 """`handaxe start` with a tool of one's own, for a few steps."""
 
 import json
+import os
+import signal
 
 import pytest
 
 from handaxe.cli import main
 from handaxe.models.load import load
+from handaxe.training import cold_start
+from handaxe.training.schedule import cosine
 
 TOOL = """
 from handaxe.records import Message, ToolCall
@@ -51,6 +55,30 @@ def test_a_start_for_a_tool_of_the_users(mine, capsys):
     assert load("begun").model.vocab_size == 264
     found = json.loads((mine / "found.json").read_text())
     assert set(found) == {"before", "after"} and "pass@1" in found["after"]
+
+
+@pytest.mark.parametrize("number", [0, 2])  # in the first phase, in the last step of all
+def test_ctrl_c_leaves_no_half_taught_start(mine, monkeypatch, capsys, number):
+    """What was stopped in a phase is neither taught in the next one nor kept: the same command begins anew."""
+    begun = []
+
+    def schedule(*arguments, **options):
+        rate = cosine(*arguments, **options)
+
+        def of_step(step):
+            begun.append(step)
+            if len(begun) == number + 1:
+                os.kill(os.getpid(), signal.SIGINT)
+            return rate(step)
+
+        return of_step
+
+    monkeypatch.setattr(cold_start, "cosine", schedule)
+    assert main(["start", *WORLD, *EXPERT, "--out", "begun", *SHORT, "--held-out", "0"]) == 130
+    assert len(begun) == number + 1 and "stopped" in capsys.readouterr().err
+    assert not (mine / "begun").exists() and not list((mine / "cache").glob("starts/*"))
+    assert main(["start", *WORLD, *EXPERT, "--out", "begun", *SHORT, "--held-out", "0"]) == 0
+    assert len(begun) == number + 1 + 3 and load("begun").model.vocab_size == 264
 
 
 def test_without_questions_it_is_tried_on_none(mine, capsys):
