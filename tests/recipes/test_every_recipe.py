@@ -30,11 +30,15 @@ SMALL = ["--steps", "2", "--groups", "3", "--group-size", "4", "--held-out", "4"
 
 
 FEWER = {
+    "agent0": ("--earlier", "0"),
     "b_star": ("--rounds", "1", "--tasks", "1", "--tries", "2", "--temperatures", "1.0"),
     "bleuberi": ("--pool", "16", "--hardest", "8"),
+    "grounded_prm": ("--trees", "4", "--simulations", "4"),
+    "grpo_tcr_taught": ("--attempts", "8", "--passes", "1"),
     "longvt": ("--played-last", "2"),
     "molact": ("--first-steps", "2"),
     "ophiuchus": ("--reflection", "2"),
+    "outcome_prm": ("--trees", "4", "--simulations", "4"),
     "rex_rag": ("--taught", "2"),
     "rusca_rl": ("--taught", "2"),
     "small_lm": ("--taught", "8"),
