@@ -5,6 +5,7 @@ from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 
+import psutil
 import pytest
 from safetensors.torch import load as read_tensors
 
@@ -161,7 +162,7 @@ def odd(base: Method) -> Method:
 """What a policy without a lesson in it is nevertheless told apart by, so that there is a step."""
 
 
-def test_the_command_line_trains_resumes_and_evaluates_with_a_server_that_runs(folder, tmp_path, capsys, monkeypatch):
+def test_the_command_line_trains_resumes_and_evaluates_with_servers(folder, tmp_path, capsys, monkeypatch):
     (tmp_path / "own_odd.py").write_text(OWN)
     monkeypatch.chdir(tmp_path)
     small = ["--groups", "2", "--group-size", "4", "--held-out", "2", "--quiet"]
@@ -179,6 +180,11 @@ def test_the_command_line_trains_resumes_and_evaluates_with_a_server_that_runs(f
         assert all(step["push_gap"] < 1e-3 for step in steps if "push_gap" in step)
         assert main(["eval", str(tmp_path / "run"), "--tasks", "2", *machines]) == 0
     assert "pass@1" in capsys.readouterr().out
+    before = {child.pid for child in psutil.Process().children(recursive=True)}
+    with case.small_servers():  # and with one that the command starts, and ends
+        assert main(["eval", str(tmp_path / "run"), "--tasks", "2", "--trainers", "1", "--servers", "1"]) == 0
+    assert "pass@1" in capsys.readouterr().out
+    assert {child.pid for child in psutil.Process().children(recursive=True)} <= before
 
 
 # --- training --------------------------------------------------------------------------------------------------------
