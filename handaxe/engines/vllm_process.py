@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -21,7 +22,8 @@ __all__ = ["Launch", "Running", "ServerProcess", "free_port", "server_options"]
 
 PYTHON = "HANDAXE_VLLM_PYTHON"
 """The variable that says which interpreter has vLLM, where it is not this one."""
-TAIL = 3000
+HEAD, TAIL = 1 << 20, 3000
+FIRST_ERROR = re.compile(r"^(?:\([^)]*\) )?(?:ERROR [^\]]*\] )?(\w*(?:Error|Exception): .*)$", re.MULTILINE)
 """Characters of a log that an error shows."""
 
 
@@ -35,7 +37,7 @@ class Running(Protocol):
         ...
 
     def tail(self) -> str:
-        """The end of what it said."""
+        """The first error that it named, and the end of what it said."""
         ...
 
     def stop(self) -> None:
@@ -129,11 +131,13 @@ class ServerProcess:
         return self._process.poll() is None
 
     def tail(self) -> str:
-        """The end of its log."""
+        """The first error that its log names, which vLLM's own end says nothing of, and the log's end."""
         if self._log.closed:
             return ""
         size = os.fstat(self._log.fileno()).st_size
-        return os.pread(self._log.fileno(), TAIL, max(0, size - TAIL)).decode(errors="replace")
+        end = os.pread(self._log.fileno(), TAIL, max(0, size - TAIL)).decode(errors="replace")
+        first = FIRST_ERROR.search(os.pread(self._log.fileno(), HEAD, 0).decode(errors="replace"))
+        return end if first is None or first[1] in end else f"{first[1]} ... {end}"
 
     def stop(self) -> None:
         """Kill its group: the watcher, the server and whatever that started."""

@@ -288,7 +288,7 @@ class VllmServers:
                 continue
             assert server.http is not None
             if server.running is not None and not server.running.alive():
-                self._lose(server, LostError(f"its process has ended: ...{server.running.tail()[-600:]}"))
+                self._lose(server, LostError(f"its process has ended: {server.running.tail()}"))
             elif server.look is not None and server.look.done():
                 look, server.look = server.look, None
                 if not look.cancelled() and look.exception() is not None:
@@ -335,11 +335,11 @@ class VllmServers:
                     http.get("/health", timeout=self.timeout)
                     break
                 if server.running is not None and not server.running.alive():
-                    raise InfrastructureError(f"the server ended before it was up: ...{server.running.tail()}")
+                    raise InfrastructureError(f"the server ended before it was up: {server.running.tail()}")
                 if time.monotonic() > deadline:
                     said = server.running.tail() if server.running is not None else "nothing"
                     raise InfrastructureError(
-                        f"the server {url} was not up within {self._start_timeout:g} s (start_timeout): ...{said}"
+                        f"the server {url} was not up within {self._start_timeout:g} s (start_timeout): {said}"
                     )
                 if self._closing.wait(LOOK):
                     return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -23,11 +24,13 @@ class Machines:
     Args:
         trainers: ranks that the model is split over; 0 computes in this process.
         servers: addresses of vLLM servers that sample, or one number: how many to start.
+        server_options: of vLLM, for servers that are started, such as --server-options="--gpu-memory-utilization 0.5".
         ray: address of a Ray cluster that places the ranks, or "local"; without it they are processes of this machine.
     """
 
     trainers: int = 0
     servers: tuple[str, ...] = ()
+    server_options: str = ""
     ray: str = ""
 
     def __bool__(self) -> bool:
@@ -49,6 +52,8 @@ class Machines:
             raise InputError(f"--trainers {self.trainers}: give a number of ranks, or 0 for this process")
         if wrong := [one for one in self.addresses if "://" not in one]:
             raise InputError(f"--servers {wrong[0]}: give addresses such as http://10.0.0.5:8000, or how many to start")
+        if self.server_options and not self.start_servers:
+            raise InputError("--server-options are for servers that are started, and there are none: --servers 1")
         if self.ray and not self:
             raise InputError("--ray places ranks, and there are none: say how many, --trainers N")
 
@@ -85,6 +90,7 @@ def make_engine(
         trainers=max(machines.trainers, 1),
         servers=machines.addresses,
         start_servers=machines.start_servers,
+        server_options=shlex.split(machines.server_options),
         address=machines.ray or None,
         **options,
     )

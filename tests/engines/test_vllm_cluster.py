@@ -1,6 +1,7 @@
 """Two ranks that train, and a real vLLM server that samples from them."""
 
 import importlib.util
+import shlex
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
@@ -181,8 +182,9 @@ def test_the_command_line_trains_resumes_and_evaluates_with_servers(folder, tmp_
         assert main(["eval", str(tmp_path / "run"), "--tasks", "2", *machines]) == 0
     assert "pass@1" in capsys.readouterr().out
     before = {child.pid for child in psutil.Process().children(recursive=True)}
+    own = ["--trainers", "1", "--servers", "1", f"--server-options={shlex.join(case.SMALL)}"]
     with case.small_servers():  # and with one that the command starts, and ends
-        assert main(["eval", str(tmp_path / "run"), "--tasks", "2", "--trainers", "1", "--servers", "1"]) == 0
+        assert main(["eval", str(tmp_path / "run"), "--tasks", "2", *own]) == 0
     assert "pass@1" in capsys.readouterr().out
     assert {child.pid for child in psutil.Process().children(recursive=True)} <= before
 

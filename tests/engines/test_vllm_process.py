@@ -57,6 +57,28 @@ def test_it_is_started_with_what_it_needs_and_stopped_whole(python, tmp_path):
     assert not psutil.wait_procs(found, timeout=10)[1] and not server.alive() and server.tail() == ""
 
 
+LOG = """(Worker pid=2) ERROR 11-23 04:55:21 [executor.py:1063] Traceback (most recent call last):
+(Worker pid=2) ERROR 11-23 04:55:21 [executor.py:1063] RuntimeError: no compiler of C++
+{}
+RuntimeError: Engine core initialization failed. See root cause above.
+"""
+
+
+@pytest.mark.parametrize("between", [10, 4000])
+def test_the_first_error_is_told_however_much_follows_it(tmp_path, between):
+    """What vLLM ends with says only that there was an error."""
+    file = tmp_path / "python"
+    file.write_text(f"#!{sys.executable}\nprint({LOG.format('x' * between)!r}, flush=True)\n")
+    file.chmod(0o755)
+    server = ServerProcess(tmp_path, server_options(), python=str(file))
+    while server.alive():
+        time.sleep(0.01)
+    said = server.tail()
+    server.stop()
+    assert said.count("RuntimeError: no compiler of C++") == 1 and said.rstrip().endswith("See root cause above.")
+    assert said.startswith("RuntimeError: no compiler") == (between > 3000)
+
+
 def test_it_ends_when_this_program_is_killed(python, tmp_path):
     code = f"""
 import sys, time

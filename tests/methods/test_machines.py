@@ -24,6 +24,7 @@ def test_servers_are_addresses_or_a_number():
         (Machines(trainers=-1), "--trainers -1"),
         (Machines(servers=("a", "b")), "--servers a: give addresses"),
         (Machines(ray="auto"), "--trainers N"),
+        (Machines(1, ("http://a:1",), "--enforce-eager"), "servers that are started"),
     ],
 )
 def test_what_does_not_fit_is_refused(machines, words):
@@ -42,12 +43,13 @@ def test_options_of_one_process_reach_the_ranks(monkeypatch):
     monkeypatch.setattr(ClusterEngine, "__init__", lambda self, load, **given: seen.update(given, load=load))
     model = TinyModel.new(CONFIG)
     options = {"weight_decay": 0.5, "device": "cpu", "critic": True}
-    make_engine(LocalEngine, model, Machines(2, ("3",), "auto"), options)
+    make_engine(LocalEngine, model, Machines(2, ("3",), "--seed 'a b'", "auto"), options)
     assert seen == {
         "load": model,
         "trainers": 2,
         "servers": (),
         "start_servers": 3,
+        "server_options": ["--seed", "a b"],
         "address": "auto",
         "weight_decay": 0.5,
         "device": "cpu",
