@@ -10,13 +10,14 @@ from handaxe.errors import InputError
 from handaxe.evaluation.figures import RunFigures
 from handaxe.evaluation.replication import Replication
 
-OPTIONS = "--steps 2 --groups 2 --group-size 2 --held-out 4"
+OPTIONS = "--steps 2 --groups 2 --group-size 2 --held-out 4 --model tiny"
 
 
 @pytest.mark.slow
 def test_it_is_stopped_goes_on_and_decides(tmp_path):
-    """Ctrl-C after the first run; the second call does the others, and the figures are those of the runs"""
-    words = ["dr_grpo", "--seeds", "2", f"--options={OPTIONS}", "--runs", str(tmp_path / "runs")]
+    """Ctrl-C after the first run; the second call does the others, and the figures are those of the runs. iStar's base
+    has no judge: its second claim, about the judge, is of its own runs alone."""
+    words = ["istar", "--seeds", "2", f"--options={OPTIONS}", "--runs", str(tmp_path / "runs")]
     words += ["--out", str(tmp_path / "results")]
     process = subprocess.Popen([sys.executable, "-m", "handaxe", "replicate", *words], stdout=subprocess.DEVNULL)
     while not list(tmp_path.glob("runs/*/record.sqlite")) and process.poll() is None:
@@ -24,14 +25,16 @@ def test_it_is_stopped_goes_on_and_decides(tmp_path):
     process.send_signal(signal.SIGINT)
     assert process.wait(120) == 130 and not (tmp_path / "results").exists()
     assert replicate.main(words) == 0
-    found = Replication.from_json((tmp_path / "results" / "dr_grpo.json").read_text())
-    assert found.seeds == (100, 101) and found.claims[0].baseline == "plain"
+    found = Replication.from_json((tmp_path / "results" / "istar.json").read_text())
+    assert found.seeds == (100, 101) and found.claims[0].baseline == "rloo"
     assert found.claims[0].control is not None, "a claim about what is learned has a run with scores dealt out anew"
     assert len(list(tmp_path.glob("runs/*/record.sqlite"))) == 5
-    assert (tmp_path / "results" / "dr_grpo.png").read_bytes()[:4] == b"\x89PNG"
+    assert (tmp_path / "results" / "istar.png").read_bytes()[:4] == b"\x89PNG"
+    assert [set(sides) for metric, sides in found.curves.items() if metric.endswith("step_gap")] == [{"istar"}]
+    assert set(found.curves["training/reward"]) == {"istar", "rloo"}
     paired = found.claims[0].decision.paired
     assert paired.difference == pytest.approx(sum(a - b for a, b in zip(paired.ours, paired.theirs)) / 2)
-    assert compare.main(["dr_grpo", "plain", "--seeds", "2", "--first-seed", "100", f"--options={OPTIONS}",
+    assert compare.main(["istar", "rloo", "--seeds", "2", "--first-seed", "100", f"--options={OPTIONS}",
                          "--runs", str(tmp_path / "runs"), "--json", str(tmp_path / "both.json")]) == 0  # fmt: skip
     assert len(list(tmp_path.glob("runs/*/record.sqlite"))) == 5, "the runs were there"
     assert '"pass@1"' in (tmp_path / "both.json").read_text()
@@ -57,13 +60,3 @@ def test_bad_words(words, said, tmp_path):
 def test_too_little_to_compare(words, tmp_path):
     with pytest.raises(InputError, match="2 or more of each"):
         compare.main([*words, "--runs", str(tmp_path)])
-
-
-@pytest.mark.slow
-def test_a_figure_of_the_training_steps_that_the_baseline_has_not(tmp_path):
-    """iStar's base has no judge; its second claim, about the judge, is of its own runs alone"""
-    words = ["istar", "--seeds", "2", f"--options={OPTIONS} --model tiny", "--runs", str(tmp_path / "runs")]
-    assert replicate.main([*words, "--out", str(tmp_path / "results"), "--no-plots"]) == 0
-    found = Replication.from_json((tmp_path / "results" / "istar.json").read_text())
-    assert [set(sides) for metric, sides in found.curves.items() if metric.endswith("step_gap")] == [{"istar"}]
-    assert set(found.curves["training/reward"]) == {"istar", "rloo"}
