@@ -12,10 +12,12 @@ from handaxe.slots import Reward
 __all__ = ["tool_success"]
 
 
-def tool_success(*, without_calls: float = 0.0, per: Literal["attempt", "turn"] = "attempt") -> Reward:
+def tool_success(
+    *, without_calls: float = 0.0, per: Literal["attempt", "turn"] = "attempt", count: bool = False
+) -> Reward:
     """Give the share of tool executions that succeeded.
 
-        R_i        = #{replies with status ok} / #{replies}
+        R_i        = #{replies with status ok} / #{replies}        with count=True, without the denominator
         turns_i[n] = the same of the replies to turn n, with per="turn"; the outcome is then 0
 
     A reply whose status is infra_error is left out of both counts: it is not the policy's fault.
@@ -24,18 +26,20 @@ def tool_success(*, without_calls: float = 0.0, per: Literal["attempt", "turn"] 
         without_calls: reward of a trajectory, or of a turn, in which nothing was executed. The paper does not say; 0
             pays nothing.
         per: "attempt", or "turn" to pay each turn for what it did.
+        count: give how many succeeded, and not which share.
 
     Returns:
-        A reward with outcome [G] in [0, 1], or with turns, per trajectory [N].
+        A reward with outcome [G] in [0, 1] (a count is not bounded), or with turns, per trajectory [N].
 
     Raises:
         InputError: another word for per.
 
     Example:
-        replies ok, failed, ok  ->  2 / 3 = 0.6667;  no reply  ->  0
+        replies ok, failed, ok  ->  2 / 3 = 0.6667, with count=True 2;  no reply  ->  0
         per="turn", replies ok; failed and ok; none  ->  turns 1, 0.5, 0
 
-    Paper: arXiv:2505.01441 (ARTIST), R_exec; by turn arXiv:2505.20732 (SPA-RL), whether an action could be carried out.
+    Paper: arXiv:2505.01441 (ARTIST), R_exec; by turn arXiv:2505.20732 (SPA-RL), whether an action could be carried out;
+    share and count arXiv:2509.01055 (VerlTool), the turn reward of its repository's MT-GRPO.
     Differs: a call refused before it ran (status "invalid") counts as an execution that failed.
     """
 
@@ -44,7 +48,7 @@ def tool_success(*, without_calls: float = 0.0, per: Literal["attempt", "turn"] 
 
     def share(replies: Iterable[ToolReply]) -> float:
         statuses = [reply.status for reply in replies if reply.status != "infra_error"]
-        return statuses.count("ok") / len(statuses) if statuses else without_calls
+        return statuses.count("ok") / (1 if count else len(statuses)) if statuses else without_calls
 
     def of_attempt(trajectory: Trajectory) -> float:
         return share(trajectory.replies)

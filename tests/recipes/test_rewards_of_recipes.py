@@ -3,19 +3,25 @@
 import itertools
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from handaxe.commands.configure import parse_train
 from handaxe.commands.train import RunOptions
 from handaxe.methods.build import make_method, make_world
-from handaxe.records import Ending, ToolCall
+from handaxe.records import Ending, ToolCall, ToolReply
 from handaxe.testing.records import make_group, make_trajectory
 
 
-def reward_of(name, *words):
+def method_of(name, *words):
     chosen = parse_train(name, list(words), prog="handaxe train", also={"run": RunOptions})[0]
     world = make_world(chosen)
-    return make_method(chosen, world).reward, world
+    return make_method(chosen, world), world
+
+
+def reward_of(name, *words):
+    method, world = method_of(name, *words)
+    return method.reward, world
 
 
 CALLS = {4: ToolCall("calculator", {"expression": "1+1"}), 2: ToolCall("calculator", {"text": "1+1"}), 0: None}
@@ -42,3 +48,32 @@ def test_adareasoner_gives_more_to_any_right_answer_than_to_any_call():
     by_hand = {(4, 2, 0): 3.0, (4, 0, 2): 2.0, (): 0.0}
     for scores, value in by_hand.items():
         assert reward(make_group(task=task, trajectories=[attempt(scores, "no")])).outcome[0] == pytest.approx(value)
+
+
+def test_verltool_credits_the_first_turn_for_calls_that_ran():
+    """MT-GRPO by hand. Attempt 0 is right after ok; attempt 1 is wrong after failed, ok; sample std.
+
+    outcome   1, 0                                              ->   0.7071 and -0.7071
+    calls     .3 * 1 + .05 * 1 = .35, .3 * .5 + .05 * 1 = .2    ->   0.7071 and -0.7071, in the first turn alone
+    """
+    method, world = method_of("verltool", "--turn-weight", "0.5")
+    (task,) = world.tasks("train", 1, 0)
+    failed = ToolReply("0-0", "calculator", "", "failed")
+
+    def attempt(replies, answer):
+        calls = [["calculator"]] * len(replies)
+        return make_trajectory(
+            texts=[""] * len(replies) + [answer], calls=[*calls, []], replies=[*replies, []], task=task
+        )
+
+    group = make_group(task=task, trajectories=[attempt([["2"]], task.answer), attempt([[failed], ["2"]], "no")])
+    said = method.credit(group, method.reward(group))
+    for one, sign, (adv,) in zip(group, (1, -1), said.tokens, strict=True):
+        for number, turn in enumerate(one.turns):
+            expected = sign * (0.70711 + (0.5 * 0.70711 if number == 0 else 0.0))
+            own = adv[turn.start : turn.stop]
+            assert len(own) and own == pytest.approx(np.full(len(own), expected), abs=1e-4)
+    plain, _ = method_of("verltool")
+    alone = plain.credit(group, plain.reward(group))
+    base = method_of("plain")[0]
+    assert alone.tokens[0][0].tolist() == base.credit(group, base.reward(group)).tokens[0][0].tolist()

@@ -5,7 +5,7 @@ from handaxe.records import ToolReply
 from handaxe.rewards.tool_success import tool_success
 from handaxe.testing.records import make_group, make_trajectory
 
-CONTRACT = [{}, {"per": "turn"}]
+CONTRACT = [{}, {"per": "turn"}, {"count": True}]
 
 
 def attempt(*statuses):
@@ -19,6 +19,10 @@ def outcome(reward, *attempts):
 
 def test_example():
     assert outcome(tool_success(), attempt("ok", "failed", "ok"), attempt()) == [pytest.approx(0.6667, abs=5e-5), 0]
+
+
+def test_a_count_is_of_those_that_ran():
+    assert outcome(tool_success(count=True), attempt("ok", "failed", "ok"), attempt(), attempt("failed")) == [2, 0, 0]
 
 
 def test_every_status():
