@@ -1,11 +1,11 @@
-# Three commands: `make quickstart`, `make test` and `make test-vllm`. Each makes the virtual environment and installs what it needs.
+# `make quickstart`, `make test`, `make test-slow` and `make test-vllm` each make the virtual environment and install what they need.
 VENV ?= .venv
 PYTHON ?= python3
 PIP = $(VENV)/bin/pip install --quiet --constraint constraints.txt
 VENV_VLLM ?= .venv-vllm
 PIP_VLLM = $(VENV_VLLM)/bin/pip install --quiet --constraint constraints.txt
 
-.PHONY: quickstart test test-browser test-vllm exact lint types layers papers cold-start bench sandbox browser clean
+.PHONY: quickstart test test-slow test-browser test-vllm exact lint types layers papers cold-start bench sandbox browser clean
 
 quickstart: $(VENV)/.quickstart
 	$(VENV)/bin/handaxe quickstart
@@ -14,8 +14,12 @@ test: $(VENV)/.test sandbox browser lint types layers
 	$(VENV)/bin/handaxe papers --check
 	$(VENV)/bin/handaxe stubs --check
 	$(VENV)/bin/handaxe bias --check
-	$(VENV)/bin/pytest -n 2 --dist loadfile -m "not (browser and slow)"
+	$(VENV)/bin/pytest -n 2 --dist loadfile -m "not slow"
 	$(VENV)/bin/python tests/instruction_sets.py
+
+# What takes longer than ten seconds a test: a real model of 135M parameters, whole runs that are killed, the examples.
+test-slow: $(VENV)/.test sandbox
+	$(VENV)/bin/pytest -n 2 --dist loadfile -m "slow and not browser"
 
 # Every page of `handaxe view`, and the world of web pages, in a real Chromium; `make test` opens two.
 test-browser: $(VENV)/.test browser

@@ -106,6 +106,7 @@ def saved(folder):
     return json.loads((folder / "run" / "recipe.json").read_text())["recipe"]["arguments"]
 
 
+@pytest.mark.slow
 def test_a_recipe_a_world_and_a_tool_of_the_users_own(tmp_path, small_model):
     (tmp_path / "own.py").write_text(OWN)
     words = ["--patience", "2", "--world", "own:mine", "--world.share", "0.25", "--base.max-length", "9"]

@@ -26,6 +26,7 @@ def test_the_program_of_the_readme_is_the_example_and_stands_before_line_thirty(
     assert README[: README.index("```", README.index("```python") + 3)].count("\n") <= 30
 
 
+@pytest.mark.slow
 def test_the_program_runs_and_prints_what_the_readme_says():
     """The same lines, and a reward that rises; digits may differ where floating point rounds otherwise."""
     pytest.importorskip("reasoning_gym")
