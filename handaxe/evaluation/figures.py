@@ -56,12 +56,14 @@ class RunFigures:
             axis: what the figure is told by: steps done, or tokens sampled, calls made, seconds taken until then.
 
         Raises:
-            InputError: the run has no such figure; the message names those it has.
+            InputError: the run has no such figure, and the message names those it has; or it was never evaluated.
         """
         if metric.startswith(TRAINING):
             steps, values = self._of_steps(metric.removeprefix(TRAINING))
         else:
             steps = sorted(self.evaluations)
+            if not steps:
+                raise InputError(f"this run was never evaluated, so it has no {metric}: give it 1 step or more")
             values = [self._of_evaluation(self.evaluations[step], metric, where) for step in steps]
         spent = self.spent(axis)
         return Series(np.array([spent[step] for step in steps], dtype=np.float64), np.array(values, dtype=np.float64))

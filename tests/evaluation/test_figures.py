@@ -66,3 +66,8 @@ def test_axes_count_what_was_used_up(axis, want):
 def test_what_is_not_there_is_named(metric, where, said):
     with pytest.raises(InputError, match=said):
         run().series(metric, where=where)
+
+
+def test_a_run_that_was_never_evaluated_says_so():
+    with pytest.raises(InputError, match=r"never evaluated, so it has no pass@1: give it 1 step"):
+        RunFigures([], {}).series("pass@1")
