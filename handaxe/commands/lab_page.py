@@ -8,7 +8,8 @@ from handaxe import judges, rewards
 from handaxe.commands.output import console, note
 from handaxe.errors import HandaxeError, InputError
 from handaxe.evaluation.lab import Bench
-from handaxe.evaluation.lab_cases import EXPLAINED, LAB_CASES, NOT_TRIED, LabCase
+from handaxe.evaluation.lab_cases import LAB_CASES, LabCase
+from handaxe.evaluation.lab_words import EXPLAINED, NOT_TRIED
 from handaxe.methods import tried
 from handaxe.view.lab_page import LabResults, lab_tables, stale
 

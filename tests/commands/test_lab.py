@@ -13,7 +13,8 @@ from handaxe.commands import lab, lab_page
 from handaxe.commands.configure import parse_train
 from handaxe.commands.train import RunOptions
 from handaxe.errors import InputError
-from handaxe.evaluation.lab_cases import EXPLAINED, LAB_CASES, NOT_TRIED
+from handaxe.evaluation.lab_cases import LAB_CASES
+from handaxe.evaluation.lab_words import EXPLAINED, NOT_TRIED
 from handaxe.evaluation.rescoring import differences, rescore, scored_groups
 from handaxe.methods import tried
 from handaxe.methods.catalogue import find_recipes

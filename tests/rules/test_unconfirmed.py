@@ -1,8 +1,8 @@
 """What was built after a guessed formula says so, wherever it is read.
 
 Each paper below is known here without its formulas: from its abstract, from summaries, or from memory. Whoever reads a
-mechanism, a recipe or PAPERS.md must see that the formula is the house's and not the paper's. An id is struck off this
-list by somebody who has read the formula.
+mechanism, a recipe or PAPERS.md must see that the formula is handaxe's own and not the paper's. An id leaves this
+list when somebody has read the formula.
 """
 
 import ast
