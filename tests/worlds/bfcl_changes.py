@@ -38,7 +38,7 @@ def longer(calls, rng):
 def replaced(calls, rng):
     arguments, name = chosen(calls, rng)
     if name is not None:
-        arguments[name] = rng.choice(VALUES)
+        arguments[name] = copy.deepcopy(rng.choice(VALUES))
 
 
 def altered(calls, rng):
@@ -57,9 +57,9 @@ def inside(calls, rng):
     arguments, name = chosen(calls, rng)
     value = arguments.get(name)
     if isinstance(value, dict) and value:
-        value[rng.choice(list(value))] = rng.choice(VALUES)
+        value[rng.choice(list(value))] = copy.deepcopy(rng.choice(VALUES))
     elif isinstance(value, list) and value:
-        value[rng.randrange(len(value))] = rng.choice(VALUES)
+        value[rng.randrange(len(value))] = copy.deepcopy(rng.choice(VALUES))
 
 
 def chosen(calls, rng):
