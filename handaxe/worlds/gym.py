@@ -38,7 +38,8 @@ def gym(*, names: tuple[str, ...] = GYM, last_number: bool = False, noise: float
 
     Returns:
         A world broken down by "generator". Its expert calls the calculator where the item holds an expression or
-        numbers to work out, and says the generator's own answer.
+        numbers to work out, and says the generator's own answer. What a generator shows of its work, as gsm_symbolic
+        does, is the task's `solution`.
 
     Raises:
         TaskError: no generator is named; a generator that does not exist, when tasks are made.
@@ -64,6 +65,7 @@ def gym(*, names: tuple[str, ...] = GYM, last_number: bool = False, noise: float
         answered=states_number,
         expert=calls_then_answer(_calls),
         start=START,
+        solution=lambda task: str(task.metadata["entry"].get("answer_cot", "")),
     )
 
 

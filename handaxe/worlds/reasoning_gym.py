@@ -8,6 +8,7 @@ import json
 import math
 import random
 from collections.abc import Iterator, Mapping
+from fractions import Fraction
 from types import ModuleType
 from typing import Any, Literal
 
@@ -220,6 +221,8 @@ def _encode(value: Any, name: str) -> Any:
         return [_encode(item, name) for item in value]
     if isinstance(value, tuple | set | frozenset):
         return {f"<{type(value).__name__}>": [_encode(item, name) for item in value]}
+    if isinstance(value, Fraction):
+        return {"<Fraction>": [value.numerator, value.denominator]}
     if isinstance(value, dict):
         if all(isinstance(key, str) for key in value) and not (len(value) == 1 and next(iter(value)) in TAGS):
             return {key: _encode(item, name) for key, item in value.items()}
@@ -232,6 +235,7 @@ TAGS: dict[str, Any] = {
     "<set>": set,
     "<frozenset>": frozenset,
     "<dict>": dict,
+    "<Fraction>": lambda parts: Fraction(*parts),
 }
 
 

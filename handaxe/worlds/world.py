@@ -74,6 +74,7 @@ class World:
     start_turns  most turns of such a conversation
     criteria, check  what can be checked of an attempt at a task, and whether each of it is met after each turn
     verdicts    (attempt) -> [N] of every turn whether it is right by itself, 1 or -1 (0: neither), by rule
+    solution    (task) -> a worked solution in words; "" where there is none
     rollout     (most turns) -> how attempts are played where a recipe does not say; None: one after another, `linear`
     gauges, statistics  further figures of an evaluation, by name
     """
@@ -93,6 +94,7 @@ class World:
     criteria: Callable[[Task], Sequence[Criterion]] | None = None
     check: Check | None = None
     verdicts: Callable[[Trajectory], np.ndarray] | None = None
+    solution: Callable[[Task], str] | None = None
     rollout: Callable[[int], Rollout] | None = None
     gauges: Mapping[str, Gauge] = field(default_factory=dict)
     statistics: Mapping[str, Statistic] = field(default_factory=dict)

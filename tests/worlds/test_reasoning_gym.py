@@ -1,5 +1,6 @@
 import json
 from dataclasses import replace
+from fractions import Fraction
 
 import pytest
 
@@ -124,7 +125,9 @@ def test_tasks_of_others_and_scorers_that_fail():
 
 def test_values_survive_json():
     value = {"a": (1, [2.5, None, True]), 3: {4, 5}, "b": {"<tuple>": [1]}, "c": frozenset({"x"}), "d": {}, "e": {1: 2}}
+    value["f"] = Fraction(1, 4)
     decoded = _decode(json.loads(json.dumps(_encode(value, "gcd"))))
     assert decoded == value and type(decoded["a"]) is tuple and type(decoded["c"]) is frozenset
+    assert type(decoded["f"]) is Fraction
     with pytest.raises(TaskError, match="holds a object"):
         _encode({"a": object()}, "gcd")

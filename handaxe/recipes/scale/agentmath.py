@@ -3,6 +3,9 @@
 from handaxe.losses.reductions.token_mean import token_mean
 from handaxe.methods.method import Claim, Method, Paper, Recipe, Setting, partial, replace
 from handaxe.recipes.base.plain import plain
+from handaxe.training.calls_from_solutions import calls_from_solutions
+from handaxe.training.stages.repeat import repeat
+from handaxe.training.stages.teach import teach
 
 __all__ = ["agentmath"]
 
@@ -17,14 +20,26 @@ RECIPE = Recipe(
 )
 
 
-def agentmath(base: Method, *, segment_tokens: int | None = 48, segment_calls: int | None = 1) -> Method:
+def agentmath(
+    base: Method,
+    *,
+    segment_tokens: int | None = 48,
+    segment_calls: int | None = 1,
+    passes: int = 0,
+    solutions: int = 64,
+) -> Method:
     """Train with agentic partial rollouts, whose segments had different weights, on DAPO's token-level loss.
 
-    Differs: no synthetic data, growing limits, reward for few calls, balancing. Unconfirmed: segments' sizes, the clip.
+    Differs: no growing limits, reward for few calls, balancing. Unconfirmed: segments' sizes, the clip.
 
     Args:
         segment_tokens: tokens a rollout may add in one step; None: no bound.
         segment_calls: calls a rollout may make in one step; None: no bound.
+        passes: over worked solutions rewritten with calls, learnt first; needs a world that shows its work, such as
+            `--world.names gsm_symbolic`, and a model that reads its questions.
+        solutions: how many of them.
     """
+    shown = teach(source=calls_from_solutions(world=base.world, count=solutions))
     pace = replace(base.pace, segment_tokens=segment_tokens, segment_calls=segment_calls)
-    return replace(base, reduction=token_mean(), pace=pace)
+    stages = (*base.stages, repeat(stages=[shown], times=passes))
+    return replace(base, reduction=token_mean(), pace=pace, stages=stages)
