@@ -44,10 +44,12 @@ def test_tools_with_nothing_after_it_offers_none():
 
 def test_where_a_run_computes_is_asked_without_a_prefix():
     words = ("--trainers", "2", "--servers", "http://a:1", "http://b:2", "--ray", "local")
-    assert chosen("otc", *words)[1]["run"].machines == Machines(2, ("http://a:1", "http://b:2"), "local")
+    assert chosen("otc", *words)[1]["run"].machines == Machines(2, ("http://a:1", "http://b:2"), ray="local")
+    own = chosen("otc", "--servers", "1", "--server-options=--enforce-eager --seed 3")[1]["run"].machines
+    assert own == Machines(servers=("1",), server_options="--enforce-eager --seed 3")
     assert not chosen("otc")[1]["run"].machines
     for kind in (RunOptions, DoctorOptions, ResumeOptions, EvalOptions):
-        assert {"trainers", "servers", "ray"} <= set(option_names(kind)) and "machines" not in option_names(kind)
+        assert {"trainers", "servers", "server_options", "ray"} <= set(option_names(kind)) and "machines" not in option_names(kind)
 
 
 OWN = """from handaxe.methods.method import Method
@@ -68,7 +70,8 @@ def test_a_recipe_with_an_option_of_the_name_of_another(name, tmp_path, monkeypa
 
 def test_none_lifts_a_bound():
     found, _ = chosen("agentmath", "--segment-tokens", "None", "--segment-calls", "2")
-    assert found.options[""] == {"segment_tokens": None, "segment_calls": 2}
+    given = {"segment_tokens": None, "segment_calls": 2}
+    assert found.options[""] == {"passes": 0, "solutions": 64, **given}
 
 
 @pytest.mark.parametrize(
