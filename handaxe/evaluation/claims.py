@@ -22,6 +22,7 @@ START, ZERO = "start", "zero"
 BUDGET = 0.02
 """By which share a budget may differ between recipe and baseline."""
 MOST_SEEDS = 1000
+LEAST_TURNS = 3
 
 
 @dataclass(frozen=True)
@@ -48,6 +49,8 @@ class Claim:
         budget: axes on which recipe and baseline may differ by 2 % at most, else there is no verdict.
         learned: whether it is about what is learned. Such a claim is also run with scores dealt out anew among
             siblings, where it must not hold. None: it is, unless it is about a figure of the training steps.
+        by_turn: whether it is about telling the turns of an attempt apart. Where the recipe's advantages do not, or the
+            baseline's attempts have fewer than 3 turns on average, such a claim is not testable here.
         stage: the stage of the recipe that it is about, "" for the last.
         note: what to know of the measured figures, "" for nothing.
 
@@ -69,6 +72,7 @@ class Claim:
     vice: float | None = None
     budget: tuple[Axis, ...] = ()
     learned: bool | None = None
+    by_turn: bool = False
     stage: str = ""
     note: str = ""
 
@@ -161,7 +165,7 @@ def decide(
         raise InputError(f"{len(result)} runs and {len(others)} of the baseline: a claim needs two pairs or more")
     paired = paired_of(claim, result, others)
     kept = paired_of(_stays(claim), result, others) if claim.same else None
-    if no := _missing_vice(claim, paired) or _uneven(claim, result, others):
+    if no := _missing_vice(claim, paired) or _missing_turns(claim, result, others) or _uneven(claim, result, others):
         return Decision("not testable here", no, paired, kept)
     side = 1 if claim.direction == "up" else -1
     if not (isfinite(paired.low) and isfinite(paired.high)):
@@ -250,6 +254,17 @@ def _missing_vice(claim: Claim, paired: Paired) -> str:
     if enough:
         return ""
     return f"{claim.metric} of the baseline is {shown:.3g}; the claim needs {wanted} {claim.vice:g}"
+
+
+def _missing_turns(claim: Claim, result: Sequence[RunFigures], baseline: Sequence[RunFigures]) -> str:
+    if not claim.by_turn:
+        return ""
+    turns = float(np.mean([np.nanmean(run.series("training/turns").values) for run in baseline or result]))
+    if turns < LEAST_TURNS:
+        return f"attempts of the baseline have {turns:.3g} turns; a claim about turns needs {LEAST_TURNS} or more"
+    if not any(run.series("training/advantage/within").values.any() for run in result):
+        return "the recipe gives each attempt one advantage, and its turns are not told apart"
+    return ""
 
 
 def _uneven(claim: Claim, result: Sequence[RunFigures], baseline: Sequence[RunFigures]) -> str:

@@ -143,6 +143,8 @@ def group_metrics(groups: list[GroupRecord], seconds: dict[str, float]) -> dict[
     ending/KIND, reply/STATUS  counts over everything generated
     groups, groups/FATE        how many groups, and what became of them; groups/zero_advantage, groups/lone
     groups/zero_low            of those without advantage the ones whose mean outcome is below the mean of all
+    advantage/within           share of the advantages' squares that lies about their attempts' means: 0 where each
+                               attempt has one advantage, towards 1 where its parts, such as turns, are told apart
     trained_share              of the generated trajectories
     seconds/PHASE              wall time, of rewards beside sampling only what was waited for at the end;
                                seconds/tools is the sum over calls, which run side by side
@@ -263,7 +265,20 @@ def _counts(groups: list[GroupRecord]) -> dict[str, float]:
         "groups/zero_advantage": float(sum(flat)),
         "groups/zero_low": float(sum(low)),
         "groups/lone": float(sum(int(one.scored.sum()) == 1 for one in groups)),
+        "advantage/within": _within(groups),
     }
+
+
+def _within(groups: list[GroupRecord]) -> float:
+    about, squares = 0.0, 0.0
+    for one in groups:
+        scored = [trajectory for trajectory, seen in zip(one.group, one.scored, strict=True) if seen]
+        for trajectory, own in zip(scored, () if one.advantages is None else one.advantages.tokens):
+            values = np.concatenate([adv[of.mask] for adv, of in zip(own, trajectory.sequences, strict=True)] or [[]])
+            if len(values):
+                about += float(((values - values.mean()) ** 2).sum())
+                squares += float((values**2).sum())
+    return about / squares if squares else 0.0
 
 
 def _mean(values: list[float] | list[int]) -> float:

@@ -49,7 +49,9 @@ def test_where_a_run_computes_is_asked_without_a_prefix():
     assert own == Machines(servers=("1",), server_options="--enforce-eager --seed 3")
     assert not chosen("otc")[1]["run"].machines
     for kind in (RunOptions, DoctorOptions, ResumeOptions, EvalOptions):
-        assert {"trainers", "servers", "server_options", "ray"} <= set(option_names(kind)) and "machines" not in option_names(kind)
+        assert {"trainers", "servers", "server_options", "ray"} <= set(
+            option_names(kind)
+        ) and "machines" not in option_names(kind)
 
 
 OWN = """from handaxe.methods.method import Method

@@ -170,3 +170,25 @@ def test_a_control_that_loses_what_must_stay_does_not_hold():
     lost = control_of(wanted, ends(-9, other=[-0.5])[0], ends(0)[0])
     assert lost == Control(-9, -0.5) and decide(wanted, ours, theirs, control=lost).verdict == "holds"
     assert decide(wanted, ours, theirs, control=Control(-9, -0.04)).verdict == "not testable here"
+
+
+def turned(values, *, turns, within):
+    """A run of that many turns an attempt, whose advantages have that share within attempts."""
+    rows = [{"x": float(v), "turns": turns, "advantage/within": within} for v in values]
+    return RunFigures(rows, {})
+
+
+@pytest.mark.parametrize(
+    ("turns", "within", "why"),
+    [
+        (3.0, 0.1, ""),
+        (2.9, 0.1, "have 2.9 turns; a claim about turns needs 3"),
+        (3.0, 0.0, "its turns are not told apart"),
+    ],
+)
+def test_a_claim_about_turns_needs_some_and_credit_that_tells_them_apart(turns, within, why):
+    ours = [turned([0.0, value], turns=9.0, within=within) for value in (-2, -2.1, -1.9)]
+    theirs = [turned([0.0, 0.0], turns=turns, within=0.0) for _ in range(3)]
+    found = decide(claim(by_turn=True), ours, theirs)
+    assert found.verdict == ("not testable here" if why else "holds") and why in found.why
+    assert decide(claim(), ours, theirs).verdict == "holds"

@@ -44,6 +44,27 @@ def test_what_became_of_each_group():
     assert records[3].scores is None and not records[3].scored.any()
 
 
+def test_how_far_advantages_tell_the_parts_of_an_attempt_apart():
+    """Advantages 1, 2, 3 and 2, 2, 2: 2 of the squares' 26 lie about the means. One a token is none, nor are zeros."""
+    a = tried("a", [1, 0])
+    rated = a.rated
+    told = replace(
+        rated, advantages=Advantages(((spread(rated.group[0], 1, 2, 3),), (spread(rated.group[1], 2, 2, 2),)))
+    )
+    assert group_metrics(settle([a], [told], [told]), {})["advantage/within"] == pytest.approx(2 / 26)
+    assert group_metrics(settle([a], [rated], [rated]), {})["advantage/within"] == pytest.approx(0, abs=1e-12)
+    still = tried("b", [1, 1], advantage=0.0)
+    assert group_metrics(settle([still], [still.rated], [still.rated]), {})["advantage/within"] == 0.0
+
+
+def spread(one, *values):
+    """Advantages of the tokens that a policy wrote, in order."""
+    (sequence,) = one.sequences
+    adv = np.zeros(len(sequence))
+    adv[sequence.mask] = values
+    return adv
+
+
 def test_failures_are_counted_and_enter_no_mean():
     a, b = tried("a", [1, 0], dead=2), tried("b", [1], advantage=0.0)
     dropped = tried("c", [], dead=1)

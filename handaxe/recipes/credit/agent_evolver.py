@@ -17,7 +17,7 @@ SILENT = "training/groups/zero_advantage"
 RECIPE = Recipe(
     paper=Paper("AgentEvolver: Towards Efficient Self-Evolving Agent System", "AgentEvolver", "2511.10395", 157),
     claims=(
-        Claim("Fewer steps until 6 of 10 answers are right.", "pass@1", "down", over="first", level=0.6),
+        Claim("Fewer steps until 6 of 10 answers are right.", "pass@1", "down", over="first", level=0.6, by_turn=True),
         Claim("Fewer groups without a signal.", SILENT, "down", over="area", vice=1.0),
     ),
     base=grpo,

@@ -17,7 +17,7 @@ SOONER = "Fewer sampled tokens until 7 of 10 answers are right."
 RECIPE = Recipe(
     paper=Paper(TITLE, "TP-GRPO", "2507.23317", 78),
     claims=(
-        Claim(SOONER, "pass@1", "down", over="first", level=0.7, axis="tokens"),
+        Claim(SOONER, "pass@1", "down", over="first", level=0.7, axis="tokens", by_turn=True),
         Claim("No more steps than without merging.", "calls", "down", baseline="tp_grpo --no-merge", same="pass@1"),
     ),
     base=grpo,

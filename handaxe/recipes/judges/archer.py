@@ -22,7 +22,7 @@ TOKENS = "As much is right after fewer questions than with a critic of tokens."
 RECIPE = Recipe(
     paper=Paper(TITLE, "ArCHer", "2402.19446", 187),
     claims=(
-        Claim(SOONER, "pass@1", "down", over="first", level=0.6, axis="calls"),
+        Claim(SOONER, "pass@1", "down", over="first", level=0.6, axis="calls", by_turn=True),
         Claim(TOKENS, "pass@1", "down", baseline="ppo", over="first", level=0.6, axis="calls"),
     ),
     base=revisiting,

@@ -15,7 +15,7 @@ RECIPE = Recipe(
     paper=Paper(TITLE, "PPR", "2509.25598", 80),
     claims=(
         Claim("More right answers than with the plain sum of both rewards.", "pass@1", "up", baseline=SUM, vice=0.5),
-        Claim("More right answers than with outcomes alone.", "pass@1", "up", vice=0.9),
+        Claim("More right answers than with outcomes alone.", "pass@1", "up", vice=0.9, by_turn=True),
     ),
     base=partial(ppo, lam=1.0),
     world=hops,
