@@ -16,13 +16,7 @@ TITLE = "SPA-RL: Reinforcing LLM Agents via Stepwise Progress Attribution"
 RECIPE = Recipe(
     paper=Paper(TITLE, "SPA-RL", "2505.20732", 87),
     claims=(
-        Claim(
-            "More is solved along the run than by the outcome alone.",
-            "pass@1",
-            "up",
-            over="area",
-            by_turn=True,
-        ),
+        Claim("More is solved along the run than by outcomes alone.", "pass@1", "up", over="area", by_turn=True),
         Claim("More acts can be carried out.", "executed", "up", vice=0.95),
     ),
     base=turn_ppo,
