@@ -1,13 +1,13 @@
 """What an attempt may use up, how much of it is left, and the words that tell a policy so."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from handaxe.errors import InputError
 from handaxe.records import Spent
 
-__all__ = ["Budget", "Left", "SPEAKER", "Tell", "left_of", "say_left"]
+__all__ = ["Budget", "Left", "SPEAKER", "Tell", "budgets", "left_of", "say_left"]
 
 SPEAKER = "budget"
 """The name on the user messages that tell what is left: they are the library's words, not the environment's."""
@@ -58,6 +58,22 @@ class Left(NamedTuple):
 
 
 Tell = Callable[[Left], str]
+
+
+def budgets(*, tokens: Sequence[int] = (), calls: Sequence[int] = ()) -> tuple[Budget, ...]:
+    """Budgets of so many tokens and calls each, for a schedule such as `grown_limits`; of one that is left out there is
+    no bound, and where both are, it is one budget without bounds.
+
+    Raises:
+        InputError: numbers out of range, or not as many of tokens as of calls.
+
+    Example:
+        budgets(tokens=(48, 96), calls=(4, 8)) is (Budget(tokens=48, calls=4), Budget(tokens=96, calls=8))
+    """
+    if tokens and calls and len(tokens) != len(calls):
+        raise InputError(f"{len(tokens)} limits of tokens and {len(calls)} of calls make no pairs: give as many of each")
+    many = max(len(tokens), len(calls), 1)
+    return tuple(Budget(tokens=t, calls=c) for t, c in zip(tokens or [None] * many, calls or [None] * many))
 
 
 def left_of(budget: Budget, spent: Spent, *, turns: int) -> Left:

@@ -1,7 +1,6 @@
 """The plain rollout: the policy speaks, the environment answers, until one of them is done."""
 
 from collections.abc import Callable
-from dataclasses import replace
 
 from handaxe.exchange import Attempt
 from handaxe.rollouts.budget import Budget, Tell
@@ -12,7 +11,10 @@ __all__ = ["linear"]
 
 
 def linear(
-    *, max_turns: int | Callable[[int], int] = 4, budget: Budget | None = None, tell_budget: bool | Tell = False
+    *,
+    max_turns: int | Callable[[int], int] = 4,
+    budget: Budget | Callable[[int], Budget] | None = None,
+    tell_budget: bool | Tell = False,
 ) -> Rollout:
     """Play one attempt turn by turn on one growing sequence.
 
@@ -33,6 +35,7 @@ def linear(
             ends the attempt truncated for "turns". Or a function of the training step, such as `horizon`; attempts of
             an evaluation are of step 0, so give evaluations a number.
         budget: what the attempt may use up over all turns (see `rollouts.budget`); spent means truncated for "budget".
+            Or a function of the training step, such as `grown_limits`.
         tell_budget: after each reply that another turn follows, append a user message that says what is left, in the
             words of `rollouts.budget.say_left`, or of a function Left -> str given here. The policy reads it and does
             not train on it; its `name` is "budget".
@@ -50,11 +53,16 @@ def linear(
 
     Idea: the plain loop of every tool-using agent, token in and token out.
     """
-    first = max_turns(0) if callable(max_turns) else max_turns
-    rules = Rules(max_turns=first, budget=budget or Budget(), tell_budget=tell_budget)
+
+    def at(step: int) -> Rules:
+        turns = max_turns(step) if callable(max_turns) else max_turns
+        bounds = budget(step) if callable(budget) else budget or Budget()
+        return Rules(max_turns=turns, budget=bounds, tell_budget=tell_budget)
+
+    first = at(0)
+    changes = callable(max_turns) or callable(budget)
 
     def rollout(attempt: Attempt) -> RolloutPlan:
-        own = replace(rules, max_turns=max_turns(attempt.step)) if callable(max_turns) else rules
-        return [(yield from Play(attempt, own).whole())]
+        return [(yield from Play(attempt, at(attempt.step) if changes else first).whole())]
 
     return rollout

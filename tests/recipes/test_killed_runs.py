@@ -19,6 +19,7 @@ from handaxe.training.pace import Keep
 
 SMALL = ["--steps", "3", "--groups", "2", "--group-size", "4", "--held-out", "2", "--seed", "1", "--wait", "0"]
 REMEMBERING = {
+    "agentmath": "how far its limits have grown",
     "archer": "turns to learn from, their critic, and states of earlier attempts",
     "deeptravel": "failed tasks, which come again",
     "dgrpo": "how hard families and tasks are",
@@ -29,7 +30,8 @@ REMEMBERING = {
     "thor": "what it judges apart",
 }
 """Recipes by what they remember from one step to the next."""
-FEWER = {"rex_rag": ("--taught", "0")}
+WHOLE = ("--segment-tokens", "None", "--segment-calls", "None")
+FEWER = {"agentmath": (*WHOLE, "--groups", "16", "--tokens", "4", "8", "12", "--truncated", "0"), "rex_rag": ("--taught", "0")}
 
 
 class Died(Exception):

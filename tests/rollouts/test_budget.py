@@ -2,7 +2,7 @@ import pytest
 
 from handaxe.errors import InputError
 from handaxe.records import Spent, ToolReply
-from handaxe.rollouts.budget import Budget, Left, left_of, say_left
+from handaxe.rollouts.budget import Budget, Left, budgets, left_of, say_left
 from handaxe.testing.records import make_trajectory
 
 
@@ -54,3 +54,11 @@ def test_bounds_out_of_range(bounds):
     with pytest.raises(InputError, match="give tokens 1 or more, calls 0 or more"):
         Budget(**bounds)
     Budget(calls=0)
+
+
+def test_budgets_of_tokens_and_calls():
+    assert budgets(tokens=(48, 96), calls=(4, 8)) == (Budget(tokens=48, calls=4), Budget(tokens=96, calls=8))
+    assert budgets(calls=(1, 2)) == (Budget(calls=1), Budget(calls=2)) and budgets(tokens=[3]) == (Budget(tokens=3),)
+    assert budgets() == (Budget(),)
+    with pytest.raises(InputError, match="2 limits of tokens and 1 of calls"):
+        budgets(tokens=(1, 2), calls=(1,))
