@@ -77,7 +77,7 @@ class RollbackStarts:
         del step
         solved = []
         for one in groups:
-            right_G = self._right(one)
+            right_G = self.right(one)
             began_G = np.array([t.branch_of is not None for t in one.group]) & ~np.isnan(right_G)
             if began_G.any():
                 solved.append(float(right_G[began_G].mean()) >= self._solved)
@@ -90,17 +90,17 @@ class RollbackStarts:
             "solved": float(np.mean(solved)) if solved else 0.0,
         }
 
+    def right(self, one: Rated) -> np.ndarray:
+        """[G]: 1 a success, 0 none, NaN unknown."""
+        reward_G = rewards_of(one.group, one.scores, channel=self._channel)
+        return np.where(np.isnan(reward_G), np.nan, reward_G > self._above)
+
     def state_dict(self) -> dict[str, Any]:
         return {"tasks": [[name, self.depth[name], dump(one)] for name, one in self.stored.items()]}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         self.stored = {name: load(one) for name, _, one in state["tasks"]}
         self.depth = {name: int(depth) for name, depth, _ in state["tasks"]}
-
-    def _right(self, one: Rated) -> np.ndarray:
-        """[G]: 1 a success, 0 none, NaN unknown."""
-        reward_G = rewards_of(one.group, one.scores, channel=self._channel)
-        return np.where(np.isnan(reward_G), np.nan, reward_G > self._above)
 
     def _go_back(self, name: str, *, solved: bool) -> None:
         if solved and name in self.stored:

@@ -12,7 +12,9 @@ from handaxe.methods.method import Claim, Method, Paper, Recipe, Setting, replac
 from handaxe.recipes.base.revisiting import revisiting
 from handaxe.records import Sampling
 from handaxe.rollouts.restarting import restarting
+from handaxe.selection.pipe import pipe
 from handaxe.selection.rollback_starts import rollback_starts
+from handaxe.selection.turn_replay import turn_replay
 from handaxe.worlds.hops import hops
 
 __all__ = ["ipa"]
@@ -20,13 +22,11 @@ __all__ = ["ipa"]
 TITLE = (
     "Let It Flow: Agentic Crafting on Rock and Roll, Building the ROME Model within an Open Agentic Learning Ecosystem"
 )
-MORE = "More right answers where three hops are needed than from the beginning alone."
-CALM = "The largest gradient is smaller than where tokens are masked one by one."
 RECIPE = Recipe(
     paper=Paper(TITLE, "ROME", "2512.24873", 154),
     claims=(
-        Claim(MORE, "pass@1", "up", baseline="ipa --restarts 0", where=("hops", 3)),
-        Claim(CALM, "training/grad_norm", "down", baseline="ipa --unit token", over="worst"),
+        Claim("More right answers where it takes 3 hops.", "pass@1", "up", baseline="ipa --restarts 0", where=("hops", 3)),
+        Claim("The largest gradient shrinks.", "training/grad_norm", "down", baseline="ipa --unit token", over="worst"),
     ),
     base=revisiting,
     world=hops,
@@ -34,16 +34,17 @@ RECIPE = Recipe(
 )
 
 
-def ipa(base: Method, *, restarts: float = 0.5, unit: Unit = "turn", gamma: float = 0.95) -> Method:
+def ipa(
+    base: Method, *, restarts: float = 0.5, imitate: bool = True, unit: Unit = "turn", gamma: float = 0.95
+) -> Method:
     """Train on discounted returns of turns, from states that successes went through, with a sampler cut at 0.9.
 
-    Unconfirmed: when a start moves back, share, gamma. Differs: no imitation of the success where all restarts fail;
-    successes are the policy's own; a knowledge base is searched, and no terminal used.
+    Unconfirmed: when a start moves back, share, what is imitated, gamma. Differs: own successes, no expert's; no shell.
 
     Args:
         restarts: share of the groups that begin in a success.
-        unit: of the mask between sampler and trainer; "turn" in the paper.
-        gamma: discount a turn.
+        imitate: where all of such a group fail, learn the turn with which the success went on, with weight 1.
+        unit, gamma: of the mask between sampler and trainer, "turn" in the paper; discount a turn.
     """
     starts = rollback_starts()
     return replace(
@@ -55,4 +56,5 @@ def ipa(base: Method, *, restarts: float = 0.5, unit: Unit = "turn", gamma: floa
         ratio=turn(),
         surrogate=tapered(),
         correction=mis(cap=1.2, floor=0.8, unit=unit, weigh=False),
+        select=pipe(turn_replay(starts=starts, weight=float(imitate)), base.select),
     )
