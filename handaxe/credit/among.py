@@ -5,12 +5,15 @@ from dataclasses import replace
 
 import numpy as np
 
+from handaxe.credit.own_part import own_part
+from handaxe.credit.shaped import shaped
+from handaxe.credit.total import total
 from handaxe.errors import InputError
 from handaxe.ops.composite import Composite
 from handaxe.records import Advantages, Group, Scores
 from handaxe.slots import Credit
 
-__all__ = ["among", "forks", "no_forks"]
+__all__ = ["among", "forks", "no_forks", "trunks_and_forks"]
 
 Choice = Callable[[Group, Scores], np.ndarray]
 
@@ -53,6 +56,27 @@ def among(credit: Credit, only: Choice) -> Credit:
     Differs: nothing; the recipe says it by `group_norm(stats_over="eligible")` on `rewards.economy`, which is equal.
     """
     return _Among(credit, only)
+
+
+def trunks_and_forks(trunks: Credit, of_forks: Credit, *, weight: float = 1.0) -> Credit:
+    """Judge attempts by one credit and what was forked from them by another, among themselves and each on its own part.
+
+        shaped(total({"trunks": (1, among(trunks, no_forks)), "forks": (w, among(of_forks, forks))}), own_part())
+
+    Args:
+        trunks: of the siblings that left none.
+        of_forks: of those that left one, such as `fork_norm`.
+        weight: w, of the forks' advantages.
+
+    Example:
+        rewards 1, 0 of attempts and 1, 0 of two forks of the second, both under group_norm(std="population"):
+        1, -1 and 1, -1, the forks' from where they left it
+
+    Paper: THOR, arXiv:2509.13761, whose two batches are put together, each with groups of its own.
+    Differs: w, which is 1 there.
+    """
+    parts = {"trunks": (1.0, among(trunks, only=no_forks)), "forks": (weight, among(of_forks, only=forks))}
+    return shaped(total(parts), own_part())
 
 
 class _Among(Composite):

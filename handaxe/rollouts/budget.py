@@ -71,7 +71,7 @@ def budgets(*, tokens: Sequence[int] = (), calls: Sequence[int] = ()) -> tuple[B
         budgets(tokens=(48, 96), calls=(4, 8)) is (Budget(tokens=48, calls=4), Budget(tokens=96, calls=8))
     """
     if tokens and calls and len(tokens) != len(calls):
-        raise InputError(f"{len(tokens)} limits of tokens and {len(calls)} of calls make no pairs: give as many of each")
+        raise InputError(f"{len(tokens)} limits of tokens and {len(calls)} of calls: give as many of each")
     many = max(len(tokens), len(calls), 1)
     return tuple(Budget(tokens=t, calls=c) for t, c in zip(tokens or [None] * many, calls or [None] * many))
 

@@ -4,7 +4,7 @@ from handaxe.errors import InputError
 from handaxe.records import Branch, Trajectory, Turn
 from handaxe.rollouts.forking import Choose
 
-__all__ = ["failed_calls"]
+__all__ = ["failed_at", "failed_calls"]
 
 
 def failed_calls(*, copies: int = 8, back: int = 0, most: int = 1) -> Choose:
@@ -38,7 +38,7 @@ def failed_calls(*, copies: int = 8, back: int = 0, most: int = 1) -> Choose:
         raise InputError(f"failed_calls has copies={copies}, back={back} and most={most}; give 0, 0 and 1 or more")
 
     def choose(trunk: Trajectory) -> list[Branch]:
-        begins = [(turn, _begins(turn)) for turn in trunk.turns]
+        begins = [(turn, failed_at(turn)) for turn in trunk.turns]
         failed = [(turn, begin) for turn, begin in begins if begin is not None][:most]
         places = [Branch(trunk.id, turn.sequence, max(turn.start, turn.start + begin - back)) for turn, begin in failed]
         return [place for place in places for _ in range(copies)]
@@ -46,7 +46,7 @@ def failed_calls(*, copies: int = 8, back: int = 0, most: int = 1) -> Choose:
     return choose
 
 
-def _begins(turn: Turn) -> int | None:
+def failed_at(turn: Turn) -> int | None:
     """At which of the turn's tokens its first failed call begins; None where none failed."""
     status = {reply.call_id: reply.status for reply in turn.replies}
     for call, (start, _) in zip(turn.parsed.calls, turn.parsed.spans or [(0, 0)] * len(turn.parsed.calls), strict=True):

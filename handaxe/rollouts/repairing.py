@@ -112,7 +112,7 @@ def _repair(play: Play, retries: int, similar: float) -> Generator[Request, Any,
 
 def _may_be_repeated(play: Play) -> bool:
     """Whether the budget has room to carry out the last turn's calls once more."""
-    left = play.calls_left
+    left = play.left.calls
     return left is None or len(play.turns[-1].parsed.calls) <= left
 
 

@@ -44,6 +44,7 @@ def slips() -> World:
         tools=(calculator,),
         answered=states_number,
         expert=_expert,
+        solution=lambda task: f"{task.metadata['expression']}={task.answer}",
         start=START,
         gauges={"first_call_failed": FAILED},
     )

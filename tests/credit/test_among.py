@@ -1,12 +1,14 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from handaxe.credit.among import among
+from handaxe.credit.among import among, forks, no_forks, trunks_and_forks
 from handaxe.credit.gae import gae
 from handaxe.credit.group_norm import group_norm
 from handaxe.credit.turn_norm import turn_norm
 from handaxe.errors import InputError
-from handaxe.records import Advantages
+from handaxe.records import Advantages, Branch
 from handaxe.slots import Stateful
 from handaxe.testing.ragged import random_group, random_scores
 from handaxe.testing.records import make_group, make_scores
@@ -109,3 +111,17 @@ def test_state_and_what_is_refused():
     group = random_group(0, features=("value",))
     with pytest.raises(InputError, match="value targets"):
         among(gae(), eligible)(group, random_scores(group, 0))
+
+
+def test_attempts_and_what_was_forked_from_them_are_judged_apart():
+    """Attempts earn 1 and 0; two forks of the second, from its fourth token on, 1 and 0."""
+    made = make_group(layouts=["UpptTp"] * 4)
+    branch = Branch(made[1].id, 0, 5)
+    siblings = (*made.trajectories[:2], *(replace(one, branch_of=branch) for one in made.trajectories[2:]))
+    group, scores = replace(made, trajectories=siblings), make_scores([1, 0, 1, 0])
+    credit = group_norm(std="population")
+    said = trunks_and_forks(credit, credit, weight=0.5)(group, scores)
+    up, fork = np.array([0, 1, 1, 0, 0, 1]), np.array([0, 0, 0, 0, 0, 0.5])
+    np.testing.assert_allclose([own[0] for own in said.tokens], [up, -up, fork, -fork], atol=1e-5)
+    assert [np.flatnonzero(own[0]).tolist() for own in said.trains] == [[1, 2, 5], [1, 2, 5], [5], [5]]
+    assert not forks(group, scores)[:2].any() and not no_forks(group, scores)[2:].any()

@@ -31,7 +31,8 @@ REMEMBERING = {
 }
 """Recipes by what they remember from one step to the next."""
 WHOLE = ("--segment-tokens", "None", "--segment-calls", "None")
-FEWER = {"agentmath": (*WHOLE, "--groups", "16", "--tokens", "4", "8", "12", "--truncated", "0"), "rex_rag": ("--taught", "0")}
+GROWING = ("--groups", "16", "--tokens", "4", "8", "12", "--truncated", "0")
+FEWER = {"agentmath": (*WHOLE, *GROWING), "rex_rag": ("--taught", "0")}
 
 
 class Died(Exception):

@@ -70,9 +70,10 @@ def test_its_loss_is_the_negative_log_likelihood_of_the_turn():
     row = int(np.flatnonzero(batch.adv_BT.gt(0).any(1).numpy())[0])
     logp_BT = torch.full_like(batch.adv_BT, -2.0).requires_grad_()
     log_ratio_BT = logp_BT - batch.old_logp_BT
-    loss_BT = tapered()(log_ratio_BT, batch.adv_BT, logp_BT) * mis(cap=1.2, floor=0.8, unit="turn", weigh=False)(
-        batch
-    ).weight_BT
+    loss_BT = (
+        tapered()(log_ratio_BT, batch.adv_BT, logp_BT)
+        * mis(cap=1.2, floor=0.8, unit="turn", weigh=False)(batch).weight_BT
+    )
     loss = (loss_BT * batch.mask_BT)[row].sum()
     loss.backward()
     assert loss.item() == pytest.approx(6.0)

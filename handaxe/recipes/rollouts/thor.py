@@ -1,11 +1,8 @@
 """THOR: where a call failed, several others are tried in its place, and the policy learns which of them run."""
 
-from handaxe.credit.among import among, forks, no_forks
+from handaxe.credit.among import trunks_and_forks
 from handaxe.credit.fork_norm import fork_norm
 from handaxe.credit.group_norm import group_norm
-from handaxe.credit.own_part import own_part
-from handaxe.credit.shaped import shaped
-from handaxe.credit.total import total
 from handaxe.losses.surrogates.dual_clip import dual_clip
 from handaxe.losses.terms.positive_nll import positive_nll
 from handaxe.methods.method import Claim, Method, Paper, Recipe, Setting, partial, replace
@@ -14,14 +11,16 @@ from handaxe.rewards.tool_success import tool_success
 from handaxe.rewards.weighted import weighted
 from handaxe.rollouts.failed_calls import failed_calls
 from handaxe.rollouts.forking import forking
+from handaxe.rollouts.redrawing import redrawing
 from handaxe.selection.drop_small_advantages import drop_small_advantages
+from handaxe.training.stages.teach_solutions import teach_solutions
 from handaxe.worlds.slips import slips
 
 __all__ = ["thor"]
 
 TITLE = "THOR: Tool-Integrated Hierarchical Optimization via RL for Mathematical Reasoning"
-FLAT = "thor --copies 0"
 LESS = "First calls fail less often, and as many answers are right."
+FLAT = "thor --copies 0"
 RECIPE = Recipe(
     paper=Paper(TITLE, "THOR", "2509.13761", 31),
     claims=(Claim(LESS, "first_call_failed", "down", baseline=FLAT, over="area", same="pass@1", vice=0.2),),
@@ -31,28 +30,30 @@ RECIPE = Recipe(
 )
 
 
-def thor(base: Method, *, copies: int = 8, back: int = 20, weight: float = 1.0, alpha: float = 0.01) -> Method:
+def thor(
+    base: Method, *, copies: int = 8, back: int = 20, alpha: float = 0.01, imitated: int = 0, redrawn: int = 0
+) -> Method:
     """Fork attempts before their first failed call, and judge the forks by whether their call runs.
 
-    Evaluations are not forked. Unconfirmed: how groups without variance are left out. Differs: the world's start, which
-    errs in half of its calls, is in the place of a cold start on generated solutions; forks before first turns of one
-    question are judged together.
+    Unconfirmed: how groups without variance are left out, redrawn turns. Differs: a start that errs in half of its
+    calls stands for the cold start, unless `imitated`; forks before first turns of one question are judged together.
 
     Args:
         copies: forks of an attempt; 8 in the script, 0 for none.
         back: tokens of the thought before the call that are drawn anew; 100 in the script.
-        weight: of the forks' advantages.
         alpha: of the likelihood of tokens with advantage above 0; 0.01 in the script.
+        imitated: solutions, rewritten with calls that ran, learnt from first; needs a world that shows its work.
+        redrawn: times that evaluations draw a turn anew whose call failed; 0 for none.
     """
-    answer = among(group_norm(channel="answer"), only=no_forks)
-    call = among(fork_norm(channel="executed"), only=forks)
-    turns = base.setting.max_turns
+    most, channel = base.setting.max_turns, tool_success(per="turn")
     return replace(
         base,
-        rollout=forking(at=failed_calls(copies=copies, back=back), branch_turns=1, max_turns=turns),
-        reward=weighted({"answer": (1.0, base.reward), "executed": (0.0, tool_success(per="turn"))}),
-        credit=shaped(total({"answer": (1.0, answer), "call": (weight, call)}), own_part()),
+        rollout=forking(at=failed_calls(copies=copies, back=back), branch_turns=1, max_turns=most),
+        reward=weighted({"answer": (1.0, base.reward), "executed": (0.0, channel)}),
+        credit=trunks_and_forks(group_norm(channel="answer"), fork_norm(channel="executed")),
         surrogate=dual_clip(eps_high=0.28),
         terms=(*base.terms, positive_nll(coefficient=alpha)),
         select=drop_small_advantages(),
+        stages=(*base.stages, teach_solutions(world=base.world, count=imitated)),
+        evaluate_rollout=redrawing(retries=redrawn, back=back, max_turns=most),
     )

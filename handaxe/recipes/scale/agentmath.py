@@ -1,4 +1,4 @@
-"""AgentMath: long rollouts go on in the next step, only finished ones train, and limits grow where they cut too much."""
+"""AgentMath: long rollouts go on in the next step, only finished ones train, and limits grow where they cut much."""
 
 from handaxe.losses.reductions.token_mean import token_mean
 from handaxe.methods.method import Claim, Method, Paper, Recipe, Setting, partial, replace
@@ -6,9 +6,7 @@ from handaxe.recipes.base.plain import plain
 from handaxe.rollouts.budget import budgets
 from handaxe.rollouts.grown_limits import grown_limits
 from handaxe.rollouts.linear import linear
-from handaxe.training.calls_from_solutions import calls_from_solutions
-from handaxe.training.stages.repeat import repeat
-from handaxe.training.stages.teach import teach
+from handaxe.training.stages.teach_solutions import teach_solutions
 from handaxe.worlds.worked_steps import worked_steps
 
 __all__ = ["agentmath"]
@@ -41,7 +39,8 @@ def agentmath(
     Differs: no reward for few calls, no balancing. Unconfirmed: segments' sizes, the clip, when limits grow.
 
     Args:
-        segment_tokens, segment_calls: what a rollout may add in one step; None: no bound.
+        segment_tokens: that a rollout may add in one step; None: no bound.
+        segment_calls: that it may make in one step; None: no bound.
         tokens: that a rollout may have in all, by stage; 48k, 72k and 96k in the paper.
         calls: that it may make, by stage; 48, 72 and 96 in the paper. Nothing for both: the setting's turns alone.
         truncated: share of rollouts cut off above which the next stage begins.
@@ -49,12 +48,12 @@ def agentmath(
         solutions: how many of them.
     """
     limits = grown_limits(stages=budgets(tokens=tokens, calls=calls), above=truncated)
-    shown = teach(source=calls_from_solutions(world=base.world, count=solutions))
+    taught = teach_solutions(world=base.world, count=solutions, passes=passes)
     return replace(
         base,
         reduction=token_mean(),
         rollout=linear(max_turns=base.setting.max_turns, budget=limits),
         learners=(*base.learners, limits),
         pace=replace(base.pace, segment_tokens=segment_tokens, segment_calls=segment_calls),
-        stages=(*base.stages, repeat(stages=[shown], times=passes)),
+        stages=(*base.stages, taught),
     )

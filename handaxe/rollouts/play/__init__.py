@@ -7,6 +7,7 @@ attached.py          where each trajectory of a tree left an earlier one
 continued.py         a play that goes on after a trajectory
 rounds.py            several plays that go on together, a turn at a time
 history.py           which messages the present sequence holds
+used.py              what it has used up, turns that were taken back included
 sequence_builder.py  ids, authors and masks of a sequence while it grows
 asking.py            what other engines say in an attempt, such as a simulated user
 env_session.py       the environment, from its making to its closing

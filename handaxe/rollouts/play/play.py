@@ -25,6 +25,7 @@ from handaxe.rollouts.play.env_session import EnvSession, infra_error, work
 from handaxe.rollouts.play.history import GO_ON, history, note_anew
 from handaxe.rollouts.play.rules import UNBOUNDED, Beginning, Mark, Rules
 from handaxe.rollouts.play.sequence_builder import SequenceBuilder
+from handaxe.rollouts.play.used import Used
 from handaxe.slots import RolloutPlan
 
 __all__ = ["MEASURED", "PUT", "Play", "Request"]
@@ -64,9 +65,9 @@ class Play:
         self.marks: list[Mark] = []
         self.notes: dict[str, Any] = {}
         self.said: list[OtherTurn] = []
-        self._spent, self._bounded = Spent(), rules.budget != UNBOUNDED
-        self._taken_back = self._gone = Spent()
-        self._seed = 0
+        self._bounded, self._seed = rules.budget != UNBOUNDED, 0
+        self._begun: Partial | None = None
+        spent = besides = Spent()
         self._beginning, self._shared = beginning, 0
         self.over = self._opened = self._sampling = self._acting = False
         state = None
@@ -74,9 +75,10 @@ class Play:
             self.messages, self.tools = beginning.messages, beginning.tools
             self.sequences, self.marks = beginning.sequences, beginning.marks
             self.turns, self._shared = beginning.turns, len(beginning.turns)
-            self._spent, state = Spent.of(beginning.turns), beginning.marks[-1].state
+            spent, state = Spent.of(beginning.turns), beginning.marks[-1].state
             self.notes, self.said = deepcopy(beginning.marks[-1].notes), list(beginning.said or ())
-            self._taken_back = beginning.again or Spent()
+            besides = beginning.again or besides
+        self._used = Used(counts=self._bounded, spent=spent, besides=besides)
         snapshots = rules.snapshots and beginning is None
         self._session = EnvSession(attempt.env, attempt.task, name=attempt.id, state=state, snapshots=snapshots)
 
@@ -105,30 +107,41 @@ class Play:
         self.over = True
         return self._trajectory(ending, facts)
 
-    def turn(self, *, seed: int | None = None) -> Generator[Request, Any, Ending | None]:
+    def turn(self, *, seed: int | None = None, begun: Partial | None = None) -> Generator[Request, Any, Ending | None]:
         """Play one turn and its answer; how the attempt ended thereby, or None when it can go on.
 
         Args:
             seed: of the turn; its own by its number unless told otherwise.
+            begun: what it begins with: tokens that the policy drew in this very place, of a turn that was taken back.
+                It stands in that one's place (`was_put`) and is recorded with its seed, whatever it is drawn from.
         """
-        k = len(self.turns)
+        k, kept = len(self.turns), 0 if begun is None else len(begun.ids)
         if k >= self.rules.max_turns:
             return Ending("truncated", "turns")
-        left = self._left(k)
-        space = self.attempt.context - len(self.sequences[-1].ids)
-        limit = min(self.attempt.sampling.max_tokens, space if left.tokens is None else min(space, left.tokens))
-        if left.nothing or limit <= 0:
+        left, space = self._left(k), self.attempt.context - len(self.sequences[-1].ids)
+        tokens = None if left.tokens is None else left.tokens + kept
+        limit = min(self.attempt.sampling.max_tokens, space if tokens is None else min(space, tokens))
+        if left.nothing or limit <= kept:
             return Ending("truncated", "budget" if left.nothing else "length")
+        own = derive_seed(self.attempt.seed, k)
+        spent = None if begun is None else self._used.in_place(kept)
+        self._begun, self._seed = begun if kept else None, own if begun is not None or seed is None else seed
         try:
-            completion, seed = yield from self._sample(k, limit, seed)
+            completion = yield from self._sample(k, limit, own if seed is None else seed)
         except InfrastructureError as error:  # sampled elsewhere, which failed
             self._sampling = False
             return infra_error(error)
-        turn = self._record(k, completion, seed)
-        if completion.put is not None:
-            self._use_up(completion.put.spent)
+        self._begun = None
+        if spent is not None:
+            completion = completion._replace(put=Put(len(completion.ids), spent))
+        elif completion.put is not None:
+            self._used.add(completion.put.spent)
+            tokens = None if tokens is None else tokens - completion.put.spent.tokens
+        turn = self._record(k, completion, self._seed)
+        if completion.finish != "stop":  # it is not answered, and may be taken back
+            self._used.turn(turn)
         if completion.finish == "length":
-            return Ending("truncated", "budget" if len(completion.ids) == left.tokens else "length")
+            return Ending("truncated", "budget" if len(completion.ids) == tokens else "length")
         if completion.finish == "header":
             return Ending("policy_error", "it began another speaker's turn")
         return (yield from self._act(k, turn, completion))
@@ -169,8 +182,8 @@ class Play:
         if ending is not None:
             return ending
         others = Spent.of(one.turn for one in self.said[mark.said :])._replace(tokens=0, calls=0)
-        gone = Spent.of(self.turns[k:]).together(others)
-        self._gone, self._taken_back = self._gone.together(gone), self._taken_back.together(gone)
+        stood_for = [Spent(*spent) for turn, spent in self.notes.get(PUT, {}).items() if int(turn) >= k]
+        self._used.take_back(Spent.of(self.turns[k:]).together(others), stood_for)
         self.said = self.said[: mark.said]
         self.messages, self.notes = self.messages[: mark.messages], deepcopy(mark.notes)
         self.turns, self.marks = self.turns[:k], self.marks[: k + 1]
@@ -187,10 +200,8 @@ class Play:
                 and their `behaviour_logp` is that of where they were drawn.
         """
         k, seed = len(self.turns), derive_seed(self.attempt.seed, len(self.turns))
-        again = Spent(tokens=-len(spoken.ids))  # they were counted where they were drawn
-        turn = self._record(k, spoken._replace(put=Put(own, self._gone.together(again))), seed)
-        self._gone = Spent()
-        self._use_up(again)
+        counted = self._used.in_place(len(spoken.ids))  # its tokens were counted where they were drawn
+        turn = self._record(k, spoken._replace(put=Put(own, counted)), seed)
         return (yield from self._act(k, turn, spoken))
 
     def was_put(self, k: int) -> bool:
@@ -203,10 +214,9 @@ class Play:
         return history(self.messages, self.notes)
 
     @property
-    def calls_left(self) -> int | None:
-        """How many calls the budget still allows; None where it bounds none."""
-        most = self.rules.budget.calls
-        return None if most is None else most - self._spent.calls
+    def left(self) -> Left:
+        """What turns and budget still allow."""
+        return self._left(len(self.turns))
 
     def measure(self, request: Measure) -> Generator[Request, Any, dict[str, list[float]]]:
         """What the model says of ids, such as those of the last turn. A replay finds it in `notes`."""
@@ -242,23 +252,22 @@ class Play:
             pass
         return ending
 
-    def _sample(self, k: int, limit: int, seed: int | None) -> Generator[Request, Any, tuple[Completion, int]]:
-        """What the policy says in turn k, and the turn's seed."""
-        seed = derive_seed(self.attempt.seed, k) if seed is None else seed
+    def _sample(self, k: int, limit: int, seed: int) -> Generator[Request, Any, Completion]:
+        """What the policy says in turn k."""
         shared = self._shared_turn(k)
         if shared is not None and (spoken := shared.spoken(limit)) is not None:
-            return spoken, seed
-        begun = None if shared is None else shared.begun
+            return spoken
+        begun = self._begun if shared is None else shared.begun
         sampling, format = self.attempt.sampling, self.attempt.format
         if limit != sampling.max_tokens:
             sampling = replace(sampling, max_tokens=limit)
         ids = self.sequences[-1].ids[:]  # a copy, since the builder grows and an engine may keep what it is asked
-        self._sampling, self._seed = True, seed
+        self._sampling = True
         completion: Completion = yield Sample(
             ids, sampling, seed, format.stop_ids, format.header_ids, k, begun, self.attempt.by
         )
         self._sampling = False
-        return completion, seed
+        return completion
 
     def _shared_turn(self, k: int) -> Beginning | None:
         """What a fork shares of turn k, or begins it with."""
@@ -285,9 +294,10 @@ class Play:
     def _act(self, k: int, turn: Turn, completion: Completion) -> Generator[Request, Any, Ending | None]:
         """Let the environment answer; None when the next turn can begin."""
         carried_out, most = turn.parsed, self.rules.budget.calls
-        if most is not None and len(carried_out.calls) > most - self._spent.calls:
-            carried_out = replace(carried_out, calls=carried_out.calls[: most - self._spent.calls])
+        if most is not None and len(carried_out.calls) > most - self._used.spent.calls:
+            carried_out = replace(carried_out, calls=carried_out.calls[: most - self._used.spent.calls])
             if not carried_out.calls:
+                self._used.turn(turn)
                 return Ending("truncated", "budget")
         self._acting = True
         reply: EnvReply = yield Act(self._session.env, carried_out, turn.seed, self.attempt.by)
@@ -296,7 +306,7 @@ class Play:
         self._acting = False
         came = {"replies": reply.replies, "facts": reply.facts}
         turn = self.turns[-1] = Turn(**vars(turn) | came)  # as `replace`, in a third of its time
-        self._spent = self._spent.plus(turn) if self._bounded else self._spent
+        self._used.turn(turn)
         new, ending = list(reply.messages), None
         if reply.done:
             ending = reply.ending or Ending("completed")
@@ -319,21 +329,16 @@ class Play:
             self.marks += [] if ending else [Mark(len(self.messages), state, deepcopy(self.notes), len(self.said))]
         return ending
 
-    def _use_up(self, spent: Spent) -> None:
-        """Count what stands in no turn."""
-        self._taken_back, self._spent = self._taken_back.together(spent), self._spent.together(spent)
-
     def _budget_message(self, k: int) -> list[Message]:
         tell = self.rules.tell_budget
         if tell is False:
             return []
-        left = self._left(k + 1)
-        return [Message("user", say_left(left) if tell is True else tell(left), name=SPEAKER)]
+        return [Message("user", (say_left if tell is True else tell)(self._left(k + 1)), name=SPEAKER)]
 
     def _left(self, k: int) -> Left:
         """What is left before turn k."""
         turns = self.rules.max_turns - k
-        return left_of(self.rules.budget, self._spent, turns=turns) if self._bounded else Left(turns)
+        return left_of(self.rules.budget, self._used.spent, turns=turns) if self._bounded else Left(turns)
 
     def _extend(self, k: int, ids: list[int], new: list[Message]) -> bool:
         """Write a reply to the sequence; False, with nothing written, where a model could not read it all."""
@@ -351,7 +356,7 @@ class Play:
         """Keep what was sampled of a turn when the attempt was stopped, and in any case what a fork shares of it."""
         k = len(self.turns)
         shared = self._shared_turn(k)
-        begun = None if shared is None else shared.begun
+        begun = self._begun if shared is None else shared.begun
         said = partial if self._sampling and partial is not None and partial.ids else begun
         if said is not None:
             finish = "length" if shared is None or shared.whole is None else shared.whole.finish
@@ -392,4 +397,4 @@ class Play:
             by=attempt.by,
             asked=of_others(attempt, self.said),
         )
-        return made if self._taken_back == Spent() else replace(made, spent=made.used.together(self._taken_back))
+        return made if self._used.besides == Spent() else replace(made, spent=made.used.together(self._used.besides))

@@ -15,6 +15,7 @@ from handaxe.rollouts.driver.run_plan import do_act, do_work, run_plan
 from handaxe.rollouts.forking import forking
 from handaxe.rollouts.linear import linear
 from handaxe.rollouts.play import Play, Rules
+from handaxe.rollouts.redrawing import redrawing
 from handaxe.rollouts.repairing import repairing
 from handaxe.training.replay import Setup, attempts_of, replay
 
@@ -160,6 +161,8 @@ REPAIRS = {
     "short": repairing(max_turns=3, retries=2),
     "few calls": repairing(budget=Budget(calls=4)),
     "telling": repairing(budget=Budget(tokens=60, calls=5), tell_budget=True),
+    "redrawing": redrawing(retries=2, back=2),
+    "bounded": redrawing(retries=2, back=1, budget=Budget(tokens=40, calls=5), tell_budget=True),
 }
 
 
@@ -180,8 +183,12 @@ def fickle(dice):
     return Fickle
 
 
+def repaired(one):
+    return one.notes.get("repaired") or one.notes.get("redrawn") or ()
+
+
 def failed_again(one):
-    put = [repair["turn"] for repair in one.notes.get("repaired", ())]
+    put = [repair["turn"] for repair in repaired(one)]
     return sum(any(reply.status != "ok" for reply in one.turns[k].replies) for k in put)
 
 
@@ -192,17 +199,17 @@ def test_repaired_turns_and_what_they_cost(dice, fickle, name, tools):
     repairs = again = 0
     for seed in range(120):
         group = play(dice, REPAIRS[name], seed, env=fickle)
-        repairs += len(group[0].notes.get("repaired", ()))
+        repairs += len(repaired(group[0]))
         again += failed_again(group[0])
         assert differences(group, setup(dice, REPAIRS[name], tools=tools, env=fickle)) == [], seed
     assert repairs > 8 and again > 2
 
 
 @pytest.mark.parametrize("tools", [False, True])
-@pytest.mark.parametrize("name", ["repairing", "telling"])
+@pytest.mark.parametrize("name", ["repairing", "telling", "redrawing", "bounded"])
 def test_repairs_that_were_stopped_at_any_request(dice, fickle, name, tools):
     """In a retry, before the turns are taken back, and while the repaired turn is carried out."""
-    seeds = [seed for seed in range(100) if play(dice, REPAIRS[name], seed, env=fickle)[0].notes.get("repaired")]
+    seeds = [seed for seed in range(100) if repaired(play(dice, REPAIRS[name], seed, env=fickle)[0])]
     for seed in seeds[:6]:
         for n in range(40):
             hooks = StopAt(dice, n)
@@ -215,12 +222,13 @@ def test_repairs_that_were_stopped_at_any_request(dice, fickle, name, tools):
 
 @pytest.mark.parametrize("tools", [False, True])
 @pytest.mark.parametrize(("where", "after"), [("step", 1), ("step", 2), ("snapshot", 2), ("restore", 0)])
-def test_machinery_that_fails_in_a_repair(dice, fickle, where, after, tools):
+@pytest.mark.parametrize("name", ["repairing", "redrawing"])
+def test_machinery_that_fails_in_a_repair(dice, fickle, where, after, tools, name):
     died = 0
     for seed in range(40):
-        group = play(dice, REPAIRS["repairing"], seed, env=dying(fickle, where, after))
+        group = play(dice, REPAIRS[name], seed, env=dying(fickle, where, after))
         died += group[0].ending.kind == "infra_error"
-        assert differences(group, setup(dice, REPAIRS["repairing"], tools=tools, env=fickle)) == [], seed
+        assert differences(group, setup(dice, REPAIRS[name], tools=tools, env=fickle)) == [], seed
     assert died
 
 
