@@ -11,6 +11,7 @@ from handaxe.rollouts.failed_calls import failed_calls as failed_calls
 from handaxe.rollouts.folding import folding as folding
 from handaxe.rollouts.forking import forking as forking
 from handaxe.rollouts.from_memory import from_memory as from_memory
+from handaxe.rollouts.grown_limits import grown_limits as grown_limits
 from handaxe.rollouts.hinted import hinted as hinted
 from handaxe.rollouts.horizon import horizon as horizon
 from handaxe.rollouts.linear import linear as linear
@@ -18,6 +19,7 @@ from handaxe.rollouts.opened_with import opened_with as opened_with
 from handaxe.rollouts.probe_split import probe_split as probe_split
 from handaxe.rollouts.probing import probing as probing
 from handaxe.rollouts.proposing import proposing as proposing
+from handaxe.rollouts.redrawing import redrawing as redrawing
 from handaxe.rollouts.repairing import repairing as repairing
 from handaxe.rollouts.restarting import restarting as restarting
 from handaxe.rollouts.rewind import rewind as rewind

@@ -15,3 +15,4 @@ from handaxe.training.stages.self_critic import self_critic as self_critic
 from handaxe.training.stages.teach import teach as teach
 from handaxe.training.stages.teach_expert import teach_expert as teach_expert
 from handaxe.training.stages.teach_second import teach_second as teach_second
+from handaxe.training.stages.teach_solutions import teach_solutions as teach_solutions
