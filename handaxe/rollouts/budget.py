@@ -72,8 +72,8 @@ def budgets(*, tokens: Sequence[int] = (), calls: Sequence[int] = ()) -> tuple[B
     """
     if tokens and calls and len(tokens) != len(calls):
         raise InputError(f"{len(tokens)} limits of tokens and {len(calls)} of calls: give as many of each")
-    many = max(len(tokens), len(calls), 1)
-    return tuple(Budget(tokens=t, calls=c) for t, c in zip(tokens or [None] * many, calls or [None] * many))
+    none: list[int | None] = [None] * max(len(tokens), len(calls), 1)
+    return tuple(Budget(tokens=t, calls=c) for t, c in zip(tokens or none, calls or none))
 
 
 def left_of(budget: Budget, spent: Spent, *, turns: int) -> Left:

@@ -26,7 +26,7 @@ RECIPE = Recipe(
     paper=Paper(TITLE, "ROME", "2512.24873", 154),
     claims=(
         Claim("More right answers where it is hard.", "pass@1", "up", baseline="ipa --restarts 0", where=("hops", 3)),
-        Claim("The largest gradient shrinks.", "training/grad_norm", "down", baseline="ipa --unit token", over="worst"),
+        Claim("Gradients have lower peaks.", "training/grad_norm", "down", baseline="ipa --unit token", over="worst"),
     ),
     base=revisiting,
     world=hops,
