@@ -73,7 +73,7 @@ def test_a_recipe_with_an_option_of_the_name_of_another(name, tmp_path, monkeypa
 def test_none_lifts_a_bound():
     found, _ = chosen("agentmath", "--segment-tokens", "None", "--segment-calls", "2")
     given = {"segment_tokens": None, "segment_calls": 2}
-    assert found.options[""] == {"passes": 0, "solutions": 64, **given}
+    assert given.items() <= found.options[""].items()
 
 
 @pytest.mark.parametrize(
