@@ -18,8 +18,8 @@ from handaxe.engines.modules import moments, set_moments
 from handaxe.errors import InputError
 from handaxe.ops.forks import shared_turns
 from handaxe.ops.seeds import derive_seed, generator
+from handaxe.ops.spoken import spoken_at
 from handaxe.records import Group, Message, Rated, Trajectory
-from handaxe.rollouts.play.answered_again import spoken_at
 
 __all__ = ["Embed", "Transition", "UtteranceCritic", "bag_of_words", "utterance_critic"]
 
@@ -285,7 +285,8 @@ def _transitions(trajectory: Trajectory, outcome: float) -> list[Transition]:
 def _said(trajectory: Trajectory) -> list[tuple[str, str]]:
     """Per turn the text of the conversation before it, and what was said in it."""
     found = []
-    for turn, place in zip(trajectory.turns, spoken_at(trajectory.messages, trajectory.turns), strict=True):
+    places = spoken_at(trajectory.messages, turns=len(trajectory.turns))
+    for turn, place in zip(trajectory.turns, places, strict=True):
         said = " ".join([_text(trajectory.messages[place]), *([turn.parsed.raw] if turn.parsed.errors else [])])
         found.append((" ".join(_text(message) for message in trajectory.messages[:place]), said))
     return found

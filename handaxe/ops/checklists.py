@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from handaxe.errors import InputError, TaskError
+from handaxe.ops.spoken import spoken_at
 from handaxe.records import Criterion, Trajectory
 from handaxe.slots import Check
 
@@ -35,10 +36,9 @@ def user_parts(trajectory: Trajectory) -> np.ndarray:
     What a rollout says in the user's role (messages with a name) begins no part. A rollout that leaves turns out of the
     messages has one part, too.
     """
-    spoken = [i for i, message in enumerate(trajectory.messages) if message.role == "assistant"]
+    spoken = spoken_at(trajectory.messages, turns=len(trajectory.turns))
     if len(spoken) < len(trajectory.turns):
         return np.zeros(len(trajectory.turns), int)
-    spoken = spoken[len(spoken) - len(trajectory.turns) :]
     parts, part = [], 0
     for n, place in enumerate(spoken):
         if n:

@@ -5,10 +5,10 @@ from typing import Any
 
 from handaxe.errors import InputError
 from handaxe.exchange import Attempt
+from handaxe.ops.spoken import opening
 from handaxe.records import Ending, Message
 from handaxe.rollouts.budget import Budget, Tell
 from handaxe.rollouts.play import Following, Play, Request, Rules
-from handaxe.rollouts.play.history import opening
 from handaxe.slots import Rollout, RolloutPlan
 
 __all__ = ["SPEAKER", "folding"]

@@ -2,10 +2,10 @@
 
 from handaxe.errors import InputError
 from handaxe.exchange import Attempt
+from handaxe.ops.spoken import opening
 from handaxe.records import Message
 from handaxe.rollouts.budget import Budget
 from handaxe.rollouts.play import Following, Play, Rules
-from handaxe.rollouts.play.history import opening
 from handaxe.slots import Rollout, RolloutPlan
 
 __all__ = ["MEMORY", "from_memory"]

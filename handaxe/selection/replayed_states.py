@@ -10,7 +10,7 @@ from handaxe.exchange import Attempt
 from handaxe.ops.ragged import rewards_of
 from handaxe.ops.seeds import generator
 from handaxe.records import Rated, Trajectory
-from handaxe.selection.parts.stored import alone, dump, load
+from handaxe.selection.parts.stored import alone, begins_again, dump, load
 
 __all__ = ["ReplayedStates", "replayed_states"]
 
@@ -19,13 +19,15 @@ def replayed_states(*, memory: int = 512, seed: int = 0) -> "ReplayedStates":
     """Make a store of recorded attempts, and draw from it states to be gone on from.
 
         stored     the last `memory` attempts that began at the beginning and were scored, the oldest leaving first
-        state      (attempt, turn), drawn evenly among all turns of the stored attempts at the task
+        state      (attempt, turn), drawn evenly among all turns of the stored attempts at the task,
+                   where it was opened in the same words
 
     An attempt stays for as many steps as the store has room for, so that the states are those of many policies, and not
     of the present one alone.
 
     Args:
-        memory: attempts, >= 1; those that began in a recorded one are not stored, as they share its states.
+        memory: attempts, >= 1; those that began in a recorded one are not stored, as they share its states, nor those
+            that no attempt can begin in, as `ops.going_back` tells.
         seed: of the draws, which depend on step and task alone.
 
     Returns:
@@ -58,7 +60,7 @@ class ReplayedStates:
 
     def __call__(self, attempt: Attempt) -> tuple[Trajectory, int] | None:
         """A state of its task."""
-        able = [one.group[0] for one in self.stored if one.group.task.id == attempt.task.id]
+        able = [one.group[0] for one in self.stored if begins_again(one.group[0], attempt.task)]
         places = [(one, turn) for one in able for turn in range(len(one.turns))]
         if not places:
             return None
@@ -69,7 +71,8 @@ class ReplayedStates:
         """Store what began at the beginning."""
         for one in groups:
             known_G = ~np.isnan(rewards_of(one.group, one.scores))
-            own = [i for i, t in enumerate(one.group) if known_G[i] and t.turns and t.branch_of is None]
+            whole = [bool(t.turns) and t.branch_of is None and begins_again(t) for t in one.group]
+            own = [int(i) for i in np.flatnonzero(known_G & np.array(whole, bool))]
             self.stored += [alone(one, i) for i in own]
         del self.stored[: -self._memory]
         ages = [step - one.group.step for one in self.stored]

@@ -9,7 +9,7 @@ from handaxe.errors import InputError
 from handaxe.exchange import Attempt
 from handaxe.ops.ragged import rewards_of
 from handaxe.records import Rated, Trajectory
-from handaxe.selection.parts.stored import alone, dump, load
+from handaxe.selection.parts.stored import alone, begins_again, dump, load
 
 __all__ = ["RollbackStarts", "rollback_starts"]
 
@@ -34,7 +34,8 @@ def rollback_starts(
     Returns:
         A store: called with an attempt, it says (trajectory, turn) or None, for `restarting`; it learns as a `Learner`
         once a step from all rated groups, whose metrics are stored (tasks), depth (mean d) and solved (share of
-        restarted groups; 0 without any). Unscored attempts and those of one turn are not stored.
+        restarted groups; 0 without any). Not stored are unscored attempts, those of one turn, and those that no attempt
+        can begin in, as `ops.going_back` tells. A task that is opened in other words than then has no place.
 
     Raises:
         InputError: a number out of range.
@@ -66,7 +67,7 @@ class RollbackStarts:
     def __call__(self, attempt: Attempt) -> tuple[Trajectory, int] | None:
         """Where an attempt at its task begins."""
         found = self.stored.get(attempt.task.id)
-        if found is None:
+        if found is None or not begins_again(found.group[0], attempt.task):
             return None
         (success,) = found.group
         turn = len(success.turns) - self.depth[attempt.task.id]
@@ -109,7 +110,8 @@ class RollbackStarts:
 
     def _store(self, one: Rated, right_G: np.ndarray) -> None:
         name = one.group.task.id
-        able = [int(i) for i in np.flatnonzero(right_G) if len(one.group[int(i)].turns) > 1]
+        right = [int(i) for i in np.flatnonzero(right_G)]
+        able = [i for i in right if len(one.group[i].turns) > 1 and begins_again(one.group[i])]
         if able:
             self.stored.pop(name, None)
             self.stored[name] = alone(one, able[-1])

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from handaxe.ops.going_back import ANEW
 from handaxe.records import Author, TokenSequence, Trajectory, Turn
 from handaxe.training.record.groups import GroupRecord
 from handaxe.view.trajectory import Decode, pieces
@@ -143,7 +144,7 @@ def _numbers(values: np.ndarray, where: np.ndarray) -> list[float | None]:
 
 def _folds(one: Trajectory) -> list[dict[str, Any]]:
     """Where a new sequence began in the middle of the attempt, and how many messages it began with."""
-    told = one.notes.get("anew", [])
+    told = one.notes.get(ANEW, [])
     found = []
     for s in range(1, len(one.sequences)):
         first = next((k for k, turn in enumerate(one.turns) if turn.sequence == s), None)

@@ -5,10 +5,17 @@ import pytest
 
 from handaxe import records
 from handaxe.errors import InputError
-from handaxe.records import Ending, Spent
+from handaxe.records import Ending, Group, Spent
+from handaxe.rewards.outcome import outcome
 from handaxe.rollouts.driver.run_plan import run_plan
+from handaxe.rollouts.from_memory import from_memory
 from handaxe.rollouts.linear import linear
+from handaxe.rollouts.probing import probing
+from handaxe.rollouts.repairing import repairing
 from handaxe.rollouts.restarting import restarting
+from handaxe.selection.replayed_states import replayed_states
+from handaxe.selection.rollback_starts import rollback_starts
+from handaxe.testing.records import make_rated, make_scores
 
 
 @pytest.fixture
@@ -20,8 +27,9 @@ def recorded(dice):
     raise AssertionError
 
 
-def play(dice, rollout, n=0, *, step=0):
-    attempt = replace(dice.attempt(100 + n, id=f"t/{step}/{n}"), step=step, sibling=n, siblings=4)
+def play(dice, rollout, n=0, *, step=0, env=None):
+    made = dice.attempt(100 + n, env=env or dice.Counter, id=f"t/{step}/{n}")
+    attempt = replace(made, step=step, sibling=n, siblings=4)
     (one,) = run_plan(rollout(attempt), sample=dice.roll)
     records.check(one)
     return one
@@ -71,6 +79,55 @@ def test_unanswered_is_one_turn_and_no_environment(dice, recorded):
     assert one.ending in (Ending("truncated", "turns"), Ending("truncated", "length"))
     own = one.turns[2]
     assert one.used == Spent(own.stop - own.start, 0, own.seconds, own.cost), "no call was made"
+
+
+@pytest.mark.parametrize("make", [rollback_starts, replayed_states])
+def test_stores_offer_only_what_can_be_gone_back_to(dice, make):
+    """Of real attempts, those that began a new sequence are not stored; those with forced words, with repaired turns and
+    broken off are, and others begin in them."""
+
+    class Remembering(dice.Counter):
+        def step(self, turn, *, seed):
+            reply = super().step(turn, seed=seed)
+            short = ["ok" if len(call.arguments["x"]) > 1 else "failed" for call in turn.calls]
+            replies = tuple(replace(one, status=status) for one, status in zip(reply.replies, short))
+            return reply._replace(replies=replies, facts={"memory": "so far"})
+
+        def restore(self, state):
+            self.sums = list(state)
+
+    never = outcome(lambda one: 0.0)
+    strategies = {
+        "memory": from_memory(max_turns=6),
+        "probed": probing(correct=never, probes=["111", "11"], chance=1.0, max_turns=6),
+        "repaired": repairing(retries=1, max_turns=6),
+        "short": linear(max_turns=2),
+    }
+    made = {name: [] for name in strategies}
+    for name, rollout in strategies.items():
+        for seed in range(60):
+            attempt = dice.attempt(seed, env=Remembering, id=f"{name}/{seed}")
+            made[name] += run_plan(rollout(attempt), sample=dice.roll)
+    taken = {
+        name: [replace(one, branch_of=None) for one in found if len(one.turns) > 1] for name, found in made.items()
+    }
+    assert any(one.notes.get("anew") for one in taken["memory"])
+    assert any(sequence.forced.any() for one in taken["probed"] for sequence in one.sequences)
+    assert any(one.notes.get("repaired") for one in taken["repaired"])
+    assert any(one.ending == Ending("truncated", "turns") for one in taken["short"])
+    kept, began = set(), 0
+    for name, found in taken.items():
+        for one in found:
+            store = make()
+            group = Group(one.task, (one,))
+            store.learn([make_rated(group=group, scores=make_scores([1.0]))], step=0)
+            if store.stored:
+                kept.add(name)
+                for step in range(4):
+                    again = play(dice, restarting(starts=store, share=1.0, max_turns=6), step=step, env=Remembering)
+                    assert again.ending.kind != "infra_error", again.ending
+                    began += again.branch_of is not None
+    assert kept == {"probed", "repaired", "short"} and began > 100
 
 
 def test_a_place_behind_the_last_turn_that_is_allowed(dice, recorded):

@@ -6,9 +6,9 @@ import pytest
 
 from handaxe.errors import InputError
 from handaxe.exchange import Attempt
-from handaxe.records import Branch, Sampling
+from handaxe.records import Branch, Message, Sampling
 from handaxe.selection.replayed_states import replayed_states
-from handaxe.testing.records import make_group, make_rated, make_scores, make_task
+from handaxe.testing.records import make_group, make_rated, make_scores, make_task, make_trajectory
 
 
 def attempt(name, step=0):
@@ -56,6 +56,23 @@ def test_what_is_not_stored():
     store = replayed_states()
     store.learn([group("t", 2, 2, began=True), group("u", 2, 2, outcomes=[np.nan, 1.0])], step=0)
     assert [one.group[0].id for one in store.stored] == ["0/u/1"]
+
+
+@pytest.mark.parametrize(
+    "change", [{"asked": (make_trajectory(),)}, {"by": "user"}, {"notes": {"anew": [{"read": [0], "then": 2}]}}]
+)
+def test_what_nobody_can_begin_in_is_not_stored(change):
+    store, one = replayed_states(), group("t", 2, 2)
+    siblings = (replace(one.group[0], **change), one.group[1])
+    store.learn([replace(one, group=replace(one.group, trajectories=siblings))], step=0)
+    assert [one.group[0].id for one in store.stored] == ["0/t/1"]
+
+
+def test_a_task_that_is_opened_otherwise_has_no_state():
+    store, task = replayed_states(), make_task(id="t")
+    store.learn([group("t", 2)], step=0)
+    other = replace(attempt("t"), task=replace(task, messages=(*task.messages, Message("user", "now"))))
+    assert store(other) is None and store(attempt("t")) is not None
 
 
 def test_another_one_goes_on_from_its_state():

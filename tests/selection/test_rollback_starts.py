@@ -5,9 +5,9 @@ import pytest
 
 from handaxe.errors import InputError
 from handaxe.exchange import Attempt
-from handaxe.records import Branch, Sampling
+from handaxe.records import Branch, Message, Sampling
 from handaxe.selection.rollback_starts import rollback_starts
-from handaxe.testing.records import make_group, make_rated, make_scores, make_task
+from handaxe.testing.records import make_group, make_rated, make_scores, make_task, make_trajectory
 
 
 def attempt(task):
@@ -88,6 +88,24 @@ def test_what_is_not_stored():
     store = rollback_starts(above=0.5)
     store.learn([group("t", [0.5, np.nan]), group("u", [1.0], turns=1)], step=0)
     assert not store.stored
+
+
+@pytest.mark.parametrize(
+    "change", [{"asked": (make_trajectory(),)}, {"by": "user"}, {"notes": {"anew": [{"read": [0], "then": 2}]}}]
+)
+def test_what_nobody_can_begin_in_is_not_stored_and_an_older_success_stays(change):
+    store, one = rollback_starts(), group("t", [0, 1], tag="2")
+    store.learn([group("t", [1, 0])], step=0)
+    siblings = (one.group[0], replace(one.group[1], **change))
+    store.learn([replace(one, group=replace(one.group, trajectories=siblings))], step=1)
+    assert place(store, "t") == ("t/0", 3)
+
+
+def test_a_task_that_is_opened_otherwise_has_no_place():
+    store = rollback_starts()
+    store.learn([group("t", [1.0])], step=0)
+    other = replace(make_task(id="t"), messages=(Message("system", "Be short."), *make_task(id="t").messages))
+    assert store(attempt(other)) is None and store(attempt(make_task(id="t"))) is not None
 
 
 def test_another_one_goes_on_from_its_state_and_the_oldest_task_is_forgotten():

@@ -4,12 +4,13 @@ from collections.abc import Generator, Sequence
 from typing import Any
 
 from handaxe.exchange import Act, EnvReply
-from handaxe.records import Ending, Message, Turn
+from handaxe.ops.spoken import spoken_at
+from handaxe.records import Ending, Message
 from handaxe.rollouts.play.env_session import Opened
 from handaxe.rollouts.play.rules import Beginning
 from handaxe.slots import Env
 
-__all__ = ["answered_again", "spoken_at"]
+__all__ = ["answered_again"]
 
 
 def answered_again(beginning: Beginning, opened: Opened, env: Env) -> Generator[Act, EnvReply, Ending | None]:
@@ -31,7 +32,7 @@ def answered_again(beginning: Beginning, opened: Opened, env: Env) -> Generator[
     """
     if beginning.again is None:
         return None
-    places = spoken_at(beginning.messages, beginning.turns)
+    places = spoken_at(beginning.messages, turns=len(beginning.turns))
     first = places[0] if places else len(beginning.messages)
     if (opened.messages, opened.tools) != (tuple(beginning.messages[:first]), beginning.tools):
         return _another("it is opened", "its start")
@@ -45,12 +46,6 @@ def answered_again(beginning: Beginning, opened: Opened, env: Env) -> Generator[
         if reply.done or reply.asks is not None or dict(reply.facts) != dict(turn.facts):
             return _another(f"turn {k} leaves another state, or is the last", f"its turn {k}", reply)
     return None
-
-
-def spoken_at(messages: Sequence[Message], turns: Sequence[Turn]) -> list[int]:
-    """Where in a conversation each turn of the policy stands; what an opening has of assistants comes before."""
-    places = [place for place, message in enumerate(messages) if message.role == "assistant"]
-    return places[len(places) - len(turns) :]
 
 
 def _told(replies: Sequence[Any]) -> list[tuple[str, str, str, str]]:

@@ -10,9 +10,10 @@ Idea: a play may show its policy less than was said, and the record still has to
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from handaxe.ops.going_back import ANEW
 from handaxe.records import Message
 
-__all__ = ["ANEW", "Following", "GO_ON", "begun_after", "history", "note_anew", "opening"]
+__all__ = ["Following", "GO_ON", "begun_after", "history", "note_anew"]
 
 
 class Following(NamedTuple):
@@ -24,8 +25,6 @@ class Following(NamedTuple):
 
 
 GO_ON = Following()
-ANEW = "anew"
-"""The key of the notes under which a play says what its later sequences began with."""
 
 
 def history(messages: Sequence[Message], notes: Mapping[str, Any]) -> list[Message]:
@@ -38,12 +37,6 @@ def history(messages: Sequence[Message], notes: Mapping[str, Any]) -> list[Messa
         return list(messages)
     last = notes[ANEW][-1]
     return [*(messages[i] for i in last["read"]), *messages[last["then"] :]]
-
-
-def opening(messages: Sequence[Message], *, turns: int) -> list[Message]:
-    """What the environment said before the first of so many turns, 1 or more; demonstrations in it are kept."""
-    said = [k for k, message in enumerate(messages) if message.role == "assistant"]
-    return list(messages[: said[-turns]])
 
 
 def note_anew(messages: Sequence[Message], notes: dict[str, Any], read: Sequence[Message]) -> None:

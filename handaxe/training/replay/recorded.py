@@ -4,6 +4,7 @@ from typing import Any
 
 from handaxe.errors import InfrastructureError
 from handaxe.exchange import EnvReply, Partial
+from handaxe.ops.spoken import opening, spoken_at
 from handaxe.records import Group, Message, ParsedTurn, Task, ToolSchema, Trajectory
 from handaxe.slots import Env, EnvFactory
 
@@ -44,8 +45,7 @@ class Opening:
 
     def start(self) -> tuple[tuple[Message, ...], tuple[ToolSchema, ...]]:
         one = self._recorded
-        stop = _spoken(one)[0] if one.turns else len(one.messages)
-        return one.messages[:stop], one.tools
+        return tuple(opening(one.messages, turns=len(one.turns))), one.tools
 
     def step(self, turn: ParsedTurn, *, seed: int) -> EnvReply:
         del turn, seed
@@ -74,12 +74,6 @@ def openings(group: Group) -> EnvFactory:
     return factory
 
 
-def _spoken(one: Trajectory) -> list[int]:
-    """Where the policy's turns stand among the messages."""
-    spoken = [i for i, message in enumerate(one.messages) if message.role == "assistant"]
-    return spoken[max(0, len(spoken) - len(one.turns)) :]
-
-
 def recorded_speech(one: Trajectory, k: int) -> Partial:
     """What the policy said in turn k."""
     turn = one.turns[k]
@@ -96,7 +90,7 @@ def _extended(one: Trajectory, k: int) -> bool:
 
 def _heard(one: Trajectory, k: int) -> tuple[int, int]:
     """The messages [start, stop) that follow what the policy said in turn k."""
-    own = _spoken(one) + [len(one.messages)] * len(one.turns)
+    own = spoken_at(one.messages, turns=len(one.turns)) + [len(one.messages)] * len(one.turns)
     return own[k] + 1, own[k + 1]
 
 

@@ -1,10 +1,9 @@
 from handaxe.exchange import EnvReply
-from handaxe.records import Message
+from handaxe.ops.spoken import spoken_at
 from handaxe.rollouts.budget import Budget
 from handaxe.rollouts.driver.run_plan import run_plan
 from handaxe.rollouts.linear import linear
 from handaxe.rollouts.play import Rules
-from handaxe.rollouts.play.answered_again import spoken_at
 from handaxe.rollouts.rewind import rewind
 
 
@@ -22,7 +21,7 @@ def test_words_of_the_strategy_are_not_the_environments(dice):
     assert any(message.role == "user" and message.name for message in recorded.messages)
     play = rewind(dice.attempt(9), Rules(max_turns=6), recorded, turn=2)
     (one,) = run_plan(play.plan(), sample=dice.roll)
-    cut = spoken_at(recorded.messages, recorded.turns)[2]
+    cut = spoken_at(recorded.messages, turns=len(recorded.turns))[2]
     assert one.ending.kind != "infra_error" and one.messages[:cut] == recorded.messages[:cut]
 
 
@@ -34,9 +33,3 @@ def test_what_the_environment_itself_leaves_out_is_missed(dice):
     play = rewind(dice.attempt(9, env=Silent), Rules(max_turns=6), long_one(dice), turn=1)
     (one,) = run_plan(play.plan(), sample=dice.roll)
     assert one.ending.kind == "infra_error"
-
-
-def test_turns_are_the_last_of_the_assistants_messages():
-    said = [Message("assistant", "shown"), Message("user", "go"), Message("assistant", "a"), Message("tool", "1")]
-    said.append(Message("assistant", "b"))
-    assert spoken_at(said, [None, None]) == [2, 4] and spoken_at(said, []) == []
