@@ -11,10 +11,12 @@ __all__ = ["Composite", "remembers"]
 class Composite:
     """A part of a run that is made of others. Its state is that of its stateful parts, by name; it is Stateful itself.
 
-    A subclass says what it is made of.
+    A subclass says what it is made of. One that remembers something besides adds it to what these two methods do, under
+    keys that no part has.
 
     Example:
         parts() {"a": a credit that remembers, "b": one that does not}: state_dict() is {"a": ...}
+        def state_dict(self): return {"least": dict(self.least)} | super().state_dict()
     """
 
     def parts(self) -> Mapping[str, object]:
@@ -33,7 +35,7 @@ class Composite:
 
 
 def remembers(part: object) -> bool:
-    """Whether a part has a state to keep, or, where it is made of others, any of those."""
-    if isinstance(part, Composite):
+    """Whether a part has a state to keep, or, where it is made of others and has none of its own, any of those."""
+    if isinstance(part, Composite) and type(part).state_dict is Composite.state_dict:
         return any(remembers(one) for one in part.parts().values())
     return isinstance(part, Stateful)

@@ -1,14 +1,16 @@
 """Scales a reward by how few calls it took, compared with the fewest that ever sufficed for the task."""
 
+from collections.abc import Mapping
 from math import cos, pi, sin
 from typing import Any
 
 import numpy as np
 
 from handaxe.errors import InputError
+from handaxe.ops.composite import Composite
 from handaxe.records import Group, Scores
 from handaxe.rewards.parts.checks import checked, outcome_only
-from handaxe.slots import Reward, Stateful
+from handaxe.slots import Reward
 
 __all__ = ["FewerCalls", "fewer_calls"]
 
@@ -56,7 +58,7 @@ def fewer_calls(
     return FewerCalls(base, smooth, alpha, hindsight, correct_above)
 
 
-class FewerCalls:
+class FewerCalls(Composite):
     """The reward that `fewer_calls` describes; `least` maps a task's id to the fewest calls that solved it."""
 
     def __init__(self, base: Reward, smooth: float, alpha: float, hindsight: bool, correct_above: float):
@@ -85,14 +87,15 @@ class FewerCalls:
         earned = np.where(base.outcome > 0, tool * base.outcome, base.outcome)
         return Scores(self._alpha * earned, channels=channels, eligible=base.eligible)
 
+    def parts(self) -> Mapping[str, object]:
+        return {"base": self._base}
+
     def state_dict(self) -> dict[str, Any]:
-        state: dict[str, Any] = {"least": dict(self.least)}
-        return state | {"base": self._base.state_dict()} if isinstance(self._base, Stateful) else state
+        return {"least": dict(self.least)} | super().state_dict()
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         self.least = dict(state["least"])
-        if isinstance(self._base, Stateful):
-            self._base.load_state_dict(state["base"])
+        super().load_state_dict(state)
 
 
 def _decay(m: int, smooth: float) -> float:

@@ -1,14 +1,15 @@
 """Rewards what was cheap, compared with what attempts have cost lately."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
 from handaxe.errors import InputError, VerifierError
+from handaxe.ops.composite import Composite
 from handaxe.records import Group, Scores, Trajectory
 from handaxe.rewards.parts.checks import called_with, checked, number, outcome_only
-from handaxe.slots import Reward, Stateful
+from handaxe.slots import Reward
 
 __all__ = ["RunningCost", "running_cost"]
 
@@ -68,7 +69,7 @@ def running_cost(
     return RunningCost(base, share, cost or _used, window, (low, high), released)
 
 
-class RunningCost:
+class RunningCost(Composite):
     """The reward that `running_cost` describes; `seen` holds the square roots of the costs of late, oldest first."""
 
     def __init__(
@@ -110,14 +111,15 @@ class RunningCost:
         low, high = np.quantile(self.seen, self._quantiles)
         return 0.5 if high - low < 1e-8 else float(1 - np.clip((root - low) / (high - low), 0.0, 1.0))
 
+    def parts(self) -> Mapping[str, object]:
+        return {"base": self._base}
+
     def state_dict(self) -> dict[str, Any]:
-        state: dict[str, Any] = {"seen": list(self.seen)}
-        return state | {"base": self._base.state_dict()} if isinstance(self._base, Stateful) else state
+        return {"seen": list(self.seen)} | super().state_dict()
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         self.seen = [float(value) for value in state["seen"]]
-        if isinstance(self._base, Stateful):
-            self._base.load_state_dict(state["base"])
+        super().load_state_dict(state)
 
 
 def _used(trajectory: Trajectory) -> float:

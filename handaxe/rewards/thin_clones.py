@@ -1,15 +1,17 @@
 """Rewards attempts as another reward does, and says which of those that were cloned are too many to count."""
 
+from collections.abc import Mapping
 from math import ceil
 from typing import Any
 
 import numpy as np
 
 from handaxe.errors import InputError
+from handaxe.ops.composite import Composite
 from handaxe.ops.seeds import generator
 from handaxe.records import Group, Scores, Trajectory
 from handaxe.rewards.parts.checks import checked
-from handaxe.slots import Reward, Stateful
+from handaxe.slots import Reward
 
 __all__ = ["ThinClones", "thin_clones"]
 
@@ -54,7 +56,7 @@ def thin_clones(*, base: Reward, rate: float = 0.1, share: float = 0.0, seed: in
     return ThinClones(base, rate, share, seed)
 
 
-class ThinClones:
+class ThinClones(Composite):
     """The reward that `thin_clones` describes; `share` is how many clones there are for each other attempt."""
 
     def __init__(self, base: Reward, rate: float, share: float, seed: int):
@@ -80,14 +82,15 @@ class ThinClones:
             eligible=eligible,
         )
 
+    def parts(self) -> Mapping[str, object]:
+        return {"base": self._base}
+
     def state_dict(self) -> dict[str, Any]:
-        state: dict[str, Any] = {"share": self.share}
-        return state | {"base": self._base.state_dict()} if isinstance(self._base, Stateful) else state
+        return {"share": self.share} | super().state_dict()
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         self.share = state["share"]
-        if isinstance(self._base, Stateful):
-            self._base.load_state_dict(state["base"])
+        super().load_state_dict(state)
 
     def _draw(self, one: Trajectory) -> float:
         return float(generator("thin_clones", self._seed, one.id).random())

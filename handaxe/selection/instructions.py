@@ -1,12 +1,13 @@
 """Draw system instructions by what they earn within a run, and make variations of the best."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from handaxe.errors import InputError
+from handaxe.ops.composite import Composite
 from handaxe.ops.ragged import rewards_of
 from handaxe.ops.seeds import derive_seed, generator
 from handaxe.records import Message, Rated, Task, Trajectory
@@ -217,7 +218,7 @@ class Instructions:
         ]
 
 
-class _Instructed:
+class _Instructed(Composite):
     """A curriculum whose tasks open with instructions; implements `slots.Curriculum`."""
 
     def __init__(self, population: Instructions, order: Curriculum, seed: int):
@@ -235,12 +236,8 @@ class _Instructed:
         self._order.observe(groups)
         self._population.observe(groups)
 
-    def state_dict(self) -> dict[str, Any]:
-        return {"order": self._order.state_dict(), "population": self._population.state_dict()}
-
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        self._order.load_state_dict(state["order"])
-        self._population.load_state_dict(state["population"])
+    def parts(self) -> Mapping[str, object]:
+        return {"order": self._order, "population": self._population}
 
 
 def _opened(task: Task, one: Instruction) -> Task:

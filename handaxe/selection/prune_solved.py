@@ -1,11 +1,12 @@
 """Leave out tasks that the policy has learned."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from handaxe.errors import InputError
+from handaxe.ops.composite import Composite
 from handaxe.ops.ragged import rewards_of
 from handaxe.records import Rated, Task
 from handaxe.selection.in_order import in_order
@@ -59,7 +60,7 @@ def prune_solved(
     return curriculum
 
 
-class PruneSolved:
+class PruneSolved(Composite):
     """What `prune_solved` makes; `solved` are the ids of the tasks that are left out."""
 
     def __init__(self, inner: Curriculum, size: int, rate: float, above: float, channel: str | None):
@@ -100,11 +101,14 @@ class PruneSolved:
             elif len(reward_G):
                 self.solved.discard(one.group.task.id)
 
+    def parts(self) -> Mapping[str, object]:
+        return {"inner": self._inner}
+
     def state_dict(self) -> dict[str, Any]:
-        inner = self._inner.state_dict()
-        return {"inner": inner, "solved": sorted(self.solved), "step": self._step, "out": sorted(self._out)}
+        own = {"solved": sorted(self.solved), "step": self._step, "out": sorted(self._out)}
+        return own | super().state_dict()
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        self._inner.load_state_dict(state["inner"])
+        super().load_state_dict(state)
         self.solved, self._out = set(state["solved"]), set(state["out"])
         self._step = int(state["step"])

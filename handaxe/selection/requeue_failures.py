@@ -1,12 +1,13 @@
 """Try tasks again at which every attempt failed."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from math import floor
 from typing import Any
 
 import numpy as np
 
 from handaxe.errors import InputError
+from handaxe.ops.composite import Composite
 from handaxe.ops.ragged import rewards_of
 from handaxe.ops.seeds import generator
 from handaxe.records import Rated, Task
@@ -67,7 +68,7 @@ def requeue_failures(
     return curriculum
 
 
-class RequeueFailures:
+class RequeueFailures(Composite):
     """What `requeue_failures` makes; `waiting` are the ids of tasks that failed, the longest first."""
 
     def __init__(
@@ -124,12 +125,15 @@ class RequeueFailures:
             elif not failed and name in self.waiting:
                 self.waiting.remove(name)
 
+    def parts(self) -> Mapping[str, object]:
+        return {"inner": self._inner}
+
     def state_dict(self) -> dict[str, Any]:
         own = {"waiting": list(self.waiting), "step": self._step, "again": list(self._again)}
-        return {"inner": self._inner.state_dict(), **own}
+        return own | super().state_dict()
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        self._inner.load_state_dict(state["inner"])
+        super().load_state_dict(state)
         self.waiting, self._again = list(state["waiting"]), list(state["again"])
         self._step = int(state["step"])
 

@@ -1,20 +1,21 @@
 """Train again, once in a while, on the attempts that went best."""
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from handaxe.errors import InputError
+from handaxe.ops.composite import Composite
 from handaxe.ops.ragged import rewards_of
 from handaxe.ops.returns import deviation
 from handaxe.ops.seeds import generator
 from handaxe.records import Advantages, Group, Rated, Trajectory
 from handaxe.selection.keep_all import keep_all
 from handaxe.selection.parts.stored import alone, dump, earned, load
-from handaxe.slots import Selector, Stateful
+from handaxe.slots import Selector
 
 __all__ = ["REPLAYED", "SelfImitation", "made_a_call", "self_imitation"]
 
@@ -97,7 +98,7 @@ def self_imitation(
     return SelfImitation(capacity, tolerate, history, weight, normalise, recalibrate, channel, worth, select, seed)
 
 
-class SelfImitation:
+class SelfImitation(Composite):
     """The selector that `self_imitation` describes; `stored` is what it keeps, the oldest first."""
 
     def __init__(
@@ -142,17 +143,19 @@ class SelfImitation:
         self.stored = []
         return kept + replayed
 
+    def parts(self) -> Mapping[str, object]:
+        return {"select": self._select}
+
     def state_dict(self) -> dict[str, Any]:
         stored = [dump(one) for one in self.stored]
-        state: dict[str, Any] = {"stored": stored, "means": list(self._means), "stds": list(self._stds)}
-        return state | {"select": self._select.state_dict()} if isinstance(self._select, Stateful) else state
+        own = {"stored": stored, "means": list(self._means), "stds": list(self._stds)}
+        return own | super().state_dict()
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         self.stored = [load(one) for one in state["stored"]]
         self._means = deque(state["means"], self._means.maxlen)
         self._stds = deque(state["stds"], self._stds.maxlen)
-        if isinstance(self._select, Stateful):
-            self._select.load_state_dict(state["select"])
+        super().load_state_dict(state)
 
     def _observe(self, rated: Sequence[Rated]) -> None:
         for one in rated:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from handaxe.ops.composite import Composite
+from handaxe.ops.composite import Composite, remembers
 from handaxe.slots import Stateful
 
 
@@ -38,6 +38,22 @@ def test_it_is_a_part_itself():
     outer = Both(inner, Counts(3))
     assert isinstance(outer, Stateful)
     assert outer.state_dict() == {"first": {"first": {"count": 1}}, "second": {"count": 3}}
+
+
+class Own(Both):
+    def state_dict(self):
+        return {"own": 5} | super().state_dict()
+
+
+def test_what_it_remembers_besides_stands_beside_its_parts():
+    assert Own(Counts(1), len).state_dict() == {"own": 5, "first": {"count": 1}}
+
+
+def test_who_remembers():
+    assert remembers(Counts(1)) and not remembers(len)
+    assert remembers(Both(len, Counts(1))) and remembers(Both(len, Both(Counts(1), len)))
+    assert not remembers(Both(len, Both(len, len))), "its state is empty whatever happens"
+    assert remembers(Own(len, len)), "though none of its parts does"
 
 
 def test_one_that_does_not_say_what_it_is_made_of():

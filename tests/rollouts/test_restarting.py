@@ -83,8 +83,8 @@ def test_unanswered_is_one_turn_and_no_environment(dice, recorded):
 
 @pytest.mark.parametrize("make", [rollback_starts, replayed_states])
 def test_stores_offer_only_what_can_be_gone_back_to(dice, make):
-    """Of real attempts, those that began a new sequence are not stored; those with forced words, with repaired turns and
-    broken off are, and others begin in them."""
+    """Attempts that began a new sequence are not stored; those with forced words, with repaired turns and broken off
+    are, and others begin in them."""
 
     class Remembering(dice.Counter):
         def step(self, turn, *, seed):
