@@ -35,7 +35,9 @@ def behaviour_mixture(
     A clone is a trajectory that left another one (`branch_of`). That its beginning is there at all is because it led to
     a wrong answer, so it is as much likelier under mu as wrong answers are rare: by 1 / err over its j tokens. A ratio
     pi / exp(old) is then bounded by 1 / (1 - a) wherever the policy stays as it is, and small, not 1, where words were
-    forced that it would not have said.
+    forced that it would not have said. Of a token that was drawn by pi or else forced by mu, with 1 - a and a, the
+    ratios of all trajectories but the clones average to 1 over the batch, and their gradient is the policy's own; what
+    clones weigh comes on top of it.
 
     Args:
         weight: of a, from 0, where old_logp stays what was measured, to 1, as in the paper.

@@ -118,6 +118,58 @@ def test_forced_words_train_as_what_the_policy_said_with_that_log_prob(groups, m
     same(gradient(one), gradient(replace(one, group=replace(one.group, trajectories=plain))))
 
 
+def test_a_probes_ratio_is_what_the_policy_says_to_the_mixture_and_not_1(groups):
+    """Under the weights that were measured: 1 / (1 - a) where nobody probed, pi / ((1 - a) pi + a mu) at a probe."""
+    one = rated(groups["probing"], group_norm())
+    engine = make_engine()
+    clones = [sibling.branch_of is not None for sibling in one.group]
+    a = sum(clones) / len(clones)
+    batches = [
+        make_batch([own], pad_id=engine.pad_id, dtype=torch.float64) for own in (one, *behaviour_mixture()([one]))
+    ]
+    pi_BT = engine.forward(batches[0])["logp"].double()
+    plain_BT, mixed_BT = ((pi_BT - batch.old_logp_BT).exp() for batch in batches)
+    mask_BT = batches[0].mask_BT
+    torch.testing.assert_close(
+        plain_BT[mask_BT], torch.ones(int(mask_BT.sum()), dtype=torch.float64), rtol=1e-4, atol=0
+    )
+    seen = 0
+    for row, sibling in enumerate(one.group):
+        (sequence,) = sibling.sequences
+        ratio_T = mixed_BT[row, : len(sequence)].numpy()
+        if sibling.branch_of is None:
+            np.testing.assert_allclose(ratio_T[sequence.mask], 1 / (1 - a), rtol=1e-4)
+            continue
+        pi, mu = (np.exp(x[sequence.forced]) for x in (pi_BT[row, : len(sequence)].numpy(), sequence.behaviour_logp))
+        np.testing.assert_allclose(ratio_T[sequence.forced], pi / ((1 - a) * pi + a * mu), rtol=1e-4)
+        assert (ratio_T[sequence.forced] < 0.5).all(), "this policy would hardly have said it"
+        seen += int(sequence.forced.sum())
+    assert seen >= 9
+
+
+def test_what_drew_a_forced_word_reaches_the_loss_through_the_mixture_and_what_was_measured_without_it(groups):
+    one = rated(groups["probing"], group_norm())
+
+    def with_feature(rated, name, moved):
+        def changed(sequence):
+            if name == "behaviour_logp":
+                return replace(sequence, behaviour_logp=sequence.behaviour_logp + moved * sequence.forced)
+            old = sequence.features["old_logp"] + moved * sequence.forced
+            return replace(sequence, features={**sequence.features, "old_logp": old})
+
+        made = tuple(replace(t, sequences=tuple(map(changed, t.sequences))) for t in rated.group)
+        return replace(rated, group=replace(rated.group, trajectories=made))
+
+    def apart(name, mixed):
+        other = with_feature(one, name, -1.0)
+        found = [behaviour_mixture()([each])[0] if mixed else each for each in (one, other)]
+        return (gradient(found[0]) - gradient(found[1])).abs().max()
+
+    assert apart("old_logp", mixed=False) > 1e-3, "the ratio is to what was measured"
+    assert apart("behaviour_logp", mixed=False) == 0, "and not to what drew it"
+    assert apart("behaviour_logp", mixed=True) > 1e-4
+
+
 @pytest.mark.parametrize("name", ROLLOUTS)
 def test_of_a_forks_beginning_nothing_trains_as_if_it_were_the_prompt(groups, name):
     """With terms of the loss that are not 0 where the advantage is."""

@@ -9,6 +9,11 @@ from handaxe.engines.local import LocalEngine
 from handaxe.envs.tool_chat import tool_chat
 from handaxe.errors import InputError
 from handaxe.exchange import Attempt
+from handaxe.losses.corrections.tis import tis
+from handaxe.losses.policy import policy
+from handaxe.losses.ratios.token import token
+from handaxe.losses.reductions.token_mean import token_mean
+from handaxe.losses.surrogates.clip import clip
 from handaxe.methods.build import build
 from handaxe.models.compact import Compact
 from handaxe.models.tiny import TinyConfig, TinyModel
@@ -120,6 +125,12 @@ def test_a_stripped_attempt_trains_on_what_was_measured_of_it():
     known = replace(bare, sequences=(replace(now, features={"old_logp": np.where(now.mask, fresh, 0)}),))
     old = make_batch([rated(known)], pad_id=0).old_logp_BT[0].numpy()
     assert np.allclose(old[now.mask], fresh[now.mask])
+    loss = policy(ratio=token(), surrogate=clip(), reduction=token_mean(), correction=tis(cap=1e9))
+    batch = make_batch([rated(known)], pad_id=ENGINE.pad_id)
+    metrics = ENGINE.forward_backward(batch, loss).metrics
+    apart = np.exp(fresh - now.behaviour_logp)[now.mask]
+    assert metrics["ratio_mean"] == pytest.approx(1.0, abs=1e-4), "nothing was learned yet"
+    assert metrics["correction_mean"] == pytest.approx(apart.mean(), rel=1e-3) and abs(apart - 1).max() > 0.01
 
 
 def test_a_strategy_that_drops_the_opening_cannot_be_stripped():
