@@ -13,12 +13,14 @@ __all__ = ["flow_grpo"]
 
 TITLE = "In-the-Flow Agentic System Optimization for Effective Planning and Tool Use"
 FEW = "flow_grpo --test-turns 3"
+IMITATED = "self_taught --base flow_grpo"
 RECIPE = Recipe(
     paper=Paper(TITLE, "AgentFlow", "2510.05592", 140),
     claims=(
         Claim("The agent is right more often, though its planner alone learns.", "pass@1", "up", baseline="start"),
         Claim("Fewer searches are wasted.", "wasted_calls", "down", baseline="start"),
         Claim("More is right with more turns than it learned with.", "pass@1", "up", baseline=FEW, vice=0.95),
+        Claim("And than after fine-tuning on its own successes.", "pass@1", "up", baseline=IMITATED, vice=0.95),
     ),
     base=partial(grpo, kl_coefficient=0.001),
     world=modular_hops,
