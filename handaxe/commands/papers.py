@@ -1,6 +1,7 @@
 """`handaxe papers [--check]`: write PAPERS.md and tables of pages in docs, or say whether they are stale."""
 
 import difflib
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -91,7 +92,9 @@ def _claims(entries: Sequence[Entry], name: str) -> list[tuple[str, str]]:
 
 def _study(root: Path, one: ListedStudy) -> StudyEntry:
     file, asked = one.file.relative_to(root).as_posix(), tuple((bound.statement, bound.said) for bound in one.bounds)
-    return StudyEntry(one.name, file, one.paper.title, one.paper.short, one.paper.arxiv, asked)
+    written = root / "results" / f"{one.name}.json"
+    found = json.loads(written.read_text(encoding="utf-8")) if written.exists() else None
+    return StudyEntry(one.name, file, one.paper.title, one.paper.short, one.paper.arxiv, asked, found)
 
 
 def _order(one: Listed) -> tuple[bool, int, str]:

@@ -3,8 +3,10 @@
     rubric   C questions, each answered yes with chance p_c     score = #{yes} / C    sd = sqrt(sum_c p_c (1 - p_c)) / C
     open     one question, answered by the digit d with P(d)    score = d / 9         sd of the score under P
 
-Both scores are in [0, 1]. Chances are those of the answers among the answers allowed, at temperature 1, so that sd is
-what repeats at that temperature come to, without end.
+Both scores are in [0, 1]. A rubric of C questions spreads by 0.5 / sqrt(C) at most, an open question by 0.5. Beside
+what repeats differ by stands what steps differ by, the sd over steps of the mean score. Chances are those of the
+answers among the answers allowed, at temperature 1, so that sd is what repeats at that temperature come to, without
+end.
 
 Example:
     rubric of two, p 0.5 and 0.9  ->  sqrt(0.25 + 0.09) / 2 = 0.2915;    P(0) = P(9) = 0.5  ->  0.5
@@ -25,6 +27,7 @@ __all__ = ["OPEN", "answer_chances", "open_spread", "rubric_spread", "spreads"]
 
 OPEN = "How good was this step, from 0 (useless) to 9 (perfect)? Answer by one digit."
 DIGITS = tuple("0123456789")
+GRADES = np.arange(len(DIGITS)) / 9
 Route = Callable[[Trajectory, tuple[int, int]], str]
 
 
@@ -53,9 +56,7 @@ def rubric_spread(chances: Sequence[float]) -> float:
 
 def open_spread(chance_D: np.ndarray) -> float:
     """sd of d / 9 over repeats, of the chances of the digits from 0 to 9."""
-    score_D = np.arange(len(DIGITS)) / 9
-    mean = float(score_D @ chance_D)
-    return float(np.sqrt((score_D - mean) ** 2 @ chance_D))
+    return float(np.sqrt((GRADES - GRADES @ chance_D) ** 2 @ chance_D))
 
 
 def spreads(
@@ -75,20 +76,27 @@ def spreads(
         skills: name -> its criteria.
 
     Returns:
-        rubric_sd and open_sd, means over turns; difference, the former less the latter; turns, how many.
+        rubric_sd and open_sd, means over turns; difference, the former less the latter, and difference/SKILL, of turns
+        that show this skill; rubric_between and open_between, sd over turns of the mean score; turns, how many.
 
     Raises:
         InputError: no turn.
     """
-    rubric, open_ = [], []
+    shown, rubric, means = list[str](), list[float](), list[tuple[float, float]]()
+    open_ = list[float]()
     for one in trajectories:
         for n in range(len(one.turns)):
-            criteria = skills[route(one, (n, n + 1))]
-            told = [about_turn(one, n, criterion) for criterion in criteria]
-            rubric.append(rubric_spread([answer_chances(engine, format, text, ("yes", "no"))[0] for text in told]))
-            asked = "\n".join([*told[0].splitlines()[:-1], OPEN])
-            open_.append(open_spread(answer_chances(engine, format, asked, DIGITS)))
+            shown.append(route(one, (n, n + 1)))
+            told = [about_turn(one, n, criterion) for criterion in skills[shown[-1]]]
+            yes_C = [answer_chances(engine, format, text, ("yes", "no"))[0] for text in told]
+            chance_D = answer_chances(engine, format, "\n".join([*told[0].splitlines()[:-1], OPEN]), DIGITS)
+            rubric.append(rubric_spread(yes_C))
+            open_.append(open_spread(chance_D))
+            means.append((float(np.mean(yes_C)), float(GRADES @ chance_D)))
     if not rubric:
         raise InputError("there is no turn to ask about; give attempts that have one")
-    own, other = float(np.mean(rubric)), float(np.mean(open_))
-    return {"rubric_sd": own, "open_sd": other, "difference": own - other, "turns": float(len(rubric))}
+    apart_N, (between, also) = np.subtract(rubric, open_), np.std(means, axis=0)
+    by_skill = {f"difference/{name}": apart_N[np.array(shown) == name].mean() for name in sorted(set(shown))}
+    figures = {"rubric_sd": np.mean(rubric), "open_sd": np.mean(open_), "difference": apart_N.mean(), **by_skill}
+    figures |= {"rubric_between": between, "open_between": also, "turns": len(rubric)}
+    return {name: float(value) for name, value in figures.items()}

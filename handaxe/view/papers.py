@@ -9,7 +9,7 @@ import ast
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from handaxe.evaluation.claims import Claim, Control, Paired
 from handaxe.evaluation.replication import Decided, Replication
@@ -77,7 +77,7 @@ class Entry(NamedTuple):
 
 class StudyEntry(NamedTuple):
     """A paper whose figures are computed and that trains nothing, as this page needs it. `asked`: each statement, and
-    the bound of the figure that decides it."""
+    the bound of the figure that decides it; `found` is what `handaxe study` wrote of it, None where it was not run."""
 
     name: str
     file: str
@@ -85,6 +85,7 @@ class StudyEntry(NamedTuple):
     short: str
     arxiv: str
     asked: tuple[tuple[str, str], ...] = ()
+    found: Mapping[str, Any] | None = None
 
 
 def mechanisms_of(
@@ -169,7 +170,14 @@ def _study(one: StudyEntry, mechanisms: Sequence[Mechanism]) -> list[str]:
     lines = _heading(one.title, one.short, one.arxiv)
     lines.append(f"- Study: [{one.name}]({one.file}), computed by `handaxe study {one.name}`; nothing is trained")
     lines += _files("Files that cite it", mechanisms)
-    return lines + [f"- Decided by it: {statement} ({bound})" for statement, bound in one.asked]
+    verdicts = [] if one.found is None else one.found["verdicts"]
+    said = {each["statement"]: f": **{each['verdict']}**" for each in verdicts}
+    lines += [f"- Decided by it: {statement} ({bound}){said.get(statement, '')}" for statement, bound in one.asked]
+    if one.found is not None:
+        figures = ", ".join(f"{name} {value:.3g}" for name, value in one.found["figures"].items())
+        file = f"results/{one.name}.json"
+        lines.append(f"- Figures: {figures}, by `handaxe study {one.name} --json {file}`, seed {one.found['seed']}")
+    return lines
 
 
 def _heading(title: str, short: str, arxiv: str) -> list[str]:

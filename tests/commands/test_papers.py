@@ -1,3 +1,4 @@
+import json
 from pathlib import Path
 
 import pytest
@@ -66,6 +67,13 @@ def test_a_study_stands_after_the_recipes(checkout):
     assert "[computed](handaxe/recipes/base/computed.py), computed by `handaxe study computed`" in section
     assert "- Decided by it: It is small. (size at most 1)" in section and "handaxe/rewards/other.py" in section
     assert "without a recipe of their own" not in text and text.index("## ABC") < text.index("## CDE")
+    verdict = {"statement": "It is small.", "bound": "size at most 1", "verdict": "does not hold"}
+    (checkout / "results").mkdir(exist_ok=True)
+    found = {"study": "computed", "seed": 3, "figures": {"size": 2.0, "steps": 13.0}, "verdicts": [verdict]}
+    (checkout / "results/computed.json").write_text(json.dumps(found))
+    text = page(checkout)
+    assert "- Decided by it: It is small. (size at most 1): **does not hold**\n" in text
+    assert "- Figures: size 2, steps 13, by `handaxe study computed --json results/computed.json`, seed 3\n" in text
 
 
 def test_somewhere_else_is_no_checkout(tmp_path, capsys):

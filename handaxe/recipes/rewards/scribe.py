@@ -30,7 +30,9 @@ def scribe(base: Method, *, skills: float = 0.2, format: float = 0.1) -> Method:
     """Add to the outcome the mean over steps of what each meets of its skill's rubric, and the format.
 
     Unconfirmed: the weights and the formula. Differs: two skills are written by hand and checked by rule, where the
-    paper mines them and asks a language model; questions compare nothing, so that there is no skill of comparing.
+    paper mines them and asks a language model; questions compare nothing, so that there is no skill of comparing. A
+    language model as judge would take hours of a run of minutes, so its scores' spread is computed apart, by
+    `handaxe study scribe_judge`, and no run under an open question is compared with.
 
     Args:
         skills: weight of the skills' part; 0 leaves it out.
