@@ -14,6 +14,7 @@ from handaxe.credit.entropy_scaled import entropy_scaled as entropy_scaled
 from handaxe.credit.fork_norm import fork_norm as fork_norm
 from handaxe.credit.gae import gae as gae
 from handaxe.credit.group_norm import group_norm as group_norm
+from handaxe.credit.hint_room import hint_room as hint_room
 from handaxe.credit.kl_return import kl_return as kl_return
 from handaxe.credit.leave_one_out import leave_one_out as leave_one_out
 from handaxe.credit.min_form import min_form as min_form

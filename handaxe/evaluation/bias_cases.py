@@ -44,6 +44,7 @@ LEFT_OUT: Mapping[str, str] = {
     "apart": "it gives what its credits give, each to a loss of its own",
     "checklist": "it needs the criteria of a task, which this process has none of",
     "credited_again": "it gives what its credit gives, under another reward",
+    "hint_room": "it gives what its credit gives, and says how much further tokens may move",
     "rank_bonus": "it reads hidden states, which this process has none of",
     "score_scaled": "it multiplies what its credit gives by a number of the task",
     "shaped": "it gives what its credit and shapers give",

@@ -8,7 +8,7 @@ from typing import Any
 
 from handaxe.records import ToolCall
 
-__all__ = ["call_key"]
+__all__ = ["call_key", "told_call"]
 
 
 def call_key(call: ToolCall) -> str:
@@ -20,6 +20,15 @@ def call_key(call: ToolCall) -> str:
         f(a=1, b=2) and f(b=2.0, a=1) are one call; f(a=1), f(a=true) and f(a="1") are three
     """
     return json.dumps([call.name, _plain(call.arguments)], sort_keys=True, default=repr)
+
+
+def told_call(call: ToolCall) -> str:
+    """A call in words, for people and as a hint.
+
+    Example:
+        f(a=1, b='x')
+    """
+    return f"{call.name}({', '.join(f'{key}={value!r}' for key, value in call.arguments.items())})"
 
 
 def _plain(value: Any) -> Any:

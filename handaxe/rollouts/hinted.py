@@ -62,7 +62,7 @@ def hinted(
     Paper: arXiv:2508.16949 (RuscaRL), intra-group differentiation and decay of its scaffolding; strip is the experience
     stripping of arXiv:2511.10395 (AgentEvolver).
     Differs: a criterion is said by its text alone, without its points. AgentEvolver's larger clip for what hints led to
-    is left out.
+    is `credit.hint_room`'s.
     """
     if not callable(fraction):
         _in_range(fraction)

@@ -23,6 +23,7 @@ from handaxe.selection.rollback_starts import rollback_starts as rollback_starts
 from handaxe.selection.self_imitation import self_imitation as self_imitation
 from handaxe.selection.success_replay import success_replay as success_replay
 from handaxe.selection.task_pool import task_pool as task_pool
+from handaxe.selection.tip_pool import tip_pool as tip_pool
 from handaxe.selection.turn_replay import turn_replay as turn_replay
 from handaxe.selection.void_turns import void_turns as void_turns
 from handaxe.selection.where import where as where

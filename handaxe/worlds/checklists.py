@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from handaxe.ops.calls import told_call
 from handaxe.records import Criterion, Task, ToolCall, Trajectory, Turn
 from handaxe.rewards.parts.reference import gold_answers, normalise
 from handaxe.slots import Check
@@ -30,9 +31,8 @@ def call_criteria(
         made: list[Criterion] = []
         calls = list(gold(task))
         for number, call in enumerate(calls):
-            given = ", ".join(f"{key}={value!r}" for key, value in call.arguments.items())
             after = (f"call {number - 1}",) if in_order and number else ()
-            made.append(Criterion(f"call {number}", f"It calls {call.name}({given}).", after=after))
+            made.append(Criterion(f"call {number}", f"It calls {told_call(call)}.", after=after))
         last = (made[-1].name,) if in_order and made else ()
         return [*made, Criterion(ANSWER, "It states the right answer.", after=last)]
 

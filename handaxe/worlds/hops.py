@@ -14,6 +14,7 @@ from handaxe.worlds import hops_facts
 from handaxe.worlds.call_gauges import REPEATED_CALLS, wasted_calls
 from handaxe.worlds.checklists import call_check, call_criteria
 from handaxe.worlds.experts import calls_then_answer
+from handaxe.worlds.hops_exploring import exploring_hops
 from handaxe.worlds.searched import answers_in_words, gold_searches, search_tool
 from handaxe.worlds.sums import kept_calls
 from handaxe.worlds.world import Facts, Habit, Split, Start, World
@@ -89,5 +90,6 @@ def hops(
         start=START if brief else None,
         criteria=call_criteria(kept_calls),
         check=call_check(kept_calls, answered=answers_in_words),
+        exploring=exploring_hops(known, lengths=lengths, brief=brief),
         gauges={"wasted_calls": wasted_calls(kept_calls), "repeated_calls": REPEATED_CALLS},
     )

@@ -12,7 +12,7 @@ from handaxe.ops.seeds import derive_seed
 from handaxe.records import Message, Task
 from handaxe.worlds.world import Split
 
-__all__ = ["KnowledgeBase", "RELATIONS", "build_facts", "fact_documents", "tasks"]
+__all__ = ["KnowledgeBase", "RELATIONS", "asked_task", "build_facts", "fact_documents", "tasks"]
 
 RELATIONS = ("ally", "boss", "heir", "idol")
 CONSONANTS, VOWELS = "bdfgklmnprstvz", "aeiou"
@@ -139,6 +139,18 @@ def _task(
         visited = [rng.choice(people)]
         for relation in path:
             visited.append(known.facts[visited[-1], relation])
+    return asked_task("-".join(map(str, key)), visited, path, brief=brief)
+
+
+def asked_task(id: str, visited: Sequence[str], path: Sequence[str], *, brief: bool) -> Task:
+    """The question that follows relations from somebody on.
+
+    Args:
+        id: of the task.
+        visited: whom it leads to, the one that it names first and the answer last.
+        path: the relations, one fewer.
+        brief: in key words.
+    """
     if brief:
         question = f"{' '.join([visited[0], *path])}?"
     else:
@@ -148,10 +160,10 @@ def _task(
         question = f"Who is {asked}?"
     keys = [f"{name} {relation}" for name, relation in zip(visited, path)]
     metadata: dict[str, Any] = {
-        "hops": length,
-        "path": path,
+        "hops": len(path),
+        "path": list(path),
         "gold_documents": keys,
-        "gold_answers": visited[1:],
+        "gold_answers": list(visited[1:]),
         "gold_calls": [{"name": "search", "arguments": {"query": one}} for one in keys],
     }
-    return Task("-".join(map(str, key)), (Message("user", question),), visited[-1], None, metadata)
+    return Task(id, (Message("user", question),), visited[-1], None, metadata)

@@ -15,7 +15,7 @@ from handaxe.slots import Check, EnvFactory, Reward, Rollout
 if TYPE_CHECKING:
     import numpy as np
 
-__all__ = ["Expert", "Facts", "Habit", "Split", "Start", "World"]
+__all__ = ["Expert", "Exploring", "Facts", "Habit", "Split", "Start", "World"]
 
 Split = Literal["train", "test"]
 Facts = Mapping[str, Any]
@@ -55,6 +55,18 @@ class Start(NamedTuple):
     drill: int = 0
 
 
+class Exploring(NamedTuple):
+    """How a world is tried out without a task.
+
+    openings: (count, seed) -> as many tasks without an answer, which say what there is and not what to do.
+    propose: (attempt at one) -> tasks that may be made of what it found, of the training split alone, each with its
+    answer and, under "gold_calls", the calls that lead to it.
+    """
+
+    openings: Callable[[int, int], list[Task]]
+    propose: Callable[[Trajectory], list[Task]]
+
+
 @dataclass(frozen=True, kw_only=True)
 class World:
     """Everything a recipe needs to know of where it trains. Fields below `correct` are optional: a recipe that needs
@@ -75,6 +87,7 @@ class World:
     criteria, check  what can be checked of an attempt at a task, and whether each of it is met after each turn
     verdicts    (attempt) -> [N] of every turn whether it is right by itself, 1 or -1 (0: neither), by rule
     solution    (task) -> a worked solution in words; "" where there is none
+    exploring   how it is tried out without a task, and what may be asked of what is found
     rollout     (most turns) -> how attempts are played where a recipe does not say; None: one after another, `linear`
     gauges, statistics  further figures of an evaluation, by name
     """
@@ -95,6 +108,7 @@ class World:
     check: Check | None = None
     verdicts: Callable[[Trajectory], np.ndarray] | None = None
     solution: Callable[[Task], str] | None = None
+    exploring: Exploring | None = None
     rollout: Callable[[int], Rollout] | None = None
     gauges: Mapping[str, Gauge] = field(default_factory=dict)
     statistics: Mapping[str, Statistic] = field(default_factory=dict)

@@ -19,6 +19,7 @@ from handaxe.training.pace import Keep
 
 SMALL = ["--steps", "3", "--groups", "2", "--group-size", "4", "--held-out", "2", "--seed", "1", "--wait", "0"]
 REMEMBERING = {
+    "agent_evolver": "tips from earlier attempts",
     "agentmath": "how far its limits have grown",
     "archer": "turns to learn from, their critic, and states of earlier attempts",
     "deeptravel": "failed tasks, which come again",
@@ -32,7 +33,7 @@ REMEMBERING = {
 """Recipes by what they remember from one step to the next."""
 WHOLE = ("--segment-tokens", "None", "--segment-calls", "None")
 GROWING = ("--groups", "16", "--tokens", "4", "8", "12", "--truncated", "0")
-FEWER = {"agentmath": (*WHOLE, *GROWING), "rex_rag": ("--taught", "0")}
+FEWER = {"agentmath": (*WHOLE, *GROWING), "agent_evolver": ("--tips", "2"), "rex_rag": ("--taught", "0")}
 
 
 class Died(Exception):

@@ -2,6 +2,7 @@
 from handaxe.training.stages import parts as parts
 from handaxe.training.stages.choose import choose as choose
 from handaxe.training.stages.collect import collect as collect
+from handaxe.training.stages.explore import explore as explore
 from handaxe.training.stages.fit import fit as fit
 from handaxe.training.stages.frontier import frontier as frontier
 from handaxe.training.stages.helped import helped as helped
