@@ -95,7 +95,8 @@ def _described(words: str, facts: Mapping[str, Mapping[str, str]]) -> set[str]:
         said = VALUE.match(rest)
         if said is None:
             raise InputError(f"this is no question about the library: {rest!r}")
-        label, value, rest = said["label"], said["value"], rest[said.end() :].removeprefix(" and whose ")
+        label, value = said["label"], said["value"]
+        rest = rest[said.end() :].removeprefix(" and whose ")
         if said["high"]:
             between = range(int(said["low"]), int(said["high"]) + 1)
             found = {name for name in found if int(facts[name][label]) in between}

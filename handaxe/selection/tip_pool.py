@@ -14,7 +14,7 @@ from handaxe.records import Criterion, Rated, Task, Trajectory
 from handaxe.selection.parts.advice import ADVICE, failure_tags
 from handaxe.selection.task_pool import TaskPool
 
-__all__ = ["TipPool", "TippedTasks", "shared_words", "tell_calls", "tip_pool", "tips_of"]
+__all__ = ["Tip", "TipPool", "TippedTasks", "shared_words", "tell_calls", "tip_pool", "tips_of"]
 
 TIPS = "tips"
 """The key of `Task.metadata` under which the tips for a task stand."""
