@@ -127,7 +127,9 @@ def _decided(one: Mapping[str, Any]) -> Decided:
     decision = dict(one["decision"])
     for name in ("paired", "same"):
         decision[name] = None if decision[name] is None else _paired(decision[name])
-    control = None if one["control"] is None else Control(**one["control"])
+    control = None
+    if one["control"] is not None:
+        control = Control(*_numbers([one["control"]["moved"]]), one["control"]["kept"])
     return Decided(Claim(**claim), Decision(**decision), one["baseline"], control)
 
 

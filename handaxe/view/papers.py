@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Mapping, Sequence
+from math import isfinite
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -227,6 +228,8 @@ def _verdict(one: Decided) -> str:
 
 
 def _shuffled(claim: Claim, control: Control) -> str:
+    if not isfinite(control.moved):
+        return f"; with scores dealt out anew there is no {claim.metric}"
     kept = "" if control.kept is None else f", {claim.same} by {decimal(control.kept, sign=True)}"
     return f"; with scores dealt out anew {claim.metric} differs by {decimal(control.moved, sign=True)}{kept}"
 

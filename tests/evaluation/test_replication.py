@@ -14,10 +14,10 @@ def runs(*rows):
     return [RunFigures([{"x": float(value)} for value in row], {}) for row in rows]
 
 
-def replication(last=3.0):
+def replication(last=3.0, moved=0.1):
     ours, theirs = runs([1, 2], [2, 3], [2, last]), runs([1, 1], [1, 1], [1, 1.1])
     claim = Claim("x goes up", "training/x", "up", where=(), budget=())
-    decided = Decided(claim, decide(claim, ours, theirs, control=Control(0.1)), "plain", Control(0.1))
+    decided = Decided(claim, decide(claim, ours, theirs, control=Control(0.1)), "plain", Control(moved))
     curves = {"training/x": {"mine": curve_of(ours, "training/x"), "plain": curve_of(theirs, "training/x")}}
     return Replication("mine", "handaxe replicate mine", "0.1.0", (100, 101, 102), (decided,), {"steps": 2},
                        {"plain": {"steps": 2}}, curves, {"mine": 1.5, "plain": 2.0}, ("format",))  # fmt: skip
@@ -35,6 +35,8 @@ def test_what_is_not_finite_is_null_and_comes_back_as_nan():
     assert json.loads(text)["claims"][0]["decision"]["paired"]["ours"][2] is None
     back = Replication.from_json(text).claims[0].decision
     assert isnan(back.paired.ours[2]) and back.verdict == "undecided"
+    control = Replication.from_json(replication(moved=nan).to_json()).claims[0].control
+    assert isnan(control.moved) and control.kept is None
 
 
 def test_a_curve_is_the_mean_over_runs():

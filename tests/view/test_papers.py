@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 
 from handaxe.evaluation.claims import Claim, Control, decide
@@ -84,6 +86,9 @@ def test_a_verdict_stands_beside_the_claim_it_is_of():
     said = "**holds**: training/x 1.000 against 2.067, difference -1.067 [-1.354, -0.780] over 3 pairs"
     assert entry.brief(claim) == said and entry.brief(CLAIM) == "not replicated yet"
     assert said in text and "with scores dealt out anew training/x differs by +0.250" in text
+    none = decided._replace(control=Control(float("nan")))
+    text_without = papers_page([entry._replace(replication=replace(made, claims=(none,)))], {})
+    assert "with scores dealt out anew there is no training/x" in text_without, "such as of calls that are never made"
     assert "| pass@1 up, against start | not replicated yet |" in text, "another claim has no verdict"
     assert "  - Told no two siblings apart, in no run: used" in text
     assert "- Replicated by `handaxe replicate first`, code 0.1.0+ab, seeds 100 to 102" in text
