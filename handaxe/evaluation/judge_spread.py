@@ -82,8 +82,8 @@ def spreads(
     Raises:
         InputError: no turn.
     """
-    shown, rubric, means = list[str](), list[float](), list[tuple[float, float]]()
-    open_ = list[float]()
+    shown, means = list[str](), list[tuple[float, float]]()
+    rubric, open_ = list[float](), list[float]()
     for one in trajectories:
         for n in range(len(one.turns)):
             shown.append(route(one, (n, n + 1)))
