@@ -15,7 +15,7 @@ from handaxe.selection.task_pool import TaskPool
 from handaxe.selection.tip_pool import tip_pool, tips_of
 from handaxe.training.stages.explore import explore
 from handaxe.training.stages.teach_expert import teach_expert
-from handaxe.worlds.hints import with_hints
+from handaxe.worlds.hints import with_tips
 
 __all__ = ["from_experience"]
 
@@ -29,7 +29,7 @@ def from_experience(
         tips       of a group of G, sibling i reads round((G - 1 - i) / (G - 1) tips) of a task's tips, the last none;
                    a record in which they are taken out again trains, at log-probs measured without them, and where
                    A > 0 its ratio is clipped at 1 + eps + wider
-        taught     a stage that teaches to read hints (`worlds.hints`), for a policy that never has
+        taught     a stage that teaches to read tips (`worlds.hints.with_tips`), for a policy that never has
 
     Evaluations are those of the base: their tasks are the world's, and nobody is told a tip.
 
@@ -38,12 +38,12 @@ def from_experience(
         explored: attempts, >= 0.
         tips: most of a task, >= 0.
         wider: how much further the ratio may rise after a tip, >= 0.
-        taught: steps, >= 0; 0 for a model that reads hints.
+        taught: steps, >= 0; 0 for a model that reads tips, or for none.
         eps: of the clip on either side, which takes the place of the base's surrogate where there are tips.
 
     Raises:
         InputError: a number below 0; the base has a curriculum of its own; the world has no `exploring`, or, with
-            `taught`, no criteria.
+            `taught`, no reference.
     """
     if min(explored, tips, taught) < 0:
         raise InputError(f"explored is {explored}, tips {tips} and taught {taught}; give 0 or more of each")
@@ -53,7 +53,7 @@ def from_experience(
         raise InputError("explored tasks and tips need a base without a curriculum of its own; choose another --base")
     made = base
     if taught and tips:
-        made = replace(made, stages=(*made.stages, teach_expert(world=with_hints(base.world), steps=taught)))
+        made = replace(made, stages=(*made.stages, teach_expert(world=with_tips(base.world), steps=taught)))
     if explored:
         made = replace(made, stages=(*made.stages, explore(world=base.world, attempts=explored)), tasks=_pooled)
     if tips:

@@ -10,11 +10,11 @@ import numpy as np
 from handaxe.errors import InputError
 from handaxe.ops.calls import told_call
 from handaxe.ops.ragged import rewards_of
-from handaxe.records import Criterion, Rated, Task, Trajectory
+from handaxe.records import Criterion, Rated, Task, ToolCall, Trajectory
 from handaxe.selection.parts.advice import ADVICE, failure_tags
 from handaxe.selection.task_pool import TaskPool
 
-__all__ = ["Tip", "TipPool", "TippedTasks", "shared_words", "tell_calls", "tip_pool", "tips_of"]
+__all__ = ["Tip", "TipPool", "TippedTasks", "shared_words", "tell_calls", "tip_pool", "tips_of", "told_calls"]
 
 TIPS = "tips"
 """The key of `Task.metadata` under which the tips for a task stand."""
@@ -66,7 +66,7 @@ def tip_pool(
 
     Example:
         "4071 boss ally?" was answered after search(query='4071 boss') and search(query='5526 ally'); then
-        "4071 boss idol?" is given "In '4071 boss ally?': It calls search(query='4071 boss'). It calls ..."
+        "4071 boss idol?" is given "In '4071 boss ally?': It calls search(query='4071 boss'), ..."
         shared_words("4071 boss ally?", "4071 boss idol?") is 2/4
 
     Paper: arXiv:2511.10395 (AgentEvolver), its self-navigating: a pool of experience in words, retrieved by similarity.
@@ -90,12 +90,15 @@ def tell_calls(trajectory: Trajectory, right: bool) -> str:
         right: "In '2*7=?': It calls calculator(expression='2*7')."
         wrong, without a call: "In '2*7=?': Use a tool."
     """
-    if right:
-        done = {reply.call_id for reply in trajectory.replies if reply.status == "ok"}
-        said = " ".join(f"It calls {told_call(call)}." for call in trajectory.calls if call.id in done)
-    else:
-        said = " ".join(ADVICE[tag] for tag in failure_tags(trajectory))
-    return f"In {_asked(trajectory.task)!r}: {said}" if said else ""
+    if not right:
+        return f"In {_asked(trajectory.task)!r}: {' '.join(ADVICE[tag] for tag in failure_tags(trajectory))}"
+    done = {reply.call_id for reply in trajectory.replies if reply.status == "ok"}
+    return told_calls(trajectory.task, [call for call in trajectory.calls if call.id in done])
+
+
+def told_calls(task: Task, calls: Sequence[ToolCall]) -> str:
+    """Say that a task took these calls; "" where there are none."""
+    return f"In {_asked(task)!r}: It calls {', '.join(map(told_call, calls))}." if calls else ""
 
 
 def shared_words(one: str, other: str) -> float:
@@ -133,10 +136,13 @@ class TipPool:
             if np.isnan(reward_G).all():
                 continue
             best = int(np.nanargmax(reward_G))
-            text = self._tell(one.group[best], bool(reward_G[best] > self._above))
-            if text:
-                tip = Tip(_asked(one.group.task), " ".join(text.split())[: self._longest])
-                self.tips = [*(kept for kept in self.tips if kept != tip), tip][-self._most :]
+            self.keep(one.group.task, self._tell(one.group[best], bool(reward_G[best] > self._above)))
+
+    def keep(self, task: Task, text: str) -> None:
+        """Keep what a task taught; "" is nothing."""
+        if text:
+            tip = Tip(_asked(task), " ".join(text.split())[: self._longest])
+            self.tips = [*(kept for kept in self.tips if kept != tip), tip][-self._most :]
 
     def state_dict(self) -> dict[str, Any]:
         return {"tips": [list(one) for one in self.tips]}

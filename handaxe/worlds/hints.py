@@ -1,12 +1,16 @@
-"""A world whose conversations begin with some of the criteria as hints, for teaching a policy to read them."""
+"""Worlds whose conversations begin with hints or with tips, for teaching a policy to read them."""
 
 from dataclasses import replace
 
+from handaxe.errors import InputError
+from handaxe.ops.seeds import generator
+from handaxe.records import Criterion, Task
 from handaxe.rollouts.hinted import hinted
+from handaxe.selection.tip_pool import tip_pool, told_calls
 from handaxe.slots import Rollout
 from handaxe.worlds.world import World
 
-__all__ = ["with_hints"]
+__all__ = ["with_hints", "with_tips"]
 
 
 def with_hints(world: World, *, fraction: float = 0.5) -> World:
@@ -33,5 +37,45 @@ def with_hints(world: World, *, fraction: float = 0.5) -> World:
 
     def plays(max_turns: int) -> Rollout:
         return hinted(rollout=world.plays(max_turns), criteria=criteria, fraction=fraction)
+
+    return replace(world, rollout=plays)
+
+
+def with_tips(world: World, *, share: float = 0.5, known: int = 256) -> World:
+    """Tell a share of the attempts which calls another task took, the one that asks most alike.
+
+    A policy that was taught by `with_hints` does what a hint says, and is misled by what another task took. The expert
+    of this world does what its own task takes.
+
+    Args:
+        world: needs reference calls.
+        share: of the tasks, by a draw of each, 0 to 1.
+        known: training tasks whose calls are told of, >= 1.
+
+    Returns:
+        The world, with another rollout.
+
+    Raises:
+        InputError: the world has no reference, or a number out of range.
+
+    Example:
+        with_tips(hops()): "Hints: In '4071 boss heir?': It calls search(query='4071 boss'), search(query='5526 heir')."
+        stands before "4071 boss ally?"
+    """
+    reference = world.need("reference")
+    if not 0 <= share <= 1 or known < 1:
+        raise InputError(f"with_tips takes a share from 0 to 1 and 1 or more known tasks, not {share} and {known}")
+    pool = tip_pool(top=2, most=known)
+    for task in world.tasks("train", known, 0):
+        pool.keep(task, told_calls(task, reference(task)))
+
+    def tips(task: Task) -> list[Criterion]:
+        if generator("with_tips", task.id).random() >= share:
+            return []
+        own = told_calls(task, reference(task))
+        return [Criterion("tip", one.text) for one in pool.recall(task) if one.text != own][:1]
+
+    def plays(max_turns: int) -> Rollout:
+        return hinted(rollout=world.plays(max_turns), criteria=tips)
 
     return replace(world, rollout=plays)

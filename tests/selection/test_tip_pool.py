@@ -30,7 +30,7 @@ def came_of(words, *attempts):
 def test_example():
     made = tip_pool()
     made.observe([came_of("4071 boss ally?", (0.0, ()), (1.0, ("4071 boss", "5526 ally")))])
-    text = "In '4071 boss ally?': It calls search(query='4071 boss'). It calls search(query='5526 ally')."
+    text = "In '4071 boss ally?': It calls search(query='4071 boss'), search(query='5526 ally')."
     assert made.tips == [Tip("4071 boss ally?", text)]
     assert shared_words("4071 boss ally?", "4071 boss idol?") == 2 / 4 and shared_words("?", "!") == 0
     tasks = made.curriculum([asked("4071 boss idol?"), asked("9000 heir?")], 0)

@@ -43,7 +43,7 @@ def agent_evolver(
         explored: attempts without a task, of which the run's tasks are made beforehand; 0 keeps the world's.
         tips: most tips from earlier attempts that a sibling reads; 0 for none.
         wider: how much higher the ratio is clipped after a tip. Unconfirmed.
-        taught: steps that teach a small policy to read hints, with tips alone.
+        taught: steps that teach a small policy to read tips, where there are any.
     """
     rule = earned_steps(criteria=base.world.need("criteria"), check=base.world.need("check"))
     judge = noisy(judge=rule, spread=0.0, flip=wrong)
