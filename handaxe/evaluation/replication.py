@@ -129,7 +129,7 @@ def _decided(one: Mapping[str, Any]) -> Decided:
         decision[name] = None if decision[name] is None else _paired(decision[name])
     control = None
     if one["control"] is not None:
-        control = Control(*_numbers([one["control"]["moved"]]), one["control"]["kept"])
+        control = Control(_numbers([one["control"]["moved"]])[0], one["control"]["kept"])
     return Decided(Claim(**claim), Decision(**decision), one["baseline"], control)
 
 
