@@ -3,14 +3,14 @@
 Idea: what is worth having only once something else is right does not compete with it.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sized
 from dataclasses import replace
 from typing import Literal
 
 import numpy as np
 
 from handaxe.errors import InputError
-from handaxe.records import Group, Scores
+from handaxe.records import Group, Scores, Trajectory
 from handaxe.rewards.parts.checks import checked, outcome_only
 from handaxe.rewards.parts.combined import Combined, Merge
 from handaxe.slots import Reward
@@ -28,6 +28,7 @@ def gate(
     above: float = 0.0,
     mark_eligible: bool = False,
     ask: Ask = "all",
+    questions: Callable[[Trajectory], Sized] | None = None,
 ) -> Reward:
     """Let one reward through only where another is earned.
 
@@ -43,6 +44,8 @@ def gate(
         ask: "all" asks `then` about every sibling; "passed" about those that passed alone, as a group of their own, and
             not at all where none did: for a costly judge that does not compare siblings. The others hold 0 in its
             channels, and what it says of who is eligible holds among those it was asked about.
+        questions: what `then` asks of a sibling, such as the items of `rubric_points`: their number, 0 for siblings
+            that it was not asked about, is the channel "asked", so that what a spared judge saves can be counted.
 
     Returns:
         A reward with the channels "on", "then" and "otherwise", each over all siblings.
@@ -53,6 +56,7 @@ def gate(
     Example:
         on (1, 0, 1), then (0.3, 0.9, 0.5), otherwise (-1, -2, -3)  ->  outcome (0.3, -2, 0.5)
         with ask="passed" the same, and `then` is asked about the first and the third; its channel is (0.3, 0, 0.5)
+        with two questions about each sibling "asked" is then (2, 0, 2), and (2, 2, 2) with ask="all"
     """
     if ask not in ("all", "passed"):
         raise InputError(f'a gate asks "all" or those that "passed", not {ask!r}')
@@ -67,11 +71,19 @@ def gate(
             turns = tuple(
                 np.zeros(len(one.turns)) if t is None else t[i] for i, (one, t) in enumerate(zip(group, chosen))
             )
+        asked = passed if ask == "passed" else np.ones(len(group), bool)
         return Scores(
-            np.where(passed, yes.outcome, no.outcome), turns=turns, eligible=passed if mark_eligible else None
+            np.where(passed, yes.outcome, no.outcome),
+            turns=turns,
+            channels={} if questions is None else {"asked": _counted(questions, group) * asked},
+            eligible=passed if mark_eligible else None,
         )
 
     return Combined(components, merge) if ask == "all" else _Sparing(components, merge, above)
+
+
+def _counted(questions: Callable[[Trajectory], Sized], group: Group) -> np.ndarray:
+    return np.array([len(questions(one)) for one in group], np.float64)
 
 
 class _Sparing(Combined):

@@ -69,6 +69,19 @@ def test_only_those_that_passed_are_asked_about():
     assert some.eligible.tolist() == [False, True, True]  # the second was not asked about
 
 
+@pytest.mark.parametrize(("ask", "wanted"), [("all", [2, 1]), ("passed", [2, 0])])
+def test_questions_are_counted_of_those_that_were_asked_about(ask, wanted):
+    def gate(on, **knobs):
+        return rewards.gate(on=on, then=lambda group: make_scores([1] * len(group)), ask=ask, **knobs)(PAIR)
+
+    scores = gate(ANSWER, questions=lambda one: one.turns)
+    assert scores.channels["asked"].tolist() == wanted and scores.outcome.tolist() == [1, 0]
+    assert list(scores.channels) == ["asked", "on", "then"]
+    none = gate(fixed([0, 0]), questions=lambda one: one.turns)
+    assert none.channels["asked"].tolist() == ([2, 1] if ask == "all" else [0, 0])
+    assert "asked" not in gate(ANSWER).channels
+
+
 def test_nothing_is_asked_where_no_sibling_passes():
     then = Asked()
     reward = rewards.gate(on=fixed([0, 0]), then=then, ask="passed")

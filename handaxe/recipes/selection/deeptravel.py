@@ -10,19 +10,16 @@ from handaxe.worlds.journeys import each_reply, journeys, used_by_plan
 __all__ = ["deeptravel"]
 
 TITLE = "DeepTravel: An End-to-End Agentic Reinforcement Learning Framework for Autonomous Travel Planning Agents"
+MORE = "More long journeys planned than without trying failures again."
+SPARED = "The second verifier is asked fewer questions an attempt than when it is asked about wrong plans, too."
+ASKED = "training/channel/asked"
 ONCE = "deeptravel --share 0"
 LONG = ("legs", 3)
 RECIPE = Recipe(
     paper=Paper(TITLE, "DeepTravel", "2509.21842", 138),
     claims=(
-        Claim(
-            "More long journeys planned than without trying failures again.",
-            "pass@1",
-            "up",
-            baseline=ONCE,
-            where=LONG,
-            vice=0.9,
-        ),
+        Claim(MORE, "pass@1", "up", baseline=ONCE, where=LONG, vice=0.9),
+        Claim(SPARED, ASKED, "down", baseline="deeptravel --ask all", over="area", same="pass@1", vice=1.0),
     ),
     base=grpo,
     world=journeys,
@@ -46,4 +43,5 @@ def deeptravel(
     """
     replies = rubric_points(items=each_reply, check=used_by_plan(), aggregate=aggregate, without=0.0)
     tasks = requeue_failures(share=share, every=every, around=base.tasks, channel="on")
-    return replace(base, reward=gate(on=base.reward, then=replies, ask=ask), tasks=tasks)
+    reward = gate(on=base.reward, then=replies, ask=ask, questions=each_reply)
+    return replace(base, reward=reward, tasks=tasks)
