@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from dataclasses import replace
 
 from handaxe.envs.tool_chat import tool_chat
 from handaxe.errors import InputError
 from handaxe.ops.seeds import derive_seed
-from handaxe.records import Task, ToolCall
+from handaxe.records import Message, Task, ToolCall
 from handaxe.rewards.exact_match import exact_match
 from handaxe.worlds import hops_facts
 from handaxe.worlds.call_gauges import REPEATED_CALLS, wasted_calls
@@ -22,6 +23,7 @@ from handaxe.worlds.world import Facts, Habit, Split, Start, World
 __all__ = ["hops"]
 
 START = Start(Habit(needed=0.8, clumsy=0.1), skill=400, steps=80)
+NOTING = Start(skill=320, steps=0, batch_size=8)
 
 
 def hops(
@@ -30,6 +32,7 @@ def hops(
     distractors: int = 1,
     results: int = 2,
     repeats: float = 0.0,
+    notes: bool = False,
     brief: bool = True,
     size: int = 200,
     world_seed: int = 0,
@@ -46,6 +49,8 @@ def hops(
         results: passages that a search shows; all but the first are about somebody or something else.
         repeats: share of the questions in which the expert makes one of its searches twice; the second finds what the
             first did, and is what a policy that begins from its conversations has to unlearn.
+        notes: beside each search the expert says the question that is left, of which its answer is what is left in the
+            end. A tiny policy copies that from one turn to the next, where without it it loses count of its searches.
         brief: people are numbers of four digits, and questions and passages key words, for the tiny policy; else they
             have names, and there are sentences.
         size: people of whom questions ask, 16 to 900; four facts each.
@@ -77,6 +82,14 @@ def hops(
             wanted.insert(twice, wanted[twice])
         return wanted
 
+    search_on = calls_then_answer(searches)
+
+    def noting(task: Task, facts: Facts) -> Message:
+        said = search_on(task, facts)
+        done = [kept_calls(task).index(call) + 1 for call in said.calls]
+        left = [str(call.arguments["query"]) for call in said.calls] + task.metadata["path"][sum(done) :]
+        return replace(said, content=" ".join(left)) if done else said
+
     return World(
         name="hops",
         tasks=tasks,
@@ -86,8 +99,8 @@ def hops(
         by=("hops",),
         answered=answers_in_words,
         reference=kept_calls,
-        expert=calls_then_answer(searches),
-        start=START if brief else None,
+        expert=noting if notes else search_on,
+        start=(NOTING if notes else START) if brief else None,
         criteria=call_criteria(kept_calls),
         check=call_check(kept_calls, answered=answers_in_words),
         exploring=exploring_hops(known, lengths=lengths, brief=brief),

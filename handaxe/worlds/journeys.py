@@ -21,16 +21,17 @@ from handaxe.slots import Check, EnvFactory
 from handaxe.tools.cached import Use, cached
 from handaxe.tools.decorator import Tool, tool
 from handaxe.worlds.call_gauges import wasted_calls
-from handaxe.worlds.experts import calls_then_answer
-from handaxe.worlds.journeys_plans import Timetable, best_plan, fits_in, halves, listed, routes
+from handaxe.worlds.journeys_plans import Timetable, best_plan, fits_in, halves, listed, routes, told_apart
 from handaxe.worlds.searched import answers_in_words
 from handaxe.worlds.sums import kept_calls
-from handaxe.worlds.world import Habit, Split, Start, World
+from handaxe.worlds.world import Facts, Split, Start, World
 
 __all__ = ["each_reply", "journeys", "used_by_plan"]
 
 Town = Annotated[int, "number of a town, 10 to 99"]
-START = Start(Habit(needed=0.9, clumsy=0.1), skill=500, steps=60)
+START = Start(skill=360, steps=0, batch_size=8)
+SHORT = 6
+"""Most trains of a journey that names of one digit tell apart often enough."""
 USES: dict[Split, Use] = {"train": "training", "test": "evaluation"}
 
 
@@ -39,6 +40,8 @@ def journeys(
     legs: tuple[int, ...] = (1, 2, 3),
     choices: int = 2,
     slack: int = 9,
+    digits: int = 1,
+    ordered: bool = True,
     brief: bool = True,
     cache: str = "",
     world_seed: int = 0,
@@ -53,6 +56,10 @@ def journeys(
         choices: trains of a leg and hotels of a town, 2 to 4.
         slack: budget beyond what the cheapest hotels and the trains cost, 0 to 9; every dearer hotel costs more than
             that.
+        digits: of a name, 1 to 3; one is enough for up to six trains. The tiny policy learns to copy one, and mixes
+            several up with those of hours and prices.
+        ordered: lists begin with the train that arrives first and with the cheapest hotel; else they have no order.
+            Which train can still be caught is to be found out either way.
         brief: questions in key words, for the tiny policy; else sentences.
         cache: a folder where the tools' replies are kept, of training and of tests in a file each; "" asks them anew.
         world_seed: of towns, timetable and hotels.
@@ -65,8 +72,8 @@ def journeys(
         InputError: an argument out of range, or a cache that cannot be used.
 
     Example:
-        "41 73 28 for 180?": trains {"start": 41, "to": 73} says "t417 07-09 30, t582 14-17 30", hotels {"town": 73}
-        says "h310 60, h744 25", and so on; "t417 h744 t903 h122"
+        "41 73 28 for 180?": trains {"start": 41, "to": 73} says "t4 07-09 30, t5 14-17 30", hotels {"town": 73}
+        says "h7 25, h3 60", and so on; "t4 h7 t9 h1"
 
     Paper: arXiv:2509.21842 (DeepTravel), its travel planning and its sandbox.
     Unconfirmed: what its sandbox holds.
@@ -74,7 +81,13 @@ def journeys(
     """
     if not legs or not set(legs) <= {1, 2, 3} or not 2 <= choices <= 4 or not 0 <= slack <= 9:
         raise InputError(f"legs 1 to 3, choices 2 to 4, slack 0 to 9: {list(legs)}, {choices}, {slack}")
-    table, key = Timetable(seed=world_seed, choices=choices), ("journeys", world_seed, choices, slack)
+    if not 1 <= digits <= 3 or (digits == 1 and max(legs) * choices > SHORT):
+        raise InputError(
+            f"names have 1 to 3 digits, and 2 or more for journeys of more than {SHORT} trains: {digits} for "
+            f"{max(legs)} legs of {choices}"
+        )
+    table = Timetable(seed=world_seed, choices=choices, digits=digits, ordered=ordered)
+    key = ("journeys", world_seed, choices, slack, digits, int(ordered))
     tools = {split: _kept(_tools(table), cache, use) for split, use in USES.items()}
 
     def tasks(split: Split, count: int, seed: int) -> list[Task]:
@@ -98,8 +111,8 @@ def journeys(
         by=("legs",),
         answered=answers_in_words,
         reference=kept_calls,
-        expert=calls_then_answer(lambda task, facts: kept_calls(task)),
-        start=START if brief and choices == 2 else None,
+        expert=_expert,
+        start=START if brief and choices == 2 and digits == 1 and ordered else None,
         gauges={
             "unfounded": Gauge(
                 lambda one, outcome: float(_unfounded(one)), lambda one, outcome: float(len(listed(one.final_text)))
@@ -134,6 +147,13 @@ def used_by_plan() -> Check:
     return check
 
 
+def _expert(task: Task, facts: Facts) -> Message:
+    """Says how far the plan is beside each call, so that every turn begins with what the one before it said: a tiny
+    policy that has to find all names in replies of long ago, and in its last turn alone, takes the wrong ones."""
+    wanted, plan, turn = kept_calls(task), task.answer.split(), facts["turn"]
+    return Message("assistant", " ".join(plan[:turn]), wanted[turn : turn + 1])
+
+
 def _tools(table: Timetable) -> list[Tool]:
     def known(*towns: int) -> None:
         for town in towns:
@@ -166,7 +186,7 @@ def _task(
     length = rng.choice(list(legs))
     towns = halves(world_seed)[0 if split == "train" else 1]
     found = ((route, best_plan(table, route)) for route in routes(towns, length, rng))
-    route, (plan, cost) = next((route, best) for route, best in found if best is not None)
+    route, (plan, cost) = next((route, best) for route, best in found if best is not None and told_apart(table, route))
     budget = cost + slack
     calls: list[dict[str, Any]] = []
     for start, to in itertools.pairwise(route):

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from handaxe.ops.seeds import derive_seed
 
-__all__ = ["Hotel", "Timetable", "Train", "best_plan", "fits_in", "halves", "listed", "routes"]
+__all__ = ["Hotel", "Timetable", "Train", "best_plan", "fits_in", "halves", "listed", "routes", "told_apart"]
 
 
 class Train(NamedTuple):
@@ -42,29 +42,34 @@ class Hotel(NamedTuple):
 class Timetable:
     """What goes between any two towns, and where one stays: `choices` trains and hotels each, the same for one seed.
 
-    Names are a letter and three digits, and differ within a list; prices of a list's trains are equal, so that times
-    alone tell them apart, and no two of its hotels cost the same.
+    Names are a letter and `digits` digits, and differ within a list; prices of a list's trains are equal, so that times
+    alone tell them apart, and no two of its hotels cost the same. Ordered, lists begin with the train that arrives
+    first and with the cheapest hotel; else they have no order that tells anything.
 
     Example:
         trains(41, 73): t417 07-09 30, t582 14-17 30;  hotels(73): h310 60, h744 25
     """
 
-    def __init__(self, *, seed: int, choices: int):
+    def __init__(self, *, seed: int, choices: int, digits: int = 3, ordered: bool = False):
         self._seed = seed
         self._choices = choices
+        self._ordered = ordered
+        self._numbers = range(10 ** (digits - 1) if digits > 1 else 0, 10**digits)
 
     def trains(self, start: int, to: int) -> list[Train]:
-        """In no order that tells anything."""
+        """Between two towns, in this direction."""
         rng = random.Random(derive_seed("trains", self._seed, start, to))
         price = rng.randrange(10, 60)
-        names, leaving = rng.sample(range(100, 1000), self._choices), rng.sample(range(5, 21), self._choices)
-        return [Train(f"t{n}", at, at + rng.randint(1, 3), price) for n, at in zip(names, leaving)]
+        names, leaving = rng.sample(self._numbers, self._choices), rng.sample(range(5, 21), self._choices)
+        found = [Train(f"t{n}", at, at + rng.randint(1, 3), price) for n, at in zip(names, leaving)]
+        return sorted(found, key=_arrival) if self._ordered else found
 
     def hotels(self, town: int) -> list[Hotel]:
-        """In no order that tells anything."""
+        """Of a town."""
         rng = random.Random(derive_seed("hotels", self._seed, town))
-        names, steps = rng.sample(range(100, 1000), self._choices), rng.sample(range(4), self._choices)
-        return [Hotel(f"h{n}", 20 + 20 * step + rng.randrange(10)) for n, step in zip(names, steps)]
+        names, steps = rng.sample(self._numbers, self._choices), rng.sample(range(4), self._choices)
+        found = [Hotel(f"h{n}", 20 + 20 * step + rng.randrange(10)) for n, step in zip(names, steps)]
+        return sorted(found, key=_price) if self._ordered else found
 
 
 def listed(plan: str) -> list[str]:
@@ -109,7 +114,7 @@ def best_plan(table: Timetable, route: Sequence[int]) -> tuple[list[str], int] |
         train = min((one for one in table.trains(start, to) if one.leaves >= now), key=_arrival, default=None)
         if train is None:
             return None
-        hotel = min(table.hotels(to), key=lambda one: one.price)
+        hotel = min(table.hotels(to), key=_price)
         now, spent = train.arrives, spent + train.price + hotel.price
         plan += [train.name, hotel.name]
     return plan, spent
@@ -130,5 +135,16 @@ def halves(seed: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
     return tuple(towns[cut:]), tuple(towns[:cut])
 
 
+def told_apart(table: Timetable, route: Sequence[int]) -> bool:
+    """Whether all trains and hotels that a journey may take have names of their own."""
+    legs = list(itertools.pairwise(route))
+    names = [one.name for start, to in legs for one in (*table.trains(start, to), *table.hotels(to))]
+    return len(set(names)) == len(names)
+
+
 def _arrival(one: Train) -> int:
     return one.arrives
+
+
+def _price(one: Hotel) -> int:
+    return one.price

@@ -60,6 +60,21 @@ def test_some_searches_are_made_twice_and_find_the_same():
         hops(size=40, repeats=2)
 
 
+def test_notes_say_the_question_that_is_left_beside_each_search():
+    world = hops(lengths=(2, 3), size=60, repeats=0.5, notes=True)
+    check_world(world)
+    for task in world.tasks("train", 20, 0):
+        one = demonstrate(world.env(world.tools), task, world.expert, format=Compact(), context=512)
+        *searching, last = one.turns
+        for turn in searching:
+            left = turn.parsed.text
+            assert left.startswith(turn.parsed.calls[0].arguments["query"]) and not world.answered(turn)
+            assert left.split()[1:] == task.metadata["path"][-len(left.split()) + 1 :]
+        assert searching[0].parsed.text + "?" == task.messages[0].content and last.parsed.text == task.answer
+        assert len({turn.parsed.text for turn in searching}) == task.metadata["hops"]
+        assert world.correct(Group(task, (one,))).outcome[0] == 1
+
+
 def test_the_start_is_for_key_words():
     assert hops(size=40).start is not None and hops(size=40, brief=False).start is None
 

@@ -13,7 +13,7 @@ from handaxe.worlds.journeys import each_reply, journeys, used_by_plan
 from handaxe.worlds.journeys_plans import Timetable, fits_in
 
 
-@pytest.mark.parametrize("options", [{}, {"brief": False, "choices": 3}])
+@pytest.mark.parametrize("options", [{}, {"brief": False, "choices": 3, "digits": 3, "ordered": False}])
 def test_the_contract(options):
     check_world(journeys(**options))
 
@@ -46,6 +46,20 @@ def test_conversations_of_three_legs_fit_the_tiny_policy_and_are_right():
         one = play(world, task)
         assert is_right(world, one) and one.ending.kind == "completed" and len(one.calls) == 6
         assert agrees(one, "all") == 1 and world.gauges["unfounded"].top(one, 1.0) == 0
+
+
+def test_the_expert_says_how_far_its_plan_is_beside_each_call():
+    world = journeys(legs=(2,))
+    (task,) = world.tasks("train", 1, 0)
+    one, plan = play_plainly(world, task), task.answer.split()
+    assert [turn.parsed.text for turn in one.turns] == [" ".join(plan[:k]) for k in range(5)]
+    assert [bool(turn.parsed.calls) for turn in one.turns] == [True] * 4 + [False]
+    for turn, reply in zip(one.turns[1:4], one.replies):
+        assert turn.parsed.text.split()[-1] in reply.content
+
+
+def play_plainly(world, task):
+    return demonstrate(world.env(()), task, world.expert, format=Compact(), context=512)
 
 
 def test_what_no_reply_said_is_not_right_though_it_fits():
@@ -92,7 +106,7 @@ def test_two_verifiers_of_which_the_second_is_asked_about_right_plans_alone(aggr
 
 def test_times_and_budget_by_enumeration():
     """Of all plans of a route those fit that a slow count says do, and the answer is one of them."""
-    table, world = Timetable(seed=0, choices=2), journeys(legs=(2,))
+    table, world = Timetable(seed=0, choices=2, digits=1, ordered=True), journeys(legs=(2,))
     seen = set()
     for task in world.tasks("train", 20, 0):
         route, budget = task.metadata["route"], task.metadata["budget"]
@@ -128,7 +142,29 @@ def test_tools_know_two_digits():
     env.close()
 
 
+@pytest.mark.parametrize("ordered", [True, False])
+def test_lists_begin_with_the_first_to_arrive_and_the_cheapest_where_they_are_ordered(ordered):
+    table = Timetable(seed=0, choices=2, ordered=ordered)
+    arrive = [[one.arrives for one in table.trains(a, a + 1)] for a in range(10, 40)]
+    cost = [[one.price for one in table.hotels(town)] for town in range(10, 40)]
+    for lists in (arrive, cost):
+        assert all(own == sorted(own) for own in lists) == ordered
+
+
+@pytest.mark.parametrize("options", [{}, {"choices": 4, "digits": 2}])
+def test_all_that_a_journey_may_take_has_a_name_of_its_own(options):
+    world = journeys(legs=(3,), **options)
+    for task in world.tasks("test", 10, 0):
+        listed = [one.split()[0] for reply in play(world, task).replies for one in reply.content.split(", ")]
+        assert len(set(listed)) == len(listed) == 6 * options.get("choices", 2)
+        assert {len(name) - 1 for name in listed} == {options.get("digits", 1)}
+
+
 def test_what_cannot_be():
+    with pytest.raises(InputError, match="more than 6 trains: 1 for 3 legs of 3"):
+        journeys(choices=3)
+    with pytest.raises(InputError, match="1 to 3 digits"):
+        journeys(digits=4)
     with pytest.raises(InputError, match="legs 1 to 3"):
         journeys(legs=(4,))
     with pytest.raises(InputError, match="slack 0 to 9"):

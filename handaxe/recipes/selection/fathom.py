@@ -22,8 +22,8 @@ RECIPE = Recipe(
         Claim(WASTE, "repeated_calls", "down", same="pass@1", within=0.02, vice=0.08),
     ),
     base=revisiting,
-    world=partial(hops, lengths=(2, 3), repeats=0.5),
-    setting=Setting(model="start", steps=25, group_size=4, max_turns=6),
+    world=partial(hops, lengths=(2, 3), results=1, repeats=0.8, notes=True),
+    setting=Setting(model="start", steps=25, group_size=4, max_turns=6, max_tokens=56),
 )
 
 
