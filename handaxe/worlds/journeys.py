@@ -150,8 +150,8 @@ def used_by_plan() -> Check:
 def _expert(task: Task, facts: Facts) -> Message:
     """Says how far the plan is beside each call, so that every turn begins with what the one before it said: a tiny
     policy that has to find all names in replies of long ago, and in its last turn alone, takes the wrong ones."""
-    wanted, plan, turn = kept_calls(task), task.answer.split(), facts["turn"]
-    return Message("assistant", " ".join(plan[:turn]), wanted[turn : turn + 1])
+    turn = facts["turn"]
+    return Message("assistant", " ".join(task.answer.split()[:turn]), kept_calls(task)[turn : turn + 1])
 
 
 def _tools(table: Timetable) -> list[Tool]:

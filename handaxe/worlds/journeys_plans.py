@@ -137,8 +137,10 @@ def halves(seed: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
 
 def told_apart(table: Timetable, route: Sequence[int]) -> bool:
     """Whether all trains and hotels that a journey may take have names of their own."""
-    legs = list(itertools.pairwise(route))
-    names = [one.name for start, to in legs for one in (*table.trains(start, to), *table.hotels(to))]
+    names: list[str] = []
+    for start, to in itertools.pairwise(route):
+        names += [one.name for one in table.trains(start, to)]
+        names += [one.name for one in table.hotels(to)]
     return len(set(names)) == len(names)
 
 

@@ -22,8 +22,13 @@ from handaxe.worlds.world import Facts, Habit, Split, Start, World
 __all__ = ["Sheet", "worked_steps"]
 
 Ask = Literal["sum", "parity"]
-START = Start(Habit(needed=0.95), skill=140, steps=10)
 SHORTEST, LONGEST = 3, 6
+PAIRS = tuple((f"{a}+{b}", f"{a}+{b}={a + b}") for a in range(1, 9 * LONGEST - 8) for b in range(1, 10))
+"""All sums of which a line can consist that adds one number, in words that no task has."""
+STARTS: dict[Ask, Start] = {
+    "sum": Start(Habit(needed=0.95), skill=300, steps=10, batch_size=16, lessons=PAIRS, drill=400),
+    "parity": Start(Habit(needed=0.95), skill=140, steps=10),
+}
 TEST_SHARE = 4
 """One expression in so many is in test."""
 
@@ -41,8 +46,9 @@ def worked_steps(*, ask: Ask = "sum", slips: float = 0.2) -> World:
         slips: share of the tasks in which the expert writes a wrong line, takes it back, and goes on rightly.
 
     Returns:
-        A world broken down by "terms", with `verdicts`; for "parity" it has a start. Gauges: wrong_lines (of the lines
-        that were written), and lucky (right answers above a wrong line that stands, of all right answers).
+        A world broken down by "terms", with `verdicts`; the start of "sum" has learned sums of two numbers by heart, so
+        that many of its lines are right. Gauges: wrong_lines (of the lines that were written), and lucky (right answers
+        above a wrong line that stands, of all right answers).
 
     Raises:
         InputError: an argument out of range, or a missing package (extra [sandbox]).
@@ -73,7 +79,7 @@ def worked_steps(*, ask: Ask = "sum", slips: float = 0.2) -> World:
         by=("terms",),
         answered=lambda turn: not turn.parsed.calls and bool(turn.parsed.text.strip()),
         expert=expert,
-        start=START if ask == "parity" else None,
+        start=STARTS[ask],
         verdicts=verdicts,
         gauges={
             "wrong_lines": Gauge(lambda one, right: _wrong(one), lambda one, right: _written(one)),
@@ -120,7 +126,7 @@ class Sheet:
 
 def _env(offered: Sequence[Any]) -> EnvFactory:
     def make(task: Task) -> Env:
-        return tool_chat([lambda: Sheet(task.metadata["expression"]), *offered])(task)
+        return tool_chat([lambda: Sheet(task.metadata.get("expression", "")), *offered])(task)
 
     tool_chat([lambda: Sheet(""), *offered])  # says at once what is wrong with the tools
     return make

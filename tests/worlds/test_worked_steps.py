@@ -86,5 +86,12 @@ def test_what_cannot_be(wrong):
         worked_steps(**wrong)
 
 
-def test_the_start_is_for_parity():
-    assert worked_steps(ask="parity").start is not None and worked_steps().start is None
+def test_the_start_of_sums_has_all_lines_by_heart_and_no_question():
+    start, lines = worked_steps().start, set()
+    said = dict(start.lessons)
+    for task in worked_steps().tasks("train", 200, 0):
+        terms = [int(one) for one in task.metadata["expression"].split("+")]
+        lines |= {f"{sum(terms[:k])}+{terms[k]}" for k in range(1, len(terms))}
+        assert task.messages[0].content not in said
+    assert all(said[one] == f"{one}={sum(map(int, one.split('+')))}" for one in lines)
+    assert worked_steps(ask="parity").start.lessons == ()

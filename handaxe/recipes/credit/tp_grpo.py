@@ -3,12 +3,12 @@
 from handaxe.credit.group_norm import group_norm
 from handaxe.credit.total import total
 from handaxe.credit.turn_norm import turn_norm
-from handaxe.judges.earned_steps import earned_steps
+from handaxe.judges.exact_steps import exact_steps
 from handaxe.judges.noisy import noisy
 from handaxe.methods.method import Claim, Method, Paper, Recipe, Setting, replace
 from handaxe.recipes.base.grpo import grpo
 from handaxe.rewards.step_labels import step_labels
-from handaxe.worlds.hops import hops
+from handaxe.worlds.worked_steps import worked_steps
 
 __all__ = ["tp_grpo"]
 
@@ -21,8 +21,8 @@ RECIPE = Recipe(
         Claim("No more steps than without merging.", "calls", "down", baseline="tp_grpo --no-merge", same="pass@1"),
     ),
     base=grpo,
-    world=hops,
-    setting=Setting(model="start", max_turns=6, eval_every=4),
+    world=worked_steps,
+    setting=Setting(model="start", max_turns=8, max_tokens=24, eval_every=4),
 )
 
 
@@ -37,8 +37,7 @@ def tp_grpo(base: Method, *, weight: float = 0.5, merge: bool = True, wrong: flo
         merge: runs of equal labels into one thought.
         wrong: chance that a label is turned around.
     """
-    rule = earned_steps(criteria=base.world.need("criteria"), check=base.world.need("check"))
-    judge = noisy(judge=rule, spread=0.0, flip=wrong)
+    judge = noisy(judge=exact_steps(verdicts=base.world.need("verdicts")), spread=0.0, flip=wrong)
     thoughts = turn_norm(channel="labels", order="sum_first", std=None)
     return replace(
         base,

@@ -1,21 +1,23 @@
 """CALM: reaching the next sub-goal pays at once, beside what the environment pays in the end."""
 
-from handaxe.methods.method import Claim, Method, Paper, Recipe, Setting, replace
+from handaxe.methods.method import Claim, Method, Paper, Recipe, Setting, partial, replace
 from handaxe.recipes.base.grpo import grpo
 from handaxe.rewards.subgoals import subgoals
 from handaxe.rewards.weighted import weighted
-from handaxe.worlds.hops import hops
+from handaxe.worlds.minigrid_text import minigrid_text
 
 __all__ = ["calm"]
 
 TITLE = "Assessing the Zero-Shot Capabilities of LLMs for Action Evaluation in RL"
-SOONER = "Fewer calls until half of the answers are right than with the sparse reward alone."
+SOONER = "Fewer acts until half of the grids are solved than with the sparse reward alone."
 RECIPE = Recipe(
     paper=Paper(TITLE, "CALM", "2409.12798", 128),
     claims=(Claim(SOONER, "pass@1", "down", over="first", level=0.5, axis="calls"),),
     base=grpo,
-    world=hops,
-    setting=Setting(model="start", max_turns=6, eval_every=2),
+    world=partial(minigrid_text, size=6),
+    setting=Setting(
+        model="start", max_turns=12, max_tokens=16, steps=20, groups=8, group_size=6, held_out=100, eval_every=2
+    ),
 )
 
 
