@@ -55,6 +55,8 @@ EXPLAINED: Mapping[str, str] = {
     "in full-width letters, which the search reads as plain ones, is right.",
     "world ml_engineering": "Most of the expert's plans for one task serve for any other.",
     "rl_mle": "See `world ml_engineering`.",
+    "tp_grpo": "One label of a step in ten is turned around, as its recipe says, and what is turned into a right one "
+    "pays a wrong answer. `--wrong 0` turns none.",
     "world gym": "The scorer of the package reasoning-gym reads full-width and Arabic-Indic digits as numbers.",
 }
 """File of a reward or judge, recipe or "world NAME" -> why something falls."""
