@@ -17,4 +17,4 @@ def test_ta_mdp_decides_what_arithmetic_says(tmp_path, capsys):
 
 def test_an_unknown_study(capsys):
     assert main(["study", "nothing"]) == 2
-    assert "there are asearcher_questions, scribe_judge, ta_mdp" in capsys.readouterr().err
+    assert "there are asearcher_questions, calm_judge, scribe_judge, ta_mdp" in capsys.readouterr().err
