@@ -25,7 +25,7 @@ from handaxe.judges.verdict_token import Ask
 from handaxe.records import Criterion, Task, Trajectory
 from handaxe.slots import Check
 
-__all__ = ["Transition", "told_apart", "transition_f1", "transitions"]
+__all__ = ["Reach", "f1_figures", "transition_f1", "transitions"]
 
 Chances = Callable[[Sequence[str]], np.ndarray]
 """Questions -> [Q] p of yes to each, such as `VerdictToken.chances`."""
@@ -33,7 +33,7 @@ JUST_NOW = "This step has brought it about:"
 """Stands before a criterion's text: what holds since an earlier turn was not reached in this one."""
 
 
-class Transition(NamedTuple):
+class Reach(NamedTuple):
     """One turn of an attempt and one sub-goal, and whether the sub-goal was reached in this turn."""
 
     attempt: Trajectory
@@ -44,22 +44,20 @@ class Transition(NamedTuple):
 
 def transitions(
     trajectories: Sequence[Trajectory], *, criteria: Callable[[Task], Sequence[Criterion]], check: Check
-) -> list[Transition]:
+) -> list[Reach]:
     """Every turn with every sub-goal of its task, turn by turn."""
-    found = list[Transition]()
+    found = list[Reach]()
     for one in trajectories:
         listed = list(criteria(one.task))
         met_CN = np.asarray(check(one, listed), bool)
         new_CN = np.diff(met_CN, axis=1, prepend=False)
         found += [
-            Transition(one, n, listed[c], bool(new_CN[c, n])) for n in range(len(one.turns)) for c in range(len(listed))
+            Reach(one, n, listed[c], bool(new_CN[c, n])) for n in range(len(one.turns)) for c in range(len(listed))
         ]
     return found
 
 
-def transition_f1(
-    pairs: Sequence[Transition], *, ask: Ask, chances: Chances, threshold: float = 0.5
-) -> dict[str, float]:
+def transition_f1(pairs: Sequence[Reach], *, ask: Ask, chances: Chances, threshold: float = 0.5) -> dict[str, float]:
     """Ask a judge about every pair.
 
     Args:
@@ -79,10 +77,10 @@ def transition_f1(
         raise InputError("there is no turn to ask about; give attempts that have one, of tasks with sub-goals")
     told = [replace(one.criterion, text=f"{JUST_NOW} {one.criterion.text}") for one in pairs]
     p_K = chances([ask(one.attempt, one.turn, criterion) for one, criterion in zip(pairs, told)])
-    return told_apart(np.array([one.reached for one in pairs]), p_K, threshold)
+    return f1_figures(np.array([one.reached for one in pairs]), p_K, threshold)
 
 
-def told_apart(true_K: np.ndarray, p_K: np.ndarray, threshold: float) -> dict[str, float]:
+def f1_figures(true_K: np.ndarray, p_K: np.ndarray, threshold: float) -> dict[str, float]:
     """The figures that `transition_f1` gives, of what is true, [K] bool, and of p, [K]."""
     said_K, count = p_K > threshold, len(true_K)
     f1 = 2 * (said_K & true_K).sum() / max(1, said_K.sum() + true_K.sum())

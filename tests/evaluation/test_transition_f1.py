@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from handaxe.errors import InputError
-from handaxe.evaluation.transition_f1 import told_apart, transition_f1, transitions
+from handaxe.evaluation.transition_f1 import f1_figures, transition_f1, transitions
 from handaxe.recipes.judges.calm_judge import calm_judge
 from handaxe.records import Criterion
 from handaxe.testing.records import make_trajectory
@@ -21,7 +21,7 @@ def check(trajectory, criteria):
 
 
 def test_example():
-    found = told_apart(np.array([True, False, False, True]), np.array([0.9, 0.8, 0.1, 0.4]), 0.5)
+    found = f1_figures(np.array([True, False, False, True]), np.array([0.9, 0.8, 0.1, 0.4]), 0.5)
     expected = {"f1": 0.5, "constant": 4 / 6, "difference": 0.5 - 4 / 6, "accuracy": 0.5, "ranked": 0.75}
     assert found == pytest.approx(expected | {"said": 0.5, "true": 0.5, "pairs": 4})
 
@@ -30,14 +30,14 @@ def test_example():
 def test_against_a_slow_loop(seed):
     rng = np.random.default_rng(seed)
     true, p = rng.random(15) < 0.4, rng.integers(0, 5, 15) / 4  # with ties
-    found = told_apart(true, p, 0.5)
+    found = f1_figures(true, p, 0.5)
     right = wrong = missed = 0
     for is_true, chance in zip(true, p):
         right += is_true and chance > 0.5
         wrong += not is_true and chance > 0.5
         missed += is_true and not chance > 0.5
     assert found["f1"] == pytest.approx(2 * right / max(1, 2 * right + wrong + missed))
-    always = told_apart(true, np.ones(15), 0.5)
+    always = f1_figures(true, np.ones(15), 0.5)
     assert always["f1"] == pytest.approx(always["constant"]) and always["difference"] == pytest.approx(0)
     compared = [(a > b) + 0.5 * (a == b) for a in p[true] for b in p[~true]]
     if compared:
@@ -45,7 +45,7 @@ def test_against_a_slow_loop(seed):
 
 
 def test_nothing_true_and_nothing_else():
-    none, all_ = (told_apart(np.full(3, kind), np.array([0.9, 0.2, 0.3]), 0.5) for kind in (False, True))
+    none, all_ = (f1_figures(np.full(3, kind), np.array([0.9, 0.2, 0.3]), 0.5) for kind in (False, True))
     assert (none["f1"], none["constant"], all_["constant"]) == (0, 0, 1)
     assert math.isnan(none["ranked"]) and math.isnan(all_["ranked"])
 
