@@ -77,3 +77,15 @@ def test_verltool_credits_the_first_turn_for_calls_that_ran():
     alone = plain.credit(group, plain.reward(group))
     base = method_of("plain")[0]
     assert alone.tokens[0][0].tolist() == base.credit(group, base.reward(group)).tokens[0][0].tolist()
+
+
+def test_agentmath_pays_right_answers_alone_for_few_calls():
+    """few / (calls + 1) of a right answer: 1 + 0.1, 1 + 0.1 / 2, 1 + 0.1 / 3; nothing of a wrong one."""
+    reward, world = reward_of("agentmath")
+    (task,) = world.tasks("train", 1, 0)
+
+    def attempt(calls, answer):
+        return make_trajectory(texts=[""] * calls + [answer], calls=[*[["step"]] * calls, []], task=task)
+
+    group = make_group(task=task, trajectories=[attempt(n, said) for said in (task.answer, "no") for n in range(3)])
+    assert reward(group).outcome == pytest.approx([1.1, 1.05, 1 + 0.1 / 3, 0, 0, 0])
