@@ -21,8 +21,11 @@ __all__ = ["TaughtVerdict", "in_its_place", "taught_verdict"]
 
 ASKING = threading.Lock()
 """Attempts that are played at the same time ask from threads of their own, and a model answers one at a time."""
-Labels = Callable[[Iterable[Trajectory]], Sequence[tuple[Trajectory, int, bool]]]
-"""Attempts -> (attempt, number of a turn, whether it is right), such as `rollouts.search.node_labels`."""
+Labels = Callable[
+    [Iterable[Trajectory]], Sequence[tuple[Trajectory, int, bool] | tuple[Trajectory, int, bool, Criterion]]
+]
+"""Attempts -> (attempt, number of a turn, whether it is right, and of which criterion where there is one), such as
+`rollouts.search.node_labels` and `ops.reached.drawn_reaches`."""
 
 
 def in_its_place(trajectory: Trajectory, turn: int, criterion: Criterion | None) -> str:
@@ -49,9 +52,10 @@ def taught_verdict(
         ask: renders the question.
 
     Returns:
-        A judge and StepJudge; the score of an attempt is the mean over its steps, 0 without a turn. `lessons` is a
-        source for `teach_second(second=judge.second, source=judge.lessons(...))`. List `judge.second` among the
-        learners of the run, so that its weights are in every checkpoint; it learns nothing there.
+        A judge and StepJudge; the score of an attempt is the mean over its steps, 0 without a turn. `check` says which
+        criteria are met, where labels of criteria taught it. `lessons` is a source for
+        `teach_second(second=judge.second, source=judge.lessons(...))`. List `judge.second` among the learners of the
+        run, so that its weights are in every checkpoint; it learns nothing there.
 
     Raises:
         InputError: asked before it has a model and a format; a model that cannot be measured.
@@ -85,13 +89,20 @@ class TaughtVerdict:
         known = self._answers([question for own in asked for question in own])
         return tuple(np.array([2 * known[question] - 1 for question in own], np.float64) for own in asked)
 
+    def check(self, trajectory: Trajectory, criteria: Sequence[Criterion]) -> np.ndarray:
+        """[C, N] bool: a `slots.Check`, true from the first turn on of which p is above one half."""
+        asked = [[self._ask(trajectory, k, one) for k in range(len(trajectory.turns))] for one in criteria]
+        known = self._answers([question for own in asked for question in own])
+        met = [[known[question] > 0.5 for question in own] for own in asked]
+        return np.logical_or.accumulate(np.array(met, bool).reshape(len(criteria), len(trajectory.turns)), axis=1)
+
     def lessons(self, groups: Source, labels: Labels) -> Source:
         """A source of questions and answers about the steps of some groups that have a label."""
 
         def source(site: Site) -> list[Rated]:
             self._format = self._format or site.format
             labelled = labels(one for rated in groups(site) for one in rated.group)
-            made = [self._lesson(one, k, right, str(n)) for n, (one, k, right) in enumerate(labelled)]
+            made = [self._lesson(*label, number=n) for n, label in enumerate(labelled)]
             return scripted(trajectories=made)(site)
 
         return source
@@ -114,9 +125,10 @@ class TaughtVerdict:
             raise InputError(f"{type(engine).__name__} cannot be measured, as a judge's model has to be")
         return verdict_token(engine=engine, format=self._format, ask=self._ask)
 
-    def _lesson(self, one: Trajectory, turn: int, right: bool, id: str) -> Trajectory:
+    def _lesson(
+        self, one: Trajectory, turn: int, right: bool, criterion: Criterion | None = None, *, number: int
+    ) -> Trajectory:
         assert self._format is not None
         said = Message("assistant", "yes" if right else "no")
-        return trajectory_from_messages(
-            self._format, [Message("user", self._ask(one, turn, None)), said], id=f"lesson/{id}"
-        )
+        asked = Message("user", self._ask(one, turn, criterion))
+        return trajectory_from_messages(self._format, [asked, said], id=f"lesson/{number}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -12,11 +13,12 @@ from handaxe.exchange import Measure
 from handaxe.records import Criterion, Group, Message, Trajectory
 from handaxe.slots import ChatFormat, Measures
 
-__all__ = ["Ask", "VerdictToken", "about_turn", "verdict_token"]
+__all__ = ["Ask", "VerdictToken", "about_turn", "just_now", "verdict_token"]
 
 Ask = Callable[[Trajectory, int, "Criterion | None"], str]
 """(attempt, number of a turn, a criterion or None) -> the question, which is answered by yes or no."""
 RIGHT = "Was this step right?"
+JUST_NOW = "This step has brought it about:"
 
 
 def about_turn(trajectory: Trajectory, turn: int, criterion: Criterion | None) -> str:
@@ -34,6 +36,20 @@ def about_turn(trajectory: Trajectory, turn: int, criterion: Criterion | None) -
     }
     told = [f"{name}: {json.dumps(text)}" for name, text in fields.items()]
     return "\n".join([*told, f"{RIGHT if criterion is None else criterion.text} yes or no?"])
+
+
+def just_now(ask: Ask) -> Ask:
+    """What asks whether a step has brought a criterion about, and not whether it is met after it.
+
+    Example:
+        a criterion "It holds the key."  ->  "This step has brought it about: It holds the key. yes or no?"
+    """
+
+    def asked(trajectory: Trajectory, turn: int, criterion: Criterion | None) -> str:
+        told = criterion and replace(criterion, text=f"{JUST_NOW} {criterion.text}")
+        return ask(trajectory, turn, told)
+
+    return asked
 
 
 def verdict_token(

@@ -8,7 +8,7 @@ from handaxe.errors import InputError
 from handaxe.judges.taught_verdict import in_its_place, taught_verdict
 from handaxe.models.compact import Compact
 from handaxe.models.tiny import TinyConfig, TinyModel
-from handaxe.records import Group
+from handaxe.records import Criterion, Group
 from handaxe.testing.records import make_group, make_trajectory
 from handaxe.training.site import make_site
 from handaxe.training.stages.teach_second import teach_second
@@ -85,3 +85,15 @@ def test_labels_teach_it_and_the_policy_stays(tmp_path):
     again = taught_verdict(ask=lambda one, turn, criterion: one.turns[turn].parsed.text)
     run(again, True)
     assert np.allclose(np.concatenate(again.score_steps(group)), [good, bad], atol=1e-6)
+
+
+def test_it_learns_which_criterion_a_turn_meets():
+    """Two criteria, each met by a turn of its own; what was met stays met."""
+    one, goals = make_trajectory(texts=["key", "door"]), [Criterion("key", "k"), Criterion("door", "d")]
+    judge = taught_verdict(ask=lambda one, turn, criterion: 3 * "abcd"[2 * turn + goals.index(criterion)])
+    labels = [(one, n, n == c, goals[c]) for n in range(2) for c in range(2)] * 8
+    source = judge.lessons(lambda site: [], lambda trajectories: labels)
+    stage = teach_second(second=judge.second, source=source, epochs=16, learning_rate=1e-2)
+    stage(make_site(engine=engine(), format=Compact(), seed=0))
+    assert judge.check(one, goals).tolist() == [[True, True], [False, True]]
+    assert judge.check(one, []).shape == (0, 2)

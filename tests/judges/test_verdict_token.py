@@ -6,7 +6,7 @@ import pytest
 
 from handaxe.engines.local import LocalEngine
 from handaxe.errors import InputError
-from handaxe.judges.verdict_token import about_turn, verdict_token
+from handaxe.judges.verdict_token import about_turn, just_now, verdict_token
 from handaxe.models.compact import END, Compact
 from handaxe.models.tiny import TinyConfig, TinyModel
 from handaxe.records import Author, Criterion, Message, TokenSequence
@@ -82,6 +82,13 @@ def test_subgoals_judged_by_it():
     paid = subgoals(criteria=lambda task: goals, check=judge.check)(make_group(trajectories=[one]))
     assert paid.turns[0].tolist() == [0, 0.5, 0, 0.5]
     assert judge.check(one, goals).tolist() == [[False, True, True, True], [False, False, False, True]]
+
+
+def test_what_a_step_has_brought_about_is_not_what_holds_after_it():
+    one = make_trajectory(texts=["4"])
+    asked = just_now(about_turn)(one, 0, Criterion("key", "It holds the key."))
+    assert asked.endswith("\nThis step has brought it about: It holds the key. yes or no?")
+    assert just_now(about_turn)(one, 0, None) == about_turn(one, 0, None)
 
 
 def test_a_judge_never_hears_the_answer_it_judges_by():

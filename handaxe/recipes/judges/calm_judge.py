@@ -1,11 +1,12 @@
 """CALM's judge: was this sub-goal just reached? asked of SmolLM2 about acts in a grid; nothing is trained."""
 
 from handaxe.engines.local import LocalEngine
-from handaxe.evaluation.transition_f1 import transition_f1, transitions
+from handaxe.evaluation.transition_f1 import transition_f1
 from handaxe.judges.taught_verdict import in_its_place
-from handaxe.judges.verdict_token import about_turn, verdict_token
+from handaxe.judges.verdict_token import about_turn, just_now, verdict_token
 from handaxe.methods.study import Bound, Measured, Paper, Study
 from handaxe.models.load import load
+from handaxe.ops.reached import reaches_of
 from handaxe.training.cold_start import demonstrations
 from handaxe.worlds.minigrid_text import minigrid_text
 from handaxe.worlds.world import Habit
@@ -40,10 +41,10 @@ def calm_judge(*, attempts: int = 8, threshold: float = 0.5) -> Measured:
         played = demonstrations(
             world, env, tasks, habit=Habit(), count=attempts, seed=seed, format=form, context=CONTEXT
         )
-        pairs = transitions(played, criteria=world.need("criteria"), check=world.need("check"))
+        pairs = reaches_of(played, criteria=world.need("criteria"), check=world.need("check"))
         found = dict[str, float]()
         for arm, ask in ASKED.items():
-            figures = transition_f1(pairs, ask=ask, chances=judge.chances, threshold=threshold)
+            figures = transition_f1(pairs, ask=just_now(ask), chances=judge.chances, threshold=threshold)
             found |= {f"{name}{arm}": value for name, value in figures.items()}
         return found | {"seen_before": found["f1"] - found["f1/alone"]}
 

@@ -25,7 +25,7 @@ def calm(base: Method, *, bonus: float = 0.5) -> Method:
     """Add a bonus in the turn in which the first sub-goal left is reached.
 
     Unconfirmed: the formula. Differs: sub-goals are the world's criteria, checked by rule, where the paper has language
-    models name and judge them (`handaxe study calm_judge` asks one); attempts are judged as a whole.
+    models name and judge them (`calm_judged` has a judge); attempts are judged as a whole.
 
     Args:
         bonus: b, of a sub-goal; a right answer is worth 1.

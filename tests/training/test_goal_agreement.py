@@ -1,0 +1,35 @@
+import numpy as np
+import pytest
+
+from handaxe.records import Advantages, Criterion, Rated, Scores
+from handaxe.testing.records import make_group, make_trajectory
+from handaxe.training.goal_agreement import goal_agreement
+
+GOALS = [Criterion("a", "A."), Criterion("b", "B.")]
+
+
+def says(*first):
+    """A check by which criterion c is met from turn first[c] on; never where that is None."""
+
+    def check(trajectory, criteria):
+        turns = np.arange(len(trajectory.turns))
+        return np.array([np.full(len(turns), False) if start is None else turns >= start for start in first])
+
+    return check
+
+
+def figures(said, true, attempts=1):
+    group = make_group(trajectories=[make_trajectory(texts=["x"] * 4, id=str(i)) for i in range(attempts)])
+    rated = Rated(group, Scores(np.zeros(attempts)), Advantages(()), np.ones(attempts, bool))
+    return goal_agreement(criteria=lambda task: GOALS, check=says(*said), truth=says(*true)).learn([rated], step=0)
+
+
+def test_example():
+    expected = {"f1": 0.5, "constant": 0.4, "difference": 0.1, "said": 0.25, "true": 0.25}
+    assert figures((1, 2), (1, 3)) == pytest.approx(expected) == figures((1, 2), (1, 3), attempts=3)
+
+
+def test_nothing_said_and_nothing_played():
+    found = figures((None, None), (1, 3))
+    assert (found["f1"], found["said"], found["difference"]) == (0, 0, -0.4)
+    assert goal_agreement(criteria=lambda task: GOALS, check=says(1, 2), truth=says(1, 3)).learn([], step=0) == {}
