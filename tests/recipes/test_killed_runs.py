@@ -22,6 +22,7 @@ REMEMBERING = {
     "agent_evolver": "tips from earlier attempts",
     "agentmath": "how far its limits have grown",
     "archer": "turns to learn from, their critic, and states of earlier attempts",
+    "calm_judged": "a judge that was taught before",
     "deeptravel": "failed tasks, which come again",
     "dgrpo": "how hard families and tasks are",
     "effective_rank": "ranks of earlier steps",
@@ -33,7 +34,12 @@ REMEMBERING = {
 """Recipes by what they remember from one step to the next."""
 WHOLE = ("--segment-tokens", "None", "--segment-calls", "None")
 GROWING = ("--groups", "16", "--tokens", "4", "8", "12", "--truncated", "0")
-FEWER = {"agentmath": (*WHOLE, *GROWING), "agent_evolver": ("--tips", "2"), "rex_rag": ("--taught", "0")}
+FEWER = {
+    "agentmath": (*WHOLE, *GROWING),
+    "agent_evolver": ("--tips", "2"),
+    "calm_judged": ("--taught", "2", "--epochs", "1", "--max-turns", "3"),
+    "rex_rag": ("--taught", "0"),
+}
 
 
 class Died(Exception):
