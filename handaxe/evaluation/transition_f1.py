@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
@@ -15,20 +15,26 @@ Chances = Callable[[Sequence[str]], np.ndarray]
 """Questions -> [Q] p of yes to each, such as `VerdictToken.chances`."""
 
 
-def transition_f1(pairs: Sequence[Reach], *, ask: Ask, chances: Chances, threshold: float = 0.5) -> dict[str, float]:
-    """Ask a judge about every pair.
+def transition_f1(
+    pairs: Sequence[Reach], *, asks: Mapping[str, Ask], chances: Chances, threshold: float = 0.5
+) -> dict[str, float]:
+    """Ask a judge about every pair, in one way or several.
 
     Args:
         pairs: of `reaches_of`.
-        ask: renders the question about one, such as `just_now(about_turn)`.
+        asks: name of a way -> renders the question about one, such as {"": just_now(about_turn)}.
         chances: answers them.
         threshold: a pair is said to be true where p is above this.
 
     Returns:
-        As `f1_figures`.
+        As `f1_figures`, with the name of the way after each.
 
     Raises:
         InputError: no pair.
     """
-    p_K = chances([ask(one.attempt, one.turn, one.criterion) for one in pairs])
-    return f1_figures(np.array([one.reached for one in pairs], bool), p_K, threshold)
+    true_K = np.array([one.reached for one in pairs], bool)
+    found = dict[str, float]()
+    for way, ask in asks.items():
+        p_K = chances([ask(one.attempt, one.turn, one.criterion) for one in pairs])
+        found |= {f"{name}{way}": value for name, value in f1_figures(true_K, p_K, threshold).items()}
+    return found

@@ -30,7 +30,7 @@ def goal_agreement(*, criteria: Criteria, check: Check, truth: Check) -> GoalAgr
         one attempt of four turns and two criteria, reached in turns 1 and 3, said to be in turns 1 and 2: f1 0.5,
         constant 4 / 10, said and true 0.25
 
-    Idea: asked of language models in arXiv:2409.12798 (CALM).
+    Idea: asked of language models in arXiv:2409.12798 (CALM). Unconfirmed: over what; its abstract was read.
     """
     return GoalAgreement(criteria, check, truth)
 

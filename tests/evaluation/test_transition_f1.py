@@ -23,13 +23,13 @@ def test_every_pair_is_asked_about():
         return np.array([0.2, 0.9, 0.6])
 
     pairs = [Reach(ONE, n, n == 1, KEY) for n in range(3)]
-    found = transition_f1(pairs, ask=lambda one, turn, criterion: f"{turn} {criterion.name}", chances=chances)
+    found = transition_f1(pairs, asks={"": lambda one, turn, goal: f"{turn} {goal.name}"}, chances=chances)
     assert asked == ["0 key", "1 key", "2 key"]
     assert found["f1"] == pytest.approx(2 / 3) and (found["pairs"], found["constant"]) == (3, 0.5)
-    sure = transition_f1(pairs, ask=lambda *_: "", chances=chances, threshold=0.7)
-    assert sure["f1"] == 1
+    sure = transition_f1(pairs, asks={"/a": lambda *_: "", "/b": lambda *_: ""}, chances=chances, threshold=0.7)
+    assert (sure["f1/a"], sure["f1/b"]) == (1, 1)
     with pytest.raises(InputError, match="no turn to ask about"):
-        transition_f1([], ask=lambda *_: "", chances=lambda questions: np.zeros(len(questions)))
+        transition_f1([], asks={"": lambda *_: ""}, chances=lambda questions: np.zeros(len(questions)))
 
 
 @pytest.mark.slow
@@ -40,4 +40,4 @@ def test_of_a_real_model():
     found, again = (calm_judge(attempts=1)(0) for _ in range(2))
     assert found == pytest.approx(again, nan_ok=True)
     assert found["pairs"] == found["pairs/alone"] >= 3 and found["pairs"] % 3 == 0
-    assert found["true"] == found["true/alone"] and found["seen_before"] == found["f1"] - found["f1/alone"]
+    assert found["true"] == found["true/alone"] and found["difference"] == found["f1"] - found["constant"]

@@ -16,36 +16,25 @@ __all__ = ["calm_judge"]
 TITLE = "Assessing the Zero-Shot Capabilities of LLMs for Action Evaluation in RL"
 STUDY = Study(
     paper=Paper(TITLE, "CALM's judge", "2409.12798", 128),
-    bounds=(
-        Bound("Untaught, it tells better than the best constant answer.", "difference", least=0.01),
-        Bound("And better with what was seen before the act.", "seen_before", least=0.01),
-    ),
+    bounds=(Bound("Untaught, it tells better than the best constant answer.", "difference", least=0.01),),
 )
-ASKED = {"": in_its_place, "/alone": about_turn}
-CONTEXT = 2048
+ASKS = {"": just_now(in_its_place), "/alone": just_now(about_turn)}
 
 
-def calm_judge(*, attempts: int = 8, threshold: float = 0.5) -> Measured:
+def calm_judge(*, attempts: int = 8) -> Measured:
     """Compare the answers with the rule of the world, over every act and every sub-goal. Unconfirmed: the question.
 
     Args:
         attempts: conversations of an expert, a quarter of whose acts is drawn.
-        threshold: chance of yes above which the answer is yes.
     """
     world, policy = minigrid_text(size=6, brief=False), load("smollm2")
     judge = verdict_token(engine=LocalEngine(policy.model), format=policy.format)
 
     def measure(seed: int) -> dict[str, float]:
-        tasks = world.tasks("test", attempts, seed)
-        env, form = world.env(world.tools), policy.format
-        played = demonstrations(
-            world, env, tasks, habit=Habit(), count=attempts, seed=seed, format=form, context=CONTEXT
-        )
+        tasks, env = world.tasks("test", attempts, seed), world.env(world.tools)
+        form = policy.format
+        played = demonstrations(world, env, tasks, habit=Habit(), count=attempts, seed=seed, format=form, context=2048)
         pairs = reaches_of(played, criteria=world.need("criteria"), check=world.need("check"))
-        found = dict[str, float]()
-        for arm, ask in ASKED.items():
-            figures = transition_f1(pairs, ask=just_now(ask), chances=judge.chances, threshold=threshold)
-            found |= {f"{name}{arm}": value for name, value in figures.items()}
-        return found | {"seen_before": found["f1"] - found["f1/alone"]}
+        return transition_f1(pairs, asks=ASKS, chances=judge.chances)
 
     return measure
