@@ -19,7 +19,7 @@ from handaxe.training.pace import Keep
 
 SMALL = ["--steps", "3", "--groups", "2", "--group-size", "4", "--held-out", "2", "--seed", "1", "--wait", "0"]
 REMEMBERING = {
-    "agent_evolver": "tips from earlier attempts",
+    "agent_evolver": "tasks of its own making, and tips from earlier attempts",
     "agentmath": "how far its limits have grown",
     "archer": "turns to learn from, their critic, and states of earlier attempts",
     "calm_judged": "a judge that was taught before",
@@ -36,7 +36,7 @@ WHOLE = ("--segment-tokens", "None", "--segment-calls", "None")
 GROWING = ("--groups", "16", "--tokens", "4", "8", "12", "--truncated", "0")
 FEWER = {
     "agentmath": (*WHOLE, *GROWING),
-    "agent_evolver": ("--tips", "2"),
+    "agent_evolver": ("--tips", "2", "--explored", "16"),
     "calm_judged": ("--taught", "2", "--epochs", "1", "--max-turns", "3"),
     "rex_rag": ("--taught", "0"),
 }
