@@ -10,8 +10,10 @@ from handaxe.methods.chosen import Chosen, choice
 __all__ = ["ASKS_MODEL", "UNTRIED_RECIPES", "try_all", "try_recipe"]
 
 UNTRIED_RECIPES: Mapping[str, str] = {
+    "calm_judged": "its judge is the policy before a stage has taught it",
     "igpo": "it pays for what a policy says of the right answer's likelihood while it plays, and here none plays",
     "istar": "its judge learns beside a policy; see `implicit_prm` above",
+    "spa_rl": "its judge knows nothing before a stage has taught it by attempts of a run",
 }
 """Recipes whose reward cannot be asked about attempts that no policy made."""
 ASKS_MODEL = ("hybrid",)
