@@ -144,7 +144,7 @@ def decide(
         d_s = figure(result_s) - figure(baseline_s)        of the pairs s = 1..S, each with a seed of its own
         holds           the 95 % interval of mean(d) lies on the claimed side of 0, and what must stay stays
         does not hold   it lies on the other side, or what must stay fell by more than the margin
-        undecided       it holds 0
+        undecided       it holds 0; or a level is to be reached, and more than half of the runs of both sides never do
 
     Args:
         claim: what is to be decided.
@@ -170,6 +170,8 @@ def decide(
     side = 1 if claim.direction == "up" else -1
     if not (isfinite(paired.low) and isfinite(paired.high)):
         return Decision("undecided", "a run has no such figure", paired, kept)
+    if never := _never_reached(claim, result, others):
+        return Decision("undecided", never, paired, kept)
     if side * paired.difference < 0 and (paired.high if side > 0 else -paired.low) < 0:
         return Decision("does not hold", f"{claim.metric} goes the other way", paired, kept)
     if kept is not None and kept.high < -claim.within:
@@ -201,7 +203,11 @@ def figure(claim: Claim, run: RunFigures, *, favour: bool = True) -> float:
     A level that is never reached counts as reached at the axis' end, or at twice that, whichever the claim likes less:
     `favour` True, for the recipe's run, where the claim is that it is reached earlier.
     """
-    return _over(claim, run.series(claim.metric, where=claim.where, axis=claim.axis), favour)
+    return _over(claim, _figures(claim, run), favour)
+
+
+def _figures(claim: Claim, run: RunFigures) -> Series:
+    return run.series(claim.metric, where=claim.where, axis=claim.axis)
 
 
 def _over(claim: Claim, found: Series, favour: bool) -> float:
@@ -217,18 +223,23 @@ def _over(claim: Claim, found: Series, favour: bool) -> float:
         return float(values.std())
     if claim.over == "area":
         return float(np.trapezoid(values, axis) / (axis[-1] - axis[0])) if len(axis) > 1 else float(values[-1])
-    assert claim.level is not None
-    reached = values >= claim.level if values[0] < claim.level else values <= claim.level
+    reached = _reached(claim, values)
     if reached.any():
         return float(axis[int(np.argmax(reached))])
     return float(axis[-1] * (2 if favour != up else 1))
+
+
+def _reached(claim: Claim, values: np.ndarray) -> np.ndarray:
+    """Whether each of the values lies at the level or past it, seen from the first one."""
+    assert claim.level is not None
+    return values >= claim.level if values[0] < claim.level else values <= claim.level
 
 
 def paired_of(claim: Claim, result: Sequence[RunFigures], baseline: Sequence[RunFigures]) -> Paired:
     """The claim's figure of pairs of runs, with the interval of their mean difference."""
     ours = [figure(claim, run) for run in result]
     if claim.baseline == START:
-        theirs = [float(run.series(claim.metric, where=claim.where, axis=claim.axis).values[0]) for run in result]
+        theirs = [float(_figures(claim, run).values[0]) for run in result]
     elif claim.baseline == ZERO:
         theirs = [0.0] * len(ours)
     else:
@@ -265,6 +276,16 @@ def _missing_turns(claim: Claim, result: Sequence[RunFigures], baseline: Sequenc
     if not any(run.series("training/advantage/within").values.any() for run in result):
         return "the recipe gives each attempt one advantage, and its turns are not told apart"
     return ""
+
+
+def _never_reached(claim: Claim, result: Sequence[RunFigures], baseline: Sequence[RunFigures]) -> str:
+    if claim.over != "first" or not baseline:
+        return ""
+    ours, theirs = ([_figures(claim, run).values for run in runs] for runs in (result, baseline))
+    short, also = (sum(not _reached(claim, values).any() for values in side) for side in (ours, theirs))
+    if 2 * short <= len(ours) or 2 * also <= len(theirs):
+        return ""
+    return f"{short} of {len(ours)} runs never reach {claim.level:g}, nor do {also} of {len(theirs)} of the baseline"
 
 
 def _uneven(claim: Claim, result: Sequence[RunFigures], baseline: Sequence[RunFigures]) -> str:

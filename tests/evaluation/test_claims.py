@@ -117,6 +117,19 @@ def test_what_is_made_of_a_run(over, level, direction, want):
         assert figure(claim(direction, over=over, level=level), run([0, 4, 2, 2]), favour=False) == 4.0
 
 
+def test_a_level_that_most_runs_of_both_sides_never_reach_decides_nothing():
+    """2 of 3 that never get there are more than half; 1 of 3 is not, and counts as twice the end."""
+    soon, late, never = (run([0, 0, 1, 1]), run([0, 0, 0, 1]), run([0, 0, 0, 0]))
+    told = claim(over="first", level=1.0)
+    found = decide(told, [never, never, late], [never, never, soon])
+    assert found.verdict == "undecided" and found.seeds == 0
+    assert found.why == "2 of 3 runs never reach 1, nor do 2 of 3 of the baseline"
+    assert decide(told, [never] * 3, [never] * 3).verdict == "undecided", "8 against 4, and nobody got there"
+    assert decide(told, [late, late, never], [soon] * 3).paired.ours == (4.0, 4.0, 8.0)
+    assert decide(told, [never] * 3, [soon] * 3).verdict == "does not hold", "the baseline got there"
+    assert decide(told, [soon] * 3, [never] * 3).verdict == "holds"
+
+
 def test_what_is_not_finite_decides_nothing():
     assert decide(claim(), ends(float("nan"), -2, -2), ends(0, 0, 0)).verdict == "undecided"
 
