@@ -1,15 +1,20 @@
 """The command line: `handaxe COMMAND ...`. One file of handaxe.commands a command, imported only when it is called.
 
 An error of ours is one red line and a hint, without a traceback unless --debug asks for it. Exit codes: 0 done,
-1 failed, 2 wrong input, 130 stopped by Ctrl-C.
+1 failed, 2 wrong input, 130 stopped by Ctrl-C or by SIGTERM, which is answered in the same way.
 """
 
 import difflib
 import importlib
 import os
+import signal
 import sys
+import threading
 import traceback
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
 
 from rich.console import Console
 from rich.table import Table
@@ -68,7 +73,8 @@ def main(arguments: list[str] | None = None) -> int:
     debug = "--debug" in words
     words = [word for word in words if word != "--debug"]
     try:
-        return _run(words)
+        with _terminated_as_by_ctrl_c():
+            return _run(words)
     except HandaxeError as error:
         if debug:
             traceback.print_exc()
@@ -84,6 +90,28 @@ def main(arguments: list[str] | None = None) -> int:
         return FAILED
     except SystemExit as stop:  # tyro, after --help or a command line that does not parse
         return stop.code if isinstance(stop.code, int) else FAILED
+
+
+@contextmanager
+def _terminated_as_by_ctrl_c() -> Iterator[None]:
+    """While entered, SIGTERM, which `kill` and a cluster's scheduler send, does what Ctrl-C does: a run finishes its
+    step, and no process that was started stays behind. Also where Ctrl-C itself is ignored, as after nohup."""
+    if threading.current_thread() is not threading.main_thread():  # where signals cannot be caught
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, _terminated)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _terminated(number: int, frame: FrameType | None) -> None:
+    del number
+    answer = signal.getsignal(signal.SIGINT)
+    if not callable(answer):
+        raise KeyboardInterrupt
+    answer(signal.SIGINT, frame)
 
 
 def _run(words: list[str]) -> int:

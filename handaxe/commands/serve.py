@@ -2,6 +2,7 @@
 
 import importlib
 import os
+import signal
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -74,7 +75,17 @@ def _serve_tools(options: ServeOptions, token: str) -> None:
     if options.transport == "http":
         check_door(options.host, token)
     _check_address(options)
+    if options.transport == "stdio":
+        _end_at_once()
     serve(tools, name=name, transport=options.transport, host=options.host, port=options.port, token=token)
+
+
+def _end_at_once() -> None:
+    """Let Ctrl-C and SIGTERM end the program as they end others: a thread waits for what the client says next, and it
+    cannot be woken to stop in good order."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, signal.SIG_DFL)
 
 
 def _serve_model(options: ServeOptions, token: str) -> None:

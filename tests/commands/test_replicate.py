@@ -3,6 +3,7 @@ import subprocess
 import sys
 import time
 
+import psutil
 import pytest
 
 from handaxe.commands import compare, replicate
@@ -15,15 +16,17 @@ OPTIONS = "--steps 2 --groups 2 --group-size 2 --held-out 4 --model tiny"
 
 @pytest.mark.slow
 def test_it_is_stopped_goes_on_and_decides(tmp_path):
-    """Ctrl-C after the first run; the second call does the others, and the figures are those of the runs. iStar's base
-    has no judge: its second claim, about the judge, is of its own runs alone."""
+    """Ended by a scheduler in the first runs, none of which stays behind; the second call does the others, and the
+    figures are those of the runs. iStar's base has no judge: its second claim, about it, is of its own runs alone."""
     words = ["istar", "--seeds", "2", f"--options={OPTIONS}", "--runs", str(tmp_path / "runs")]
     words += ["--out", str(tmp_path / "results")]
     process = subprocess.Popen([sys.executable, "-m", "handaxe", "replicate", *words], stdout=subprocess.DEVNULL)
     while not list(tmp_path.glob("runs/*/record.sqlite")) and process.poll() is None:
         time.sleep(0.05)
-    process.send_signal(signal.SIGINT)
-    assert process.wait(120) == 130 and not (tmp_path / "results").exists()
+    started = psutil.Process(process.pid).children(recursive=True)
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(120) == 130 and started and not psutil.wait_procs(started, timeout=10)[1]
+    assert not (tmp_path / "results").exists()
     assert replicate.main(words) == 0
     found = Replication.from_json((tmp_path / "results" / "istar.json").read_text())
     assert found.seeds == (100, 101) and found.claims[0].baseline == "rloo"

@@ -31,9 +31,14 @@ def test_a_run_of_a_script_is_sent_back_to_its_script(tmp_path, capsys):
     assert "not made by a recipe" in capsys.readouterr().err
 
 
-def test_ctrl_c_stops_cleanly_and_says_how_to_go_on(small_model, tmp_path):
+@pytest.mark.parametrize(
+    ("number", "ignored"),
+    [(signal.SIGINT, ""), (signal.SIGTERM, ""), (signal.SIGTERM, "signal.signal(signal.SIGINT, signal.SIG_IGN); ")],
+    ids=["ctrl-c", "kill", "kill after nohup"],
+)
+def test_a_signal_stops_it_cleanly_and_it_says_how_to_go_on(number, ignored, small_model, tmp_path):
     out = tmp_path / "run"
-    code = "import sys; from handaxe.cli import main; sys.exit(main())"
+    code = f"import signal, sys; {ignored}from handaxe.cli import main; sys.exit(main())"
     words = (
         f"train otc --steps 500 --groups 2 --group-size 2 --held-out 2 --max-tokens 8 --model {small_model} --out {out}"
     )
@@ -41,7 +46,7 @@ def test_ctrl_c_stops_cleanly_and_says_how_to_go_on(small_model, tmp_path):
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     for line in process.stderr:
         if line.startswith("step 1/500"):
-            process.send_signal(signal.SIGINT)
+            process.send_signal(number)
             break
     shown, complaint = process.communicate()
     assert process.returncode == 130

@@ -1,6 +1,8 @@
 import contextlib
+import json
 import os
 import re
+import signal
 import socket
 import subprocess
 import sys
@@ -117,6 +119,21 @@ def test_tokens_that_will_not_do(words, message, capsys, monkeypatch):
     assert main(["serve", CALCULATOR, *words]) == 2
     said = " ".join(capsys.readouterr().err.split())
     assert message in said and TOKEN not in said and "sh0rt" not in said
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_over_stdio_a_signal_ends_it_while_the_client_says_nothing(number):
+    asked = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "tests", "version": "0"}}
+    hello = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": asked})
+    with subprocess.Popen([*HANDAXE, CALCULATOR], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            process.stdin.write(hello + "\n")
+            process.stdin.flush()
+            assert json.loads(process.stdout.readline())["id"] == 1
+            process.send_signal(number)
+            assert process.wait(60) == -number
+        finally:
+            process.kill()
 
 
 def test_a_policy_is_served_until_it_is_told_to_stop(small_model):
