@@ -11,7 +11,7 @@ import numpy as np
 
 from handaxe.errors import InputError
 from handaxe.evaluation.bias import Measured
-from handaxe.evaluation.replication import Replication
+from handaxe.evaluation.replication import Curve, Replication
 
 __all__ = ["plot_bias", "plot_channels", "plot_curves"]
 
@@ -21,10 +21,14 @@ STYLES = ("-", "--", ":")
 SIZE, DPI = (4.2, 3.0), 110
 PANELS = 3
 """Panels side by side."""
+FEW = 3
+"""Fewer steps than this are points with bars, which stand BESIDE each other."""
+BESIDE = 0.12
 
 
 def plot_curves(found: Replication, file: Path) -> None:
-    """Write a picture with a panel for each figure: the mean over runs at each step, shaded by its 95 % interval.
+    """Write a picture with a panel for each figure: the mean over runs at each step, shaded by its 95 % interval, or
+    with bars for a side of one or two steps.
 
     Raises:
         InputError: matplotlib is not installed.
@@ -32,18 +36,30 @@ def plot_curves(found: Replication, file: Path) -> None:
     panels = list(found.curves.items())
     figure, axes = _figure(1, len(panels), instead="pass --no-plots")
     for panel, (metric, sides) in zip(axes, panels):
-        for colour, (name, curve) in zip(COLOURS, sides.items()):
-            marker = "." if len(curve.steps) < 3 else ""
-            panel.plot(curve.steps, curve.mean, color=colour, label=name, linewidth=1.6, marker=marker)
+        few = sorted({step for curve in sides.values() for step in curve.steps})
+        for number, (colour, (name, curve)) in enumerate(zip(COLOURS, sides.items())):
+            if len(curve.steps) < FEW:
+                aside = BESIDE * (number - (len(sides) - 1) / 2) * (len(few) < FEW)
+                _bars(panel, curve, aside, color=colour, label=name)
+                continue
+            panel.plot(curve.steps, curve.mean, color=colour, label=name, linewidth=1.6)
             panel.fill_between(curve.steps, curve.low, curve.high, color=colour, alpha=0.18, linewidth=0)
         panel.set_title(metric.removeprefix("training/"), fontsize=10)
         panel.set_xlabel("step", fontsize=9)
         panel.xaxis.get_major_locator().set_params(integer=True)
+        if len(few) < FEW:
+            panel.set(xlim=(few[0] - 0.5, few[-1] + 0.5), xticks=few)
         panel.tick_params(labelsize=8)
         panel.spines[["top", "right"]].set_visible(False)
     axes[0].legend(fontsize=8, frameon=False)
     figure.suptitle(f"{found.recipe}: mean of {len(found.seeds)} runs a side, 95 % intervals", fontsize=10)
     figure.savefig(file, metadata={"Software": None})
+
+
+def _bars(panel: Any, curve: Curve, aside: float, **shown: str) -> None:
+    steps, mean = np.array(curve.steps), np.array(curve.mean)
+    apart = np.stack([mean - curve.low, curve.high - mean])
+    panel.errorbar(steps + aside, mean, yerr=apart, fmt="o", markersize=4, capsize=3, linewidth=1.6, **shown)
 
 
 def plot_channels(found: Mapping[str, Mapping[str, Sequence[np.ndarray]]], file: Path) -> None:

@@ -3,19 +3,40 @@ import pytest
 
 from handaxe.credit.leave_one_out import leave_one_out
 from handaxe.evaluation.bias import Case, Measured
+from handaxe.evaluation.replication import Curve, Replication
 from handaxe.view import plots
 
 pytest.importorskip("matplotlib")
 
 
-def test_a_channel_is_a_panel_and_no_two_rewards_look_the_same(tmp_path, monkeypatch):
-    drawn, empty = [], plots._figure
+@pytest.fixture
+def drawn(monkeypatch):
+    """The figures that are drawn, each with its panels."""
+    found, empty = [], plots._figure
 
     def kept(*shape, **options):
-        drawn.append(empty(*shape, **options))
-        return drawn[0]
+        found.append(empty(*shape, **options))
+        return found[-1]
 
     monkeypatch.setattr(plots, "_figure", kept)
+    return found
+
+
+def test_a_side_of_one_step_has_a_bar_of_its_interval(tmp_path, drawn):
+    """beside the other where both have one; at its own step beside a curve"""
+    one, other = Curve((1.0,), (0.5,), (0.4,), (0.7,)), Curve((1.0,), (0.2,), (0.1,), (0.3,))
+    long = Curve((1.0, 2.0, 3.0), (0.0, 0.5, 1.0), (0.0, 0.4, 0.9), (0.1, 0.6, 1.0))
+    curves = {"training/reward": {"ours": one, "theirs": other}, "training/calls": {"ours": long, "theirs": other}}
+    plots.plot_curves(Replication("r", "", "", (0, 1), (), {}, {}, curves, {}), tmp_path / "a.png")
+    ((_, (reward, calls)),) = drawn
+    drawn_bars = [*reward.collections, calls.collections[-1]]
+    ours, theirs, alone = (bar.get_segments()[0].tolist() for bar in drawn_bars)
+    assert [[y for _, y in bar] for bar in (ours, theirs, alone)] == [[0.4, 0.7], [0.1, 0.3], [0.1, 0.3]]
+    assert ours[0][0] < 1 < theirs[0][0] and alone[0][0] == 1
+    assert reward.get_xticks().tolist() == [1.0] and len(calls.get_lines()[0].get_xdata()) == 3
+
+
+def test_a_channel_is_a_panel_and_no_two_rewards_look_the_same(tmp_path, drawn):
     values = [np.array([0.0, np.nan]), np.array([1.0])]
     found = {f"reward {k}": {"reward": values, "form": [np.array([np.nan])]} for k in range(7)}
     plots.plot_channels(found, tmp_path / "a.png")
@@ -27,14 +48,7 @@ def test_a_channel_is_a_panel_and_no_two_rewards_look_the_same(tmp_path, monkeyp
     assert sorted(set(lines[0].get_xdata()[np.isfinite(lines[0].get_xdata())])) == [0.0, 1.0]
 
 
-def test_each_credit_is_a_line_in_the_order_given(tmp_path, monkeypatch):
-    drawn, empty = [], plots._figure
-
-    def kept(*shape, **options):
-        drawn.append(empty(*shape, **options))
-        return drawn[0]
-
-    monkeypatch.setattr(plots, "_figure", kept)
+def test_each_credit_is_a_line_in_the_order_given(tmp_path, drawn):
     cases = [Case("a", said, lambda: (leave_one_out(), None)) for said in ("first()", "second()")]
     found = [Measured(cases[0], "yes", 1.0, 0.0, 0.0, 0.5), Measured(cases[1], "no", -1.0, 2.0, 120.0, 3.0)]
     plots.plot_bias(found, tmp_path / "a.png")
