@@ -51,7 +51,6 @@ class Claim:
             siblings, where it must not hold. None: it is, unless it is about a figure of the training steps.
         by_turn: whether it is about telling the turns of an attempt apart. Where the recipe's advantages do not, or the
             baseline's attempts have fewer than 3 turns on average, such a claim is not testable here.
-        stage: the stage of the recipe that it is about, "" for the last.
         note: what to know of the measured figures, "" for nothing.
 
     Raises:
@@ -73,7 +72,6 @@ class Claim:
     budget: tuple[Axis, ...] = ()
     learned: bool | None = None
     by_turn: bool = False
-    stage: str = ""
     note: str = ""
 
     def __post_init__(self) -> None:
