@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from math import isfinite
 from pathlib import Path
@@ -20,6 +21,14 @@ __all__ = ["Entry", "Mechanism", "StudyEntry", "decided_by", "mechanisms_of", "p
 
 ROLES = ("credit", "losses", "rewards", "rollouts", "selection")
 UNDECIDED = "not replicated yet"
+TALLY = {
+    "holds": "hold",
+    "does not hold": "do not",
+    "undecided": "are undecided",
+    "not testable here": "are not testable here",
+    UNDECIDED: "were not replicated yet",
+}
+"""Each verdict as the sentence that counts them has it."""
 ARXIV = re.compile(r"arXiv:\s*(\d{4}\.\d{4,5})")
 
 HEADER = """# Papers
@@ -29,9 +38,9 @@ against the recipe's base in the same world and setting, or against what it name
 verdict is about the metric named beside the claim, and about nothing else that the claim says. Verdicts are of pairs of
 runs with the same seed: "holds" where the 95 % interval of the mean difference lies on the claimed side of 0 (and what
 must stay fell by less than its margin for certain), "does not hold" where it lies on the other, "undecided" where it
-holds 0, "not testable here" where the baseline has nothing of what the paper removes, or where the claim holds with
-scores that were dealt out anew, too. Sizes are those of this repository: policies of 0.85M parameters, minutes of
-training.
+holds 0 or most runs never come to what is to be reached, "not testable here" where the baseline has nothing of what the
+paper removes, or where the claim holds with scores that were dealt out anew, too. Sizes are those of this repository:
+most policies have 0.85M parameters, and train for minutes.
 """
 
 
@@ -64,8 +73,13 @@ class Entry(NamedTuple):
         found = self._decided(claim)
         return UNDECIDED if found is None else _verdict(found)
 
+    def word(self, claim: Claim) -> str:
+        """The same in a word or two."""
+        found = self._decided(claim)
+        return UNDECIDED if found is None else found.decision.verdict
+
     def brief(self, claim: Claim) -> str:
-        """The same in a word, with the figure that the claim is about."""
+        """The same, with the figure that the claim is about."""
         found = self._decided(claim)
         if found is None:
             return UNDECIDED
@@ -148,7 +162,7 @@ def papers_page(
         mechanisms: of `mechanisms_of`.
         studies: what trains nothing; they come after the recipes.
     """
-    lines = [HEADER, "| paper | arXiv | recipe | claim | verdict |", "|---|---|---|---|---|"]
+    lines = [HEADER, _tally(entries), "", "| paper | arXiv | recipe | claim | verdict |", "|---|---|---|---|---|"]
     for one in entries:
         for claim in one.claims:
             cells = (one.short, _link(one.arxiv), f"`{one.name}`", decided_by(claim, one.base), one.verdict(claim))
@@ -165,6 +179,12 @@ def papers_page(
             files = ", ".join(f"[{one.file}]({one.file})" for one in mechanisms[arxiv])
             lines.append(f"| {_link(arxiv)} | {files} |")
     return "\n".join(lines) + "\n"
+
+
+def _tally(entries: Sequence[Entry]) -> str:
+    words = Counter(one.word(claim) for one in entries for claim in one.claims)
+    counts = [f"{words[word]} {said}" for word, said in TALLY.items()]
+    return f"Of {sum(len(one.claims) for one in entries)} claims {', '.join(counts[:-1])}, and {counts[-1]}."
 
 
 def _study(one: StudyEntry, mechanisms: Sequence[Mechanism]) -> list[str]:

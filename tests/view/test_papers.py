@@ -72,6 +72,8 @@ def test_every_claim_has_a_row_and_a_verdict_of_its_own():
     text = papers_page([entry], {})
     assert "- Claim: And shorter.\n  - Decided by: tokens down, against plain\n  - Note: Short ones.\n" in text
     assert text.count("  - Verdict: not replicated yet\n") == 2
+    tally = "Of 2 claims 0 hold, 0 do not, 0 are undecided, 0 are not testable here, and 2 were not replicated yet.\n"
+    assert tally in text
 
 
 def test_a_verdict_stands_beside_the_claim_it_is_of():
@@ -85,6 +87,7 @@ def test_a_verdict_stands_beside_the_claim_it_is_of():
     text = papers_page([entry], {})
     said = "**holds**: training/x 1.000 against 2.067, difference -1.067 [-1.354, -0.780] over 3 pairs"
     assert entry.brief(claim) == said and entry.brief(CLAIM) == "not replicated yet"
+    assert "Of 2 claims 1 hold, 0 do not, " in text and ", and 1 were not replicated yet.\n" in text
     assert said in text and "with scores dealt out anew training/x differs by +0.250" in text
     none = decided._replace(control=Control(float("nan")))
     text_without = papers_page([entry._replace(replication=replace(made, claims=(none,)))], {})
