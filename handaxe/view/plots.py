@@ -40,7 +40,7 @@ def plot_curves(found: Replication, file: Path) -> None:
         for number, (colour, (name, curve)) in enumerate(zip(COLOURS, sides.items())):
             if len(curve.steps) < FEW:
                 aside = BESIDE * (number - (len(sides) - 1) / 2) * (len(few) < FEW)
-                _bars(panel, curve, aside, color=colour, label=name)
+                _bars(panel, curve, aside, colour, name)
                 continue
             panel.plot(curve.steps, curve.mean, color=colour, label=name, linewidth=1.6)
             panel.fill_between(curve.steps, curve.low, curve.high, color=colour, alpha=0.18, linewidth=0)
@@ -56,10 +56,11 @@ def plot_curves(found: Replication, file: Path) -> None:
     figure.savefig(file, metadata={"Software": None})
 
 
-def _bars(panel: Any, curve: Curve, aside: float, **shown: str) -> None:
+def _bars(panel: Any, curve: Curve, aside: float, colour: str, label: str) -> None:
     steps, mean = np.array(curve.steps), np.array(curve.mean)
     apart = np.stack([mean - curve.low, curve.high - mean])
-    panel.errorbar(steps + aside, mean, yerr=apart, fmt="o", markersize=4, capsize=3, linewidth=1.6, **shown)
+    shown = {"color": colour, "markersize": 4, "capsize": 3, "linewidth": 1.6, "label": label}
+    panel.errorbar(steps + aside, mean, yerr=apart, fmt="o", **shown)
 
 
 def plot_channels(found: Mapping[str, Mapping[str, Sequence[np.ndarray]]], file: Path) -> None:
