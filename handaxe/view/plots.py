@@ -34,15 +34,18 @@ def plot_curves(found: Replication, file: Path) -> None:
         InputError: matplotlib is not installed.
     """
     panels = list(found.curves.items())
+    names = list(dict.fromkeys(name for sides in found.curves.values() for name in sides))
     figure, axes = _figure(1, len(panels), instead="pass --no-plots")
     for panel, (metric, sides) in zip(axes, panels):
         few = sorted({step for curve in sides.values() for step in curve.steps})
-        for number, (colour, (name, curve)) in enumerate(zip(COLOURS, sides.items())):
+        for number, (name, curve) in enumerate(sides.items()):
+            again, place = divmod(names.index(name), len(COLOURS))
+            colour, style = COLOURS[place], STYLES[again % len(STYLES)]
             if len(curve.steps) < FEW:
                 aside = BESIDE * (number - (len(sides) - 1) / 2) * (len(few) < FEW)
                 _bars(panel, curve, aside, colour, name)
                 continue
-            panel.plot(curve.steps, curve.mean, color=colour, label=name, linewidth=1.6)
+            panel.plot(curve.steps, curve.mean, color=colour, linestyle=style, label=name, linewidth=1.6)
             panel.fill_between(curve.steps, curve.low, curve.high, color=colour, alpha=0.18, linewidth=0)
         panel.set_title(metric.removeprefix("training/"), fontsize=10)
         panel.set_xlabel("step", fontsize=9)

@@ -36,6 +36,25 @@ def test_a_side_of_one_step_has_a_bar_of_its_interval(tmp_path, drawn):
     assert reward.get_xticks().tolist() == [1.0] and len(calls.get_lines()[0].get_xdata()) == 3
 
 
+def test_a_side_has_one_colour_in_every_panel(tmp_path, drawn):
+    """also where it is the second of those that a panel shows, and the third of all"""
+    long = Curve((1.0, 2.0, 3.0), (0.0, 0.5, 1.0), (0.0, 0.4, 0.9), (0.1, 0.6, 1.0))
+    curves = {"training/reward": dict.fromkeys(("a", "b", "c"), long), "training/grad_norm": {"a": long, "c": long}}
+    plots.plot_curves(Replication("r", "", "", (0, 1), (), {}, {}, curves, {}), tmp_path / "a.png")
+    ((_, (reward, norm)),) = drawn
+    of_all = {line.get_label(): line.get_color() for line in reward.get_lines()}
+    assert {line.get_label(): line.get_color() for line in norm.get_lines()} == {x: of_all[x] for x in ("a", "c")}
+    assert len(set(of_all.values())) == 3
+
+
+def test_no_side_is_left_out_and_no_two_look_the_same(tmp_path, drawn):
+    long = Curve((1.0, 2.0, 3.0), (0.0, 0.5, 1.0), (0.0, 0.4, 0.9), (0.1, 0.6, 1.0))
+    curves = {"training/reward": {f"side {k}": long for k in range(7)}}
+    plots.plot_curves(Replication("r", "", "", (0, 1), (), {}, {}, curves, {}), tmp_path / "a.png")
+    lines = drawn[0][1][0].get_lines()
+    assert len({(one.get_color(), one.get_linestyle()) for one in lines}) == len(lines) == 7
+
+
 def test_a_channel_is_a_panel_and_no_two_rewards_look_the_same(tmp_path, drawn):
     values = [np.array([0.0, np.nan]), np.array([1.0])]
     found = {f"reward {k}": {"reward": values, "form": [np.array([np.nan])]} for k in range(7)}
