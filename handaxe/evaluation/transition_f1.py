@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from handaxe.judges.verdict_token import Ask
+from handaxe.judges.verdict_token import Ask, just_now
 from handaxe.ops.reached import Reach, f1_figures
 
 __all__ = ["transition_f1"]
@@ -22,12 +22,13 @@ def transition_f1(
 
     Args:
         pairs: of `reaches_of`.
-        asks: name of a way -> renders the question about one, such as {"": just_now(about_turn)}.
+        asks: name of a way -> renders the question, such as {"": about_turn}; what is asked is whether the turn has
+            brought the criterion about. At least one.
         chances: answers them.
         threshold: a pair is said to be true where p is above this.
 
     Returns:
-        As `f1_figures`, with the name of the way after each.
+        As `f1_figures`, with the name of the way after each; and gain, the first way's f1 less the last one's.
 
     Raises:
         InputError: no pair.
@@ -35,6 +36,8 @@ def transition_f1(
     true_K = np.array([one.reached for one in pairs], bool)
     found = dict[str, float]()
     for way, ask in asks.items():
-        p_K = chances([ask(one.attempt, one.turn, one.criterion) for one in pairs])
+        asked = just_now(ask)
+        p_K = chances([asked(one.attempt, one.turn, one.criterion) for one in pairs])
         found |= {f"{name}{way}": value for name, value in f1_figures(true_K, p_K, threshold).items()}
-    return found
+    first, *_, last = [*asks, *asks]
+    return found | {"gain": found[f"f1{first}"] - found[f"f1{last}"]}

@@ -38,6 +38,7 @@ from handaxe.worlds.world import Expert, Facts, Habit, Start, World
 
 __all__ = ["demonstrations", "start_policy"]
 
+EXACT = Habit()
 TASKS = 4096
 """Most questions that conversations are made of; where there are more conversations, they come again."""
 PROBED = 64
@@ -134,7 +135,7 @@ def demonstrations(
     env: EnvFactory,
     tasks: Sequence[Task],
     *,
-    habit: Habit,
+    habit: Habit = EXACT,
     count: int,
     seed: int,
     format: ChatFormat | None = None,
@@ -147,7 +148,7 @@ def demonstrations(
         world: whose expert speaks.
         env: made anew for every conversation.
         tasks: gone through in order, again and again.
-        habit: see `worlds.habits`.
+        habit: see `worlds.habits`; every call as the expert makes it unless told otherwise.
         count: how many.
         seed: of habits and guesses.
         format: Compact unless told otherwise.

@@ -127,15 +127,14 @@ def parts_of(root: Path, recipe: Path) -> tuple[Mechanism, ...]:
     """The mechanisms that a recipe's file imports, in its order."""
     found = []
     for node in ast.walk(ast.parse(recipe.read_text(encoding="utf-8"))):
-        names = (node.module or "").split(".") if isinstance(node, ast.ImportFrom) else []
-        inside = Path(*names[1:-1], f"{names[-1]}.py") if len(names) > 2 else Path()
-        if (
-            names[:1] == ["handaxe"]
-            and inside.parts[:1]
-            and inside.parts[0] in ROLES
-            and (root / "handaxe" / inside).is_file()
-        ):
-            found.append(_mechanism(root, inside))
+        if not isinstance(node, ast.ImportFrom):
+            continue
+        names = (node.module or "").split(".")
+        if names[0] != "handaxe" or len(names) < 2 or names[1] not in ROLES:
+            continue
+        files = [Path(*names[1:])] if len(names) > 2 else [Path(names[1], one.name) for one in node.names]
+        inside = [file.with_suffix(".py") for file in files]
+        found += [_mechanism(root, file) for file in inside if (root / "handaxe" / file).is_file()]
     return tuple(dict.fromkeys(found))
 
 

@@ -119,12 +119,16 @@ def test_what_is_made_of_a_run(over, level, direction, want):
 
 def test_a_level_that_most_runs_of_both_sides_never_reach_decides_nothing():
     """2 of 3 that never get there are more than half; 1 of 3 is not, and counts as twice the end."""
-    soon, late, never = (run([0, 0, 1, 1]), run([0, 0, 0, 1]), run([0, 0, 0, 0]))
+    soon = run([0, 0, 1, 1])
+    late = run([0, 0, 0, 1])
+    never = run([0, 0, 0, 0])
     told = claim(over="first", level=1.0)
     found = decide(told, [never, never, late], [never, never, soon])
     assert found.verdict == "undecided" and found.seeds == 0
     assert found.why == "2 of 3 runs never reach 1, nor do 2 of 3 of the baseline"
-    assert decide(told, [never] * 3, [never] * 3).verdict == "undecided", "8 against 4, and nobody got there"
+    assert decide(told, [never] * 3, [never] * 3).verdict == "undecided", (
+        "though its end counts as 8 here and as 4 there"
+    )
     assert decide(told, [late, late, never], [soon] * 3).paired.ours == (4.0, 4.0, 8.0)
     assert decide(told, [never] * 3, [soon] * 3).verdict == "does not hold", "the baseline got there"
     assert decide(told, [soon] * 3, [never] * 3).verdict == "holds"

@@ -23,11 +23,15 @@ def test_every_pair_is_asked_about():
         return np.array([0.2, 0.9, 0.6])
 
     pairs = [Reach(ONE, n, n == 1, KEY) for n in range(3)]
-    found = transition_f1(pairs, asks={"": lambda one, turn, goal: f"{turn} {goal.name}"}, chances=chances)
-    assert asked == ["0 key", "1 key", "2 key"]
+    found = transition_f1(pairs, asks={"": lambda one, turn, goal: f"{turn} {goal.text}"}, chances=chances)
+    assert asked == [f"{n} This step has brought it about: It holds the key." for n in range(3)]
     assert found["f1"] == pytest.approx(2 / 3) and (found["pairs"], found["constant"]) == (3, 0.5)
+    assert found["gain"] == 0, "there is one way"
     sure = transition_f1(pairs, asks={"/a": lambda *_: "", "/b": lambda *_: ""}, chances=chances, threshold=0.7)
     assert (sure["f1/a"], sure["f1/b"]) == (1, 1)
+    told = iter([np.array([0.2, 0.9, 0.6]), np.array([0.2, 0.9, 0.1])])
+    worse = transition_f1(pairs, asks={"/a": lambda *_: "", "/b": lambda *_: ""}, chances=lambda _: next(told))
+    assert worse["gain"] == pytest.approx(2 / 3 - 1)
     with pytest.raises(InputError, match="no turn to ask about"):
         transition_f1([], asks={"": lambda *_: ""}, chances=lambda questions: np.zeros(len(questions)))
 

@@ -9,7 +9,8 @@ GOALS = [Criterion("a", "A."), Criterion("b", "B.")]
 
 
 def says(*first):
-    """A check by which criterion c is met from turn first[c] on; never where that is None."""
+    """A check that says of the first criterion that it is met from turn first[0] on, of the second from first[1] on;
+    None: in no turn."""
 
     def check(trajectory, criteria):
         turns = np.arange(len(trajectory.turns))

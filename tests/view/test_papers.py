@@ -37,6 +37,11 @@ def test_the_parts_of_a_recipe_are_what_it_imports(root):
     assert parts_of(root, root / "handaxe/recipes/base/first.py") == (Mechanism("handaxe/rewards/without.py", ""),)
 
 
+def test_parts_may_be_imported_from_their_room(root):
+    (root / "handaxe/recipes/base/of_a_room.py").write_text("from handaxe.rewards import gone, without\n")
+    assert parts_of(root, root / "handaxe/recipes/base/of_a_room.py") == (Mechanism("handaxe/rewards/without.py", ""),)
+
+
 def test_the_page_of_a_recipe_that_was_never_run(root):
     entry = ENTRY._replace(parts=parts_of(root, root / "handaxe/recipes/base/first.py"))
     text = papers_page([entry], mechanisms_of(root))

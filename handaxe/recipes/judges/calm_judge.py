@@ -3,22 +3,23 @@
 from handaxe.engines.local import LocalEngine
 from handaxe.evaluation.transition_f1 import transition_f1
 from handaxe.judges.taught_verdict import in_its_place
-from handaxe.judges.verdict_token import about_turn, just_now, verdict_token
+from handaxe.judges.verdict_token import about_turn, verdict_token
 from handaxe.methods.study import Bound, Measured, Paper, Study
 from handaxe.models.load import load
 from handaxe.ops.reached import reaches_of
 from handaxe.training.cold_start import demonstrations
 from handaxe.worlds.minigrid_text import minigrid_text
-from handaxe.worlds.world import Habit
 
 __all__ = ["calm_judge"]
 
 TITLE = "Assessing the Zero-Shot Capabilities of LLMs for Action Evaluation in RL"
 STUDY = Study(
     paper=Paper(TITLE, "CALM's judge", "2409.12798", 128),
-    bounds=(Bound("Untaught, it tells better than the best constant answer.", "difference", least=0.01),),
+    bounds=(
+        Bound("Untaught, it tells better than the best constant answer.", "difference", least=0.01),
+        Bound("And better with what was seen before the act.", "gain", least=0.01),
+    ),
 )
-ASKS = {"": just_now(in_its_place), "/alone": just_now(about_turn)}
 
 
 def calm_judge(*, attempts: int = 8) -> Measured:
@@ -32,9 +33,8 @@ def calm_judge(*, attempts: int = 8) -> Measured:
 
     def measure(seed: int) -> dict[str, float]:
         tasks, env = world.tasks("test", attempts, seed), world.env(world.tools)
-        form = policy.format
-        played = demonstrations(world, env, tasks, habit=Habit(), count=attempts, seed=seed, format=form, context=2048)
+        played = demonstrations(world, env, tasks, count=attempts, seed=seed, format=policy.format, context=2048)
         pairs = reaches_of(played, criteria=world.need("criteria"), check=world.need("check"))
-        return transition_f1(pairs, asks=ASKS, chances=judge.chances)
+        return transition_f1(pairs, asks={"": in_its_place, "/alone": about_turn}, chances=judge.chances)
 
     return measure
