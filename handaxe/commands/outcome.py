@@ -18,7 +18,7 @@ from handaxe.training.record.run_record import RunRecord
 from handaxe.view.curve import curve
 from handaxe.view.escape import plain
 from handaxe.view.tables import comparison_table, evaluation_table
-from handaxe.view.verdicts import claimed
+from handaxe.view.verdicts import decided_by
 
 __all__ = ["Outcome", "SHOWN", "print_claims", "print_outcome", "read_outcome", "result_body"]
 
@@ -93,11 +93,10 @@ def print_outcome(found: Outcome, console: Console) -> None:
 
 def print_claims(chosen: Chosen, console: Console) -> None:
     """Say what a recipe claims, by which figure against what, and the command that decides it: one run does not."""
-    claims, base = chosen.choice.about.claims, chosen.choice.base
+    claims, base = chosen.choice.about.claims, "" if chosen.choice.base is None else chosen.choice.base.name
     for claim in claims:
-        against = claim.baseline or ("" if base is None else base.name)
         said = plain("claim      ", style="bright_black")
-        console.print(said.append(f"{claim.statement} ({claimed(claim)}, against {against})", style="not bright_black"))
+        console.print(said.append(f"{claim.statement} ({decided_by(claim, base)})", style="not bright_black"))
     if claims:
         note(console, "decide", command_line(["replicate", chosen.name]))
 

@@ -16,7 +16,8 @@ from handaxe.evaluation.replication import Replication
 from handaxe.methods.catalogue import Listed, ListedStudy, find_recipes, find_studies
 from handaxe.methods.paper import Paper
 from handaxe.view.filled_tables import filled
-from handaxe.view.papers import Entry, Mechanism, StudyEntry, decided_by, mechanisms_of, papers_page, parts_of
+from handaxe.view.papers import Entry, Mechanism, StudyEntry, mechanisms_of, papers_page, parts_of
+from handaxe.view.verdicts import decided_by
 
 __all__ = ["PapersOptions", "main", "page"]
 

@@ -16,8 +16,9 @@ from typing import Any, NamedTuple
 from handaxe.evaluation.claims import Claim, Control, Paired
 from handaxe.evaluation.replication import Decided, Replication
 from handaxe.view.tables import decimal, interval
+from handaxe.view.verdicts import decided_by, figure_of
 
-__all__ = ["Entry", "Mechanism", "StudyEntry", "decided_by", "mechanisms_of", "papers_page", "parts_of"]
+__all__ = ["Entry", "Mechanism", "StudyEntry", "mechanisms_of", "papers_page", "parts_of"]
 
 ROLES = ("credit", "losses", "rewards", "rollouts", "selection")
 UNDECIDED = "not replicated yet"
@@ -83,7 +84,7 @@ class Entry(NamedTuple):
         found = self._decided(claim)
         if found is None:
             return UNDECIDED
-        return f"**{found.decision.verdict}**: {_figures(claim.metric, found.decision.paired)}"
+        return f"**{found.decision.verdict}**: {_figures(figure_of(claim), found.decision.paired)}"
 
     def _decided(self, claim: Claim) -> Decided | None:
         found = [] if self.replication is None else [one for one in self.replication.claims if one.claim == claim]
@@ -141,14 +142,6 @@ def parts_of(root: Path, recipe: Path) -> tuple[Mechanism, ...]:
 def _mechanism(root: Path, inside: Path) -> Mechanism:
     test = root / "tests" / inside.parent / f"test_{inside.name}"
     return Mechanism(f"handaxe/{inside.as_posix()}", test.relative_to(root).as_posix() if test.exists() else "")
-
-
-def decided_by(claim: Claim, base: str) -> str:
-    """What decides a claim, such as "calls down and pass@1 stays, against plain"."""
-    over = "" if claim.over == "end" else f" ({claim.over} of the run)"
-    where = f" where {claim.where[0]} is {claim.where[1]}" if claim.where else ""
-    stays = f" and {claim.same} stays" if claim.same else ""
-    return f"{claim.metric} {claim.direction}{over}{where}{stays}, against {claim.baseline or base}"
 
 
 def papers_page(
@@ -241,7 +234,7 @@ def _section(one: Entry, mechanisms: Sequence[Mechanism]) -> list[str]:
 def _verdict(one: Decided) -> str:
     decision = one.decision
     said = decision.verdict if decision.verdict == "holds" else f"{decision.verdict} ({decision.why})"
-    figures = [_figures(one.claim.metric, decision.paired)]
+    figures = [_figures(figure_of(one.claim), decision.paired)]
     figures += [_figures(one.claim.same, decision.same)] if decision.same is not None else []
     return f"**{said}**: {'; '.join(figures)}{'' if one.control is None else _shuffled(one.claim, one.control)}"
 

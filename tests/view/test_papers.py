@@ -5,7 +5,7 @@ import pytest
 from handaxe.evaluation.claims import Claim, Control, decide
 from handaxe.evaluation.figures import RunFigures
 from handaxe.evaluation.replication import Decided, Replication
-from handaxe.view.papers import Entry, Mechanism, decided_by, mechanisms_of, papers_page, parts_of
+from handaxe.view.papers import Entry, Mechanism, mechanisms_of, papers_page, parts_of
 
 CLAIM = Claim("It gets better.", "pass@1", "up", baseline="start")
 ENTRY = Entry("first", "handaxe/recipes/base/first.py", "ABC: a title", "ABC", "2101.00001", "plain", "gym", (CLAIM,))
@@ -55,21 +55,6 @@ def test_the_page_of_a_recipe_that_was_never_run(root):
         "| [2101.00002](https://arxiv.org/abs/2101.00002) | [handaxe/rewards/without.py](handaxe/rewards/without.py) |"
     )
     assert other in text
-
-
-@pytest.mark.parametrize(
-    ("claim", "says"),
-    [
-        (Claim("s", "calls", "down", same="pass@1"), "calls down and pass@1 stays, against plain"),
-        (Claim("s", "pass@1", "up", over="area"), "pass@1 up (area of the run), against plain"),
-        (
-            Claim("s", "calls", "down", where=("difficulty", "easy"), baseline="grpo"),
-            "calls down where difficulty is easy, against grpo",
-        ),
-    ],
-)
-def test_what_decides_a_claim(claim, says):
-    assert decided_by(claim, "plain") == says
 
 
 def test_every_claim_has_a_row_and_a_verdict_of_its_own():

@@ -8,7 +8,7 @@ from handaxe.evaluation.claims import Claim, decide, paired_of
 from handaxe.evaluation.figures import RunFigures
 from handaxe.evaluation.replication import Decided, Replication, curve_of
 from handaxe.view.plots import plot_curves
-from handaxe.view.verdicts import claimed, side_table, verdict_table
+from handaxe.view.verdicts import claimed, decided_by, figure_of, side_table, verdict_table
 
 OURS = [RunFigures([{"x": value, "y": 1.0}], {}) for value in (1.0, 1.1, 0.9)]
 THEIRS = [RunFigures([{"x": value, "y": 1.0}], {}) for value in (2.0, 2.1, 2.1)]
@@ -32,7 +32,7 @@ def test_the_table_of_verdicts():
     text = shown(verdict_table(replication()))
     for part in (
         "mine, 3 pairs of runs",
-        "training/x down, training/y stays within 0.05",
+        "training/x down and training/y stays within 0.05",
         "1.000",
         "2.067",
         "-1.067",
@@ -47,13 +47,23 @@ def test_the_table_of_verdicts():
 @pytest.mark.parametrize(
     ("claim", "says"),
     [
-        (Claim("", "calls", "down", where=("difficulty", "easy")), "calls (difficulty easy) down"),
-        (Claim("", "pass@1", "up", over="first", level=0.5), "pass@1, first 0.5 up"),
-        (Claim("", "pass@1", "up", over="area"), "pass@1, area up"),
+        (Claim("", "calls", "down", where=("difficulty", "easy")), "calls down where difficulty is easy"),
+        (Claim("", "calls", "down", same="pass@1"), "calls down and pass@1 stays within 0.05"),
+        (Claim("", "pass@1", "down", over="first", level=0.5, axis="tokens"), "fewer tokens until pass@1 is 0.5"),
+        (Claim("", "calls", "up", over="first", level=2.0), "more steps until calls is 2"),
+        (Claim("", "pass@1", "up", over="area"), "pass@1 (mean of the run) up"),
+        (Claim("", "training/x", "down", over="worst"), "training/x (worst of the run) down"),
     ],
 )
 def test_what_is_claimed(claim, says):
     assert claimed(claim) == says
+    assert decided_by(claim, "plain") == f"{says}, against plain"
+    assert decided_by(dataclasses.replace(claim, baseline="grpo"), "plain") == f"{says}, against grpo"
+
+
+def test_the_figure_of_a_verdict_is_what_was_measured():
+    assert figure_of(Claim("", "calls", "down", same="pass@1")) == "calls"
+    assert figure_of(Claim("", "pass@1", "down", over="first", level=0.5)) == "steps until pass@1 is 0.5"
 
 
 def test_sides():
