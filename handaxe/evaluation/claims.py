@@ -23,6 +23,8 @@ BUDGET = 0.02
 """By which share a budget may differ between recipe and baseline."""
 MOST_SEEDS = 1000
 LEAST_TURNS = 3
+ROUNDING = 1e-9
+"""Share of the advantages' squares about their attempts' means that may come of adding up in float64."""
 
 
 @dataclass(frozen=True)
@@ -271,7 +273,7 @@ def _missing_turns(claim: Claim, result: Sequence[RunFigures], baseline: Sequenc
     turns = float(np.mean([np.nanmean(run.series("training/turns").values) for run in baseline or result]))
     if turns < LEAST_TURNS:
         return f"attempts of the baseline have {turns:.3g} turns; a claim about turns needs {LEAST_TURNS} or more"
-    if not any(run.series("training/advantage/within").values.any() for run in result):
+    if not any((run.series("training/advantage/within").values > ROUNDING).any() for run in result):
         return "the recipe gives each attempt one advantage, and its turns are not told apart"
     return ""
 

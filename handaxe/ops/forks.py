@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from handaxe.records import Group, Trajectory
+from handaxe.records import Author, Branch, Group, Spent, Trajectory
 
-__all__ = ["Steps", "owners", "shared_turns", "steps_of"]
+__all__ = ["Steps", "owners", "shared_turns", "steps_of", "used_together"]
 
 
 def owners(group: Group) -> list[tuple[np.ndarray, ...]]:
@@ -101,3 +101,29 @@ def shared_turns(trajectory: Trajectory) -> int:
     if place is None:
         return 0
     return sum((turn.sequence, turn.stop) < (place.sequence, place.token) for turn in trajectory.turns)
+
+
+def used_together(group: Group) -> Spent:
+    """All that a group used up: what the engine drew and the tools were asked.
+
+    What a fork shares with the sibling that it left counts there alone, and words that were forced on the policy do not
+    count as sampled. What a fork shares with a trajectory that is not in the group counts as its own `used` says.
+
+    Example:
+        t/0 has 6 sampled tokens, t/1 left it at the second of them and has 5  ->  tokens 6 + 5 - 2
+    """
+    siblings, total = {trajectory.id for trajectory in group}, Spent()
+    for one in group:
+        gone = Spent()
+        if one.branch_of is not None and one.branch_of.trajectory in siblings:
+            gone = Spent.of(one.turns[: shared_turns(one)])._replace(tokens=_drawn_before(one, one.branch_of))
+        forced = sum(int(sequence.forced.sum()) for sequence in one.sequences)
+        own = one.used.together(Spent(-gone.tokens - forced, -gone.calls, -gone.seconds, -gone.cost))
+        total = total.together(own)
+    return total
+
+
+def _drawn_before(trajectory: Trajectory, place: Branch) -> int:
+    """How many tokens the policy drew before a place."""
+    whole = sum(int((sequence.author == Author.POLICY).sum()) for sequence in trajectory.sequences[: place.sequence])
+    return whole + int((trajectory.sequences[place.sequence].author[: place.token] == Author.POLICY).sum())

@@ -43,7 +43,8 @@ def shuffled(reward: Reward, *, seed: int = 0) -> Reward:
         source[by_id] = by_id[generator("shuffled", seed, group.step, group.task.id).permutation(len(group))]
         channels = {name: values[source] for name, values in part.channels.items()}
         turns = {name: _dealt(group, by_id, own, seed) for name, own in part.turn_channels.items()}
-        return Scores(part.outcome[source], channels=channels, turn_channels=turns)
+        eligible = None if part.eligible is None else part.eligible[source]
+        return Scores(part.outcome[source], channels=channels, turn_channels=turns, eligible=eligible)
 
     return Combined({"shuffled": total(reward)}, merge, keep_apart=False)
 

@@ -10,7 +10,7 @@ from typing import TypeVar, get_args
 
 import numpy as np
 
-from handaxe.ops.forks import shared_turns
+from handaxe.ops.forks import shared_turns, used_together
 from handaxe.records import STOPPED, Advantages, Rated, Trajectory
 from handaxe.rollouts.driver.others import asked_in
 from handaxe.training.endings import DEFAULT
@@ -148,13 +148,13 @@ def group_metrics(groups: list[GroupRecord], seconds: dict[str, float]) -> dict[
     trained_share              of the generated trajectories
     seconds/PHASE              wall time, of rewards beside sampling only what was waited for at the end;
                                seconds/tools is the sum over calls, which run side by side
-    calls/made                 the sum over everything generated
+    calls/made                 the sum over everything generated; what forks share counts once
     asked/NAME/tokens, /turns, /calls    what other engines said and called, summed over everything; only where they
                                said something
     calls/executed             of these, those that a tool replied to; what forks share counts once
     trajectories/left          how many trajectories have forks that share a turn with them
-    tokens/sampled, /trained   sums over everything generated and over the tokens that train; a rate is a sum over
-                               steps by the seconds of all phases, since groups may be played steps before
+    tokens/sampled, /trained   sums over everything generated, as calls/made, and over the tokens that train; a rate is
+                               a sum over steps by the seconds of all phases, since groups may be played steps before
     stopped, stopped/share     attempts stopped since they were no longer needed, and their share of the generated ones
     stopped/tokens, /turns     means over those, up to the stop: where they exceed tokens and turns, what is kept is
                                biased towards the short; only where some were stopped
@@ -176,11 +176,12 @@ def group_metrics(groups: list[GroupRecord], seconds: dict[str, float]) -> dict[
     out |= _counts(groups)
     out["trajectories"], out["trajectories/trained"] = float(len(everything)), float(len(trained))
     out["trained_share"] = len(trained) / len(everything) if everything else 0.0
-    out["calls/made"] = float(sum(t.used.calls for t in everything))
+    used = [used_together(one.group) for one in groups]
+    out["calls/made"] = float(sum(one.calls for one in used))
     own = [turn for t in everything for turn in t.turns[shared_turns(t) :]]
     left = {t.branch_of.trajectory for t in everything if t.branch_of and shared_turns(t)}
     out["calls/executed"], out["trajectories/left"] = float(sum(len(turn.replies) for turn in own)), float(len(left))
-    out["tokens/sampled"] = float(sum(t.used.tokens for t in everything))
+    out["tokens/sampled"] = float(sum(one.tokens for one in used))
     out["tokens/trained"] = float(sum(_tokens_trained(one) for one in groups))
     out |= _stopped(everything) | _asked(everything)
     out |= {f"seconds/{phase}": value for phase, value in seconds.items()}
@@ -272,13 +273,22 @@ def _counts(groups: list[GroupRecord]) -> dict[str, float]:
 def _within(groups: list[GroupRecord]) -> float:
     about, squares = 0.0, 0.0
     for one in groups:
+        if one.advantages is None:
+            continue
         scored = [trajectory for trajectory, seen in zip(one.group, one.scored, strict=True) if seen]
-        for trajectory, own in zip(scored, () if one.advantages is None else one.advantages.tokens):
-            values = np.concatenate([adv[of.mask] for adv, of in zip(own, trajectory.sequences, strict=True)] or [[]])
+        for place, trajectory in enumerate(scored):
+            values = _values_that_train(one.advantages, place, trajectory)
             if len(values):
                 about += float(((values - values.mean()) ** 2).sum())
                 squares += float((values**2).sum())
     return about / squares if squares else 0.0
+
+
+def _values_that_train(advantages: Advantages, place: int, trajectory: Trajectory) -> np.ndarray:
+    masks = [sequence.mask for sequence in trajectory.sequences]
+    if advantages.trains is not None:
+        masks = [mask & trains for mask, trains in zip(masks, advantages.trains[place], strict=True)]
+    return np.concatenate([adv[mask] for adv, mask in zip(advantages.tokens[place], masks, strict=True)] or [[]])
 
 
 def _mean(values: list[float] | list[int]) -> float:

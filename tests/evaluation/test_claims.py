@@ -201,6 +201,7 @@ def turned(values, *, turns, within):
         (3.0, 0.1, ""),
         (2.9, 0.1, "have 2.9 turns; a claim about turns needs 3"),
         (3.0, 0.0, "its turns are not told apart"),
+        (3.0, 1e-31, "its turns are not told apart"),  # what adding up in float64 leaves of one advantage an attempt
     ],
 )
 def test_a_claim_about_turns_needs_some_and_credit_that_tells_them_apart(turns, within, why):

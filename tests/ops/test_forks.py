@@ -2,8 +2,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from handaxe.ops.forks import owners, shared_turns, steps_of
-from handaxe.records import Branch, Group
+from handaxe.ops.forks import owners, shared_turns, steps_of, used_together
+from handaxe.records import Branch, Group, Spent
 from handaxe.testing.records import make_trajectory
 
 
@@ -73,3 +73,13 @@ def test_without_forks_everything_is_its_own():
     assert found.through == [[0], [0], [0]] and found.of[1].shape == (0,) and found.parents.tolist() == [-1, 0, 1]
     empty = steps_of(Group(group.task, ()))
     assert empty.of == [] and empty.parents.dtype == np.int64 and owners(Group(group.task, ())) == []
+
+
+def test_example_of_what_was_used():
+    group = forked(("t/0", ["Upppppp"], None), ("t/1", ["Uppppp"], Branch("t/0", 0, 3)))
+    assert used_together(group).tokens == 6 + 5 - 2
+    alone = forked(("t/1", ["Uppppp"], Branch("elsewhere", 0, 3)))
+    assert used_together(alone).tokens == 5
+    spent = replace(group[1], spent=Spent(tokens=9, calls=2, seconds=1.5, cost=3.0))
+    both = used_together(Group(group.task, (group[0], spent)))
+    assert both == Spent(6 + 9 - 2, 2, both.seconds, both.cost), "what a fork took back is its own"

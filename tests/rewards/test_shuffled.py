@@ -61,3 +61,13 @@ def test_what_turns_are_given_is_dealt_out_over_all_turns():
     assert all(np.array_equal(a, b) for a, b in zip(dealt.turn_channels["steps"], again, strict=True))
     rated = make_rated(group=RAGGED, scores=dealt)
     assert len(turn_bonus(channel="steps")([rated])) == 1
+
+
+def test_who_counts_goes_with_the_score():
+    """Else a control would take its statistics over other siblings than the recipe."""
+    early = rewards.outcome(lambda one: float(one.final_text < "e"))
+    half = rewards.gate(on=early, then=LETTER, otherwise=LETTER, mark_eligible=True)
+    scores, dealt = half(GROUP), rewards.shuffled(half, seed=1)(GROUP)
+    counts = dict(zip(scores.outcome, scores.eligible))
+    assert [counts[value] for value in dealt.outcome] == list(dealt.eligible) != list(scores.eligible)
+    assert rewards.shuffled(LETTER)(GROUP).eligible is None

@@ -5,9 +5,15 @@ import pytest
 
 from handaxe.credit.group_norm import group_norm
 from handaxe.invariants import check_group
-from handaxe.records import Group, Rated, Scores
+from handaxe.ops.forks import used_together
+from handaxe.records import Branch, Group, Rated, Scores
+from handaxe.rewards.outcome import outcome
+from handaxe.rollouts.branching import branching
 from handaxe.rollouts.driver.run_plan import run_plan
 from handaxe.rollouts.forking import forking
+from handaxe.rollouts.probing import probing
+from handaxe.rollouts.repairing import repairing
+from handaxe.rollouts.tree import tree
 from handaxe.rollouts.turn_starts import turn_starts
 from handaxe.training.batch import make_batch
 from handaxe.training.record.groups import GroupRecord
@@ -56,3 +62,41 @@ def test_the_record_keeps_where_a_branch_left(group, tmp_path):
     assert [t.branch_of for t in found.group] == [t.branch_of for t in group]
     for one, other in zip(found.group, group):
         np.testing.assert_array_equal(one.sequences[0].mask, other.sequences[0].mask)
+
+
+STRATEGIES = {
+    "forking at turns": forking(at=turn_starts(count=3)),
+    "forking within turns": forking(at=lambda trunk: [Branch(trunk.id, t.sequence, t.start + 1) for t in trunk.turns]),
+    "branching": branching(chance=lambda more, streak: 0.7, total=6, from_start=2),
+    "tree": tree(total=4, fork_most=3),
+    "probing": probing(correct=outcome(lambda one: 0.0), probes=["0", "01"], chance=1.0),
+    "repairing": repairing(),
+}
+
+
+def weigh(name, request):
+    return {name: [0.5] * (len(request.ids) - request.start) for name in request.names}
+
+
+@pytest.mark.parametrize("name", STRATEGIES)
+def test_what_a_group_used_is_what_was_drawn_and_asked(dice, name):
+    forks = 0
+    for seed in range(30):
+        drawn, asked = [], []
+
+        def sample(_, request):
+            made = dice.roll("", request)
+            drawn.append(len(made.ids) - (0 if request.begun is None else len(request.begun.ids)))
+            return made
+
+        def act(_, request):
+            asked.append(len(request.turn.calls))
+            return request.env.step(request.turn, seed=request.seed)
+
+        attempt = dice.attempt(seed)
+        made = run_plan(STRATEGIES[name](attempt), sample=sample, act=act, measure=weigh)
+        used = used_together(Group(attempt.task, tuple(made)))
+        unanswered = sum(len(one.turns[-1].parsed.calls) for one in made if not one.turns[-1].replies)
+        assert (used.tokens, used.calls) == (sum(drawn), sum(asked) + unanswered)
+        forks += sum(one.branch_of is not None for one in made)
+    assert forks > 2 or name == "repairing"

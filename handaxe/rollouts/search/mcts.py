@@ -11,8 +11,7 @@ import numpy as np
 
 from handaxe.errors import InfrastructureError, InputError, VerifierError
 from handaxe.exchange import Attempt, Stopped, Work
-from handaxe.ops.forks import shared_turns
-from handaxe.records import Group, Spent, Trajectory
+from handaxe.records import Group, Trajectory
 from handaxe.rollouts.budget import Budget, Tell
 from handaxe.rollouts.play import Play, Request, Rules
 from handaxe.rollouts.play.attached import attached
@@ -78,10 +77,10 @@ def mcts(
     Returns:
         A rollout strategy: Attempt -> generator of requests that returns a trajectory for each simulation that ended in
         a place of its own, then the expansions that nobody went on with, ended as stopped. `notes["search"]` says of
-        each turn that is a node its visits, value and verdict (None: not asked), in order; see `node_labels`. The
-        `spent` of all together is what was sampled, each turn counted once. One attempt is a whole group:
-        `group_size=1`. A simulation that failed, or could not be scored (an InfrastructureError or
-        VerifierError of the judge or the outcome too), is not backed up.
+        each turn that is a node its visits, value and verdict (None: not asked), in order; see `node_labels`.
+        What was sampled in all is `ops.forks.used_together`. One attempt is a whole group: `group_size=1`. A simulation
+        that failed, or could not be scored (an InfrastructureError or VerifierError of the judge or the outcome too),
+        is not backed up.
 
     Raises:
         InputError: a number out of range, an environment without snapshots, or one of which only so many may be open.
@@ -193,7 +192,7 @@ def _scored(one: Trajectory, outcome: Reward, judge: StepJudge | None) -> _Found
 
 
 def _noted(trajectories: Sequence[Trajectory], root: Node) -> list[Trajectory]:
-    """With what the search found of their nodes, and with what each sampled that no other did."""
+    """With what the search found of their nodes."""
     nodes = {node.play.turns[node.depth - 1].seed: node for node in _all(root) if node.depth and not _unplayed(node)}
     out = []
     for one in trajectories:
@@ -204,8 +203,7 @@ def _noted(trajectories: Sequence[Trajectory], root: Node) -> list[Trajectory]:
             node = nodes[turn.seed]
             verdict = None if np.isnan(node.verdict) else node.verdict
             said.append({"visits": node.visits, "value": node.value, "verdict": verdict})
-        spent = Spent.of(one.turns[shared_turns(one) :])
-        out.append(replace(one, notes={**one.notes, SEARCH: said}, spent=spent))
+        out.append(replace(one, notes={**one.notes, SEARCH: said}))
     return out
 
 

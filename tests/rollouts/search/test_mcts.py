@@ -8,6 +8,7 @@ from handaxe.errors import InfrastructureError, InputError, VerifierError
 from handaxe.exchange import Attempt, Stopped
 from handaxe.invariants import check_group
 from handaxe.models.compact import Compact
+from handaxe.ops.forks import used_together
 from handaxe.records import Ending, Group, Message, Sampling, Scores, Task, ToolCall
 from handaxe.rollouts.driver.run_plan import run_plan
 from handaxe.rollouts.search.mcts import SEARCH, mcts
@@ -104,9 +105,11 @@ def test_the_tree_drawn_by_hand():
 def test_what_was_sampled_is_counted_once():
     found = play(WORDS, simulations=2, negatives=0)
     sampled = sum(len(say(Compact(), word if len(word) > 1 else call(word), [Pad().write.schema])) for word in WORDS)
-    assert sum(one.used.tokens for one in found) == sampled < sum(one.num_tokens for one in found)
-    assert sum(one.used.calls for one in found) == sum(len(word) == 1 for word in WORDS)
-    check_group(Group(found[0].task, tuple(found)))
+    group = Group(found[0].task, tuple(found))
+    used = used_together(group)
+    assert used.tokens == sampled < sum(one.num_tokens for one in found)
+    assert used.calls == sum(len(word) == 1 for word in WORDS)
+    check_group(group)
 
 
 @pytest.mark.parametrize("negatives, where", [(0, ["", "", "a", "a", "a"]), (1, ["", "", "a", "B"])])
@@ -192,8 +195,9 @@ def test_with_dice_tokens_counted_are_tokens_drawn(dice, seed):
 
     knobs = {"outcome": lambda group: Scores(np.array([float(len(one.turns) % 2) for one in group])), "simulations": 6}
     found = run_plan(mcts(**knobs)(dice.attempt(seed, env=dice.Counter)), sample=speak)
-    assert sum(one.used.tokens for one in found) == sum(len(one.ids) for one in drawn)
-    check_group(Group(found[0].task, tuple(found)))
+    group = Group(found[0].task, tuple(found))
+    assert used_together(group).tokens == sum(len(one.ids) for one in drawn)
+    check_group(group)
     for one in found:
         assert one.env["sums"] == [0, *(int(reply.content.split(".")[0]) for reply in one.replies)]
     again = run_plan(mcts(**knobs)(dice.attempt(seed, env=dice.Counter)), sample=dice.roll)
