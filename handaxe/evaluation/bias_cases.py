@@ -123,8 +123,8 @@ CASES: tuple[Case, ...] = (
     _case("among", "among(leave_one_out(), outcome > 0)", among(leave_one_out(), _paid)),
     _case(
         "bounded",
-        "return_to_go(gamma=0.95) within bounded(0.2), as in ROME",
-        shaped(return_to_go(gamma=0.95), bounded(limit=0.2)),
+        "return_to_go(gamma=0.9, baseline=0.5) within bounded(0.2), as in ROME",
+        shaped(return_to_go(gamma=0.9, baseline=0.5), bounded(limit=0.2)),
     ),
     _case("on_tokens", "on_tokens(leave_one_out(), where=in_turn(0))", on_tokens(leave_one_out(), where=in_turn(0))),
     Case("batch_norm", "batch_norm()", lambda: (group_norm(std=None), batch_norm()), groups=2),

@@ -1,6 +1,7 @@
 """What THOR learns before its loop and how it corrects itself in evaluations, and what ROME's failed restarts learn."""
 
 from dataclasses import replace
+from math import log
 
 import pytest
 
@@ -14,6 +15,7 @@ from handaxe.methods.run import run
 from handaxe.models.compact import Compact
 from handaxe.records import Branch, Sampling, ToolCall
 from handaxe.rollouts.driver.run_plan import run_plan
+from handaxe.testing.batches import small_batch
 from handaxe.testing.records import make_group, make_rated, make_scores, make_task
 from handaxe.testing.scripted import ScriptedEngine
 from handaxe.tools.calculator import calculator
@@ -76,3 +78,20 @@ def test_rome_imitates_unless_it_is_told_not_to(words, imitates):
     assert ("/replay/" in one.group[0].id) == imitates
     if imitates:
         assert one.advantages.tokens[0][0].tolist() == [0.0] * 8 + [1.0] * 3
+
+
+def test_romes_units_keep_different_tokens_of_what_its_sampler_can_draw():
+    """A cut of 0.7 keeps 0.7 to 1 of what is probable. Of a turn with 0.75 and 0.95 the mean is 0.844, in the window."""
+    made = {unit: method("ipa", "--unit", unit) for unit in ("turn", "token")}
+    assert made["turn"].sampling.top_p == 0.7
+    drawn = [-1.0 - log(0.75), -1.0 - log(0.95)]
+    batch = small_batch([[1.0, 1.0]], old=[[-1.0, -1.0]], behaviour=[drawn], turn=[[0, 0]])
+    kept = {unit: one.correction(batch).weight_BT[batch.mask_BT].tolist() for unit, one in made.items()}
+    assert kept == {"turn": [1.0, 1.0], "token": [0.0, 1.0]}
+
+
+def test_romes_discount_is_left_by_its_bound_and_its_baseline():
+    group = make_group(layouts=["Up tp tp tp tp tp"], task=make_task(id="a"))
+    (adv,) = method("ipa").credit(group, make_scores([1])).tokens[0]
+    assert adv[group[0].sequences[0].mask].tolist() == pytest.approx([0.09049, 0.1561, 0.2, 0.2, 0.2, 0.2])
+

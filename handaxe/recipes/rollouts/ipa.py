@@ -6,6 +6,8 @@ from handaxe.credit.return_to_go import return_to_go
 from handaxe.credit.shaped import shaped
 from handaxe.losses.corrections.mis import mis
 from handaxe.losses.parts.disagreement import Unit
+from handaxe.losses.ratios.sequence import sequence
+from handaxe.losses.ratios.token import token
 from handaxe.losses.ratios.turn import turn
 from handaxe.losses.surrogates.tapered import tapered
 from handaxe.methods.method import Claim, Method, Paper, Recipe, Setting, replace
@@ -22,10 +24,13 @@ __all__ = ["ipa"]
 TITLE = (
     "Let It Flow: Agentic Crafting on Rock and Roll, Building the ROME Model within an Open Agentic Learning Ecosystem"
 )
+AGAIN = "Calls that are made again to get to a start come on top."
+HARD = ("hops", 4)
+MORE = "More right answers where it is hard."
 RECIPE = Recipe(
     paper=Paper(TITLE, "ROME", "2512.24873", 154),
     claims=(
-        Claim("More right answers where it is hard.", "pass@1", "up", baseline="ipa --restarts 0", where=("hops", 3)),
+        Claim(MORE, "pass@1", "up", baseline="ipa --restarts 0", where=HARD, note=AGAIN),
         Claim("Gradients have lower peaks.", "training/grad_norm", "down", baseline="ipa --unit token", over="worst"),
     ),
     base=revisiting,
@@ -34,27 +39,28 @@ RECIPE = Recipe(
 )
 
 
-def ipa(
-    base: Method, *, restarts: float = 0.5, imitate: bool = True, unit: Unit = "turn", gamma: float = 0.95
-) -> Method:
-    """Train on discounted returns of turns, from states that successes went through, with a sampler cut at 0.9.
+def ipa(base: Method, *, restarts: float = 0.5, imitate: bool = True, unit: Unit = "turn", cut: float = 0.7) -> Method:
+    """Train on discounted returns of turns, from states that successes went through.
 
-    Unconfirmed: when a start moves back, share, what is imitated, gamma. Differs: own successes, no expert's; no shell.
+    Unconfirmed: when a start moves back, share, what is imitated, discount, baseline. Differs: own successes, no
+    expert's; no shell; the sampler is cut to differ from the trainer, as the paper's engines do anyway.
 
     Args:
         restarts: share of the groups that begin in a success.
         imitate: where all of such a group fail, learn the turn with which the success went on, with weight 1.
-        unit, gamma: of the mask between sampler and trainer, "turn" in the paper; discount a turn.
+        unit: of the ratio and of the mask between sampler and trainer; "turn" in the paper.
+        cut: top_p of the sampler; below 0.8 the mask has tokens to drop.
     """
     starts = rollback_starts()
     return replace(
         base,
         rollout=restarting(starts=starts, share=restarts, max_turns=base.setting.max_turns),
         learners=(*base.learners, starts),
-        sampling=Sampling(top_p=0.9, max_tokens=base.setting.max_tokens),
-        credit=shaped(return_to_go(gamma=gamma, baseline=0.5), bounded(limit=0.2), own_part()),
-        ratio=turn(),
+        sampling=Sampling(top_p=cut, max_tokens=base.setting.max_tokens),
+        credit=shaped(return_to_go(gamma=0.9, baseline=0.5), bounded(limit=0.2), own_part()),
+        ratio=sequence() if unit == "rollout" else turn() if unit == "turn" else token(),
         surrogate=tapered(),
         correction=mis(cap=1.2, floor=0.8, unit=unit, weigh=False),
         select=pipe(turn_replay(starts=starts, weight=float(imitate)), base.select),
+        minibatches=2,
     )
