@@ -19,6 +19,8 @@ __all__ = ["Claim", "Control", "Decision", "Paired", "Verdict", "control_of", "d
 Over = Literal["end", "best", "worst", "area", "spread", "first", "gain"]
 Verdict = Literal["holds", "does not hold", "undecided", "not testable here"]
 START, ZERO = "start", "zero"
+WORDS = {"area": "mean"}
+"""For what is made of a figure along a run, where the claim's own word is not plain."""
 BUDGET = 0.02
 """By which share a budget may differ between recipe and baseline."""
 MOST_SEEDS = 1000
@@ -92,6 +94,13 @@ class Claim:
     def is_learned(self) -> bool:
         """Whether it must not hold with scores dealt out anew."""
         return not self.metric.startswith(TRAINING) if self.learned is None else self.learned
+
+    @property
+    def measured(self) -> str:
+        """The figure it is about, in words: "calls", "calls (mean of the run)", "tokens until pass@1 is 0.7"."""
+        if self.over == "first":
+            return f"{self.axis} until {self.metric} is {self.level:g}"
+        return self.metric if self.over == "end" else f"{self.metric} ({WORDS.get(self.over, self.over)} of the run)"
 
     @property
     def alone(self) -> bool:
@@ -173,12 +182,12 @@ def decide(
     if never := _never_reached(claim, result, others):
         return Decision("undecided", never, paired, kept)
     if side * paired.difference < 0 and (paired.high if side > 0 else -paired.low) < 0:
-        return Decision("does not hold", f"{claim.metric} goes the other way", paired, kept)
+        return Decision("does not hold", f"{claim.measured} goes the other way", paired, kept)
     if kept is not None and kept.high < -claim.within:
         return Decision("does not hold", f"{claim.same} falls by more than {claim.within:g}", paired, kept)
     if (paired.low if side > 0 else -paired.high) <= 0:
         seeds = _seeds(paired, 0.0)
-        return Decision("undecided", f"the interval of {claim.metric} holds 0{_more(seeds)}", paired, kept, seeds)
+        return Decision("undecided", f"the interval of {claim.measured} holds 0{_more(seeds)}", paired, kept, seeds)
     if kept is not None and kept.low <= -claim.within:
         seeds = _seeds(kept, -claim.within)
         why = f"{claim.same} may have fallen by more than {claim.within:g}{_more(seeds)}"

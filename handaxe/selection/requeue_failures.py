@@ -24,7 +24,6 @@ def requeue_failures(
     share: float = 0.25,
     every: int = 1,
     above: float = 0.5,
-    channel: str | None = None,
     around: Callable[[list[Task], int], Curriculum] | None = None,
 ) -> Callable[[list[Task], int], Curriculum]:
     """Make a curriculum of which a share are tasks that failed before.
@@ -40,8 +39,6 @@ def requeue_failures(
         share: rho, in [0, 1]; 0 requeues nothing.
         every: k, steps between two that requeue, >= 1.
         above: the reward that is a failure and no more, in units of reward.
-        channel: judge this channel of the scores instead of the whole reward; where there is none of that name, the
-            only one that a reward around it calls ".../NAME".
         around: makes the curriculum of all other tasks; None: `in_order`.
 
     Returns:
@@ -49,7 +46,7 @@ def requeue_failures(
         step has more of the others.
 
     Raises:
-        InputError: a number out of range; a channel that some group lacks.
+        InputError: a number out of range.
 
     Example:
         share 0.25, eight tasks a step, f and g wait: the fourth and the eighth task are f and g, in some order
@@ -63,7 +60,7 @@ def requeue_failures(
 
     def curriculum(tasks: list[Task], seed: int) -> Curriculum:
         inner = in_order(tasks, seed=seed) if around is None else around(tasks, seed)
-        return RequeueFailures(inner, tasks, seed, share, every, above, channel)
+        return RequeueFailures(inner, tasks, seed, share, every, above)
 
     return curriculum
 
@@ -79,7 +76,6 @@ class RequeueFailures(Composite):
         share: float,
         every: int,
         above: float,
-        channel: str | None,
     ):
         self.waiting: list[str] = []
         self._inner = inner
@@ -88,7 +84,6 @@ class RequeueFailures(Composite):
         self._share = share
         self._every = every
         self._above = above
-        self._channel = channel
         self._step = -1
         self._again: list[str] = []
         """Those of the step at hand, in the order in which they are tried."""
@@ -114,7 +109,7 @@ class RequeueFailures(Composite):
         """Which tasks failed, and which no longer do."""
         self._inner.observe(groups)
         for one in groups:
-            reward_G = rewards_of(one.group, one.scores, channel=self._channel)
+            reward_G = rewards_of(one.group, one.scores)
             reward_G = reward_G[~np.isnan(reward_G)]
             name = one.group.task.id
             if not len(reward_G) or name not in self._tasks:

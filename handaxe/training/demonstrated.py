@@ -24,7 +24,7 @@ def demonstrated(
     count: int,
     tokens: int | None = None,
     habit: Habit = EXPERT,
-    tasks: Callable[[Sequence[Task]], Sequence[Task]] = lambda tasks: tasks,
+    where: Callable[[Task], bool] = lambda task: True,
     tools: Sequence[Any] | None = None,
     fitting: bool = False,
     of_run: bool = False,
@@ -32,7 +32,7 @@ def demonstrated(
 ) -> Source:
     """Make a source of conversations in which a world's expert speaks in the policy's place, and its tools answer.
 
-        the k-th conversation is about task k mod n of tasks(the first n = min(count, 4096) training tasks of seed)
+        the k-th conversation is about task k mod n of the first n = min(count, 4096) training tasks of seed
 
     It asks nothing of the site but its engine and chat format, so that a stage that learns from it may be shared by
     runs of all seeds; unless it is of the run.
@@ -42,7 +42,7 @@ def demonstrated(
         count: conversations, >= 1.
         tokens: that the expert says in all: of the conversations, the first that have as many; None for all of them.
         habit: what the expert is changed by; nothing unless told otherwise.
-        tasks: training tasks -> those that are asked.
+        where: which tasks are asked: the first n of these, as far as there are so many among 4096.
         tools: offered in these conversations; None: the world's own.
         fitting: leave tasks out whose conversation with the expert does not fit into the engine's context.
         of_run: the tasks are those that the run's curriculum hands out first, in its environment, and the seed is its
@@ -53,8 +53,8 @@ def demonstrated(
         A source for the stage `teach`: each conversation a group of its own.
 
     Raises:
-        InputError: count below 1, or too few for so many tokens; the world has no expert; a conversation, or with
-            `fitting` each of them, does not fit into the engine's context.
+        InputError: count below 1, or too few for so many tokens; the world has no expert, or no such task; a
+            conversation, or with `fitting` each of them, does not fit into the engine's context.
 
     Example:
         teach(source=demonstrated(world=sums(), count=320)) takes ten steps of 32 conversations
@@ -68,7 +68,7 @@ def demonstrated(
     def source(site: Site) -> list[Rated]:
         drawn, most = site.seed if of_run else seed, site.engine.max_length
         env = site.env if of_run else world.env(world.tools if tools is None else tools)
-        asked = tasks(site.tasks.next(0, count) if of_run else world.tasks("train", min(count, TASKS), drawn))
+        asked = [*filter(where, site.tasks.next(0, count))] if of_run else _such(world, where, min(count, TASKS), drawn)
         if fitting:
             asked = _fitting(asked, world, env, site.format, most)
         spoken = demonstrations(
@@ -77,6 +77,19 @@ def demonstrated(
         return [as_rated([one]) for one in (spoken if tokens is None else _first(spoken, tokens))]
 
     return source
+
+
+def _such(world: World, where: Callable[[Task], bool], count: int, seed: int) -> list[Task]:
+    """The first training tasks that are such; of more and more tasks, until there are enough."""
+    among, found = count, list[Task]()
+    while len(found) < count:
+        found = [*filter(where, world.tasks("train", among, seed))][:count]
+        if among == TASKS:
+            break
+        among = min(2 * among, TASKS)
+    if not found:
+        raise InputError(f"of {among} training tasks of {world.name} there is none such as where= asks for")
+    return found
 
 
 def _first(spoken: Sequence[Trajectory], tokens: int) -> Sequence[Trajectory]:

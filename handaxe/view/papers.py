@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from handaxe.evaluation.claims import Claim, Control, Paired
 from handaxe.evaluation.replication import Decided, Replication
 from handaxe.view.tables import decimal, interval
-from handaxe.view.verdicts import decided_by, figure_of
+from handaxe.view.verdicts import decided_by
 
 __all__ = ["Entry", "Mechanism", "StudyEntry", "mechanisms_of", "papers_page", "parts_of"]
 
@@ -84,7 +84,7 @@ class Entry(NamedTuple):
         found = self._decided(claim)
         if found is None:
             return UNDECIDED
-        return f"**{found.decision.verdict}**: {_figures(figure_of(claim), found.decision.paired)}"
+        return f"**{found.decision.verdict}**: {_figures(claim.measured, found.decision.paired)}"
 
     def _decided(self, claim: Claim) -> Decided | None:
         found = [] if self.replication is None else [one for one in self.replication.claims if one.claim == claim]
@@ -234,16 +234,16 @@ def _section(one: Entry, mechanisms: Sequence[Mechanism]) -> list[str]:
 def _verdict(one: Decided) -> str:
     decision = one.decision
     said = decision.verdict if decision.verdict == "holds" else f"{decision.verdict} ({decision.why})"
-    figures = [_figures(figure_of(one.claim), decision.paired)]
+    figures = [_figures(one.claim.measured, decision.paired)]
     figures += [_figures(one.claim.same, decision.same)] if decision.same is not None else []
     return f"**{said}**: {'; '.join(figures)}{'' if one.control is None else _shuffled(one.claim, one.control)}"
 
 
 def _shuffled(claim: Claim, control: Control) -> str:
     if not isfinite(control.moved):
-        return f"; with scores dealt out anew there is no {claim.metric}"
+        return f"; with scores dealt out anew there is no {claim.measured}"
     kept = "" if control.kept is None else f", {claim.same} by {decimal(control.kept, sign=True)}"
-    return f"; with scores dealt out anew {claim.metric} differs by {decimal(control.moved, sign=True)}{kept}"
+    return f"; with scores dealt out anew {claim.measured} differs by {decimal(control.moved, sign=True)}{kept}"
 
 
 def _figures(name: str, one: Paired) -> str:

@@ -10,25 +10,16 @@ from handaxe.evaluation.replication import Replication
 from handaxe.view.escape import plain
 from handaxe.view.tables import decimal, interval
 
-__all__ = ["claimed", "decided_by", "figure_of", "side_table", "verdict_table"]
+__all__ = ["claimed", "decided_by", "side_table", "verdict_table"]
 
 STYLES = {"holds": "green", "does not hold": "red", "undecided": "yellow", "not testable here": "bright_black"}
-OVER = {"area": "mean"}
-"""Words for what is made of a figure along a run, where the claim's own is not plain."""
-
-
-def figure_of(claim: Claim) -> str:
-    """The figure that a claim is about: "calls", "calls (mean of the run)", "tokens until pass@1 is 0.7"."""
-    if claim.over == "first":
-        return f"{claim.axis} until {claim.metric} is {claim.level:g}"
-    return claim.metric if claim.over == "end" else f"{claim.metric} ({OVER.get(claim.over, claim.over)} of the run)"
 
 
 def claimed(claim: Claim) -> str:
     """What a claim says of its figure: "calls down where difficulty is easy and pass@1 stays within 0.05"."""
-    said = f"{figure_of(claim)} {claim.direction}"
+    said = f"{claim.measured} {claim.direction}"
     if claim.over == "first":
-        said = f"{'more' if claim.direction == 'up' else 'fewer'} {figure_of(claim)}"
+        said = f"{'more' if claim.direction == 'up' else 'fewer'} {claim.measured}"
     where = f" where {claim.where[0]} is {claim.where[1]}" if claim.where else ""
     stays = f" and {claim.same} stays within {claim.within:g}" if claim.same else ""
     return f"{said}{where}{stays}"

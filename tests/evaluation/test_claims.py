@@ -210,3 +210,8 @@ def test_a_claim_about_turns_needs_some_and_credit_that_tells_them_apart(turns, 
     found = decide(claim(by_turn=True), ours, theirs)
     assert found.verdict == ("not testable here" if why else "holds") and why in found.why
     assert decide(claim(), ours, theirs).verdict == "holds"
+
+
+def test_the_figure_that_is_measured_is_told_in_words():
+    assert claim().measured == "training/x" and claim(over="area").measured == "training/x (mean of the run)"
+    assert claim(over="first", level=0.5, axis="tokens").measured == "tokens until training/x is 0.5"

@@ -81,7 +81,7 @@ def test_rome_imitates_unless_it_is_told_not_to(words, imitates):
 
 
 def test_romes_units_keep_different_tokens_of_what_its_sampler_can_draw():
-    """A cut of 0.7 keeps 0.7 to 1 of what is probable. Of a turn with 0.75 and 0.95 the mean is 0.844, in the window."""
+    """A cut of 0.7 keeps 0.7 to 1 of what is probable. A turn with 0.75 and 0.95 has a mean of 0.844, in the window."""
     made = {unit: method("ipa", "--unit", unit) for unit in ("turn", "token")}
     assert made["turn"].sampling.top_p == 0.7
     drawn = [-1.0 - log(0.75), -1.0 - log(0.95)]
@@ -94,4 +94,3 @@ def test_romes_discount_is_left_by_its_bound_and_its_baseline():
     group = make_group(layouts=["Up tp tp tp tp tp"], task=make_task(id="a"))
     (adv,) = method("ipa").credit(group, make_scores([1])).tokens[0]
     assert adv[group[0].sequences[0].mask].tolist() == pytest.approx([0.09049, 0.1561, 0.2, 0.2, 0.2, 0.2])
-

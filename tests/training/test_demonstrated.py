@@ -42,8 +42,14 @@ def test_the_same_seed_says_the_same(site):
 def test_a_habit_and_other_tasks(site):
     lazy = demonstrated(world=sums(easy=0.0), count=8, habit=Habit(needed=0.0))(site)
     assert not any(one.group[0].calls for one in lazy)
-    chosen = demonstrated(world=sums(), count=8, tasks=lambda tasks: tasks[:2])(site)
-    assert [one.group.task for one in chosen] == sums().tasks("train", 2, 0) * 4
+    two = [one.id for one in sums().tasks("train", 2, 0)]
+    chosen = demonstrated(world=sums(), count=8, where=lambda task: task.id in two)(site)
+    assert [one.group.task.id for one in chosen] == two * 4
+    hard = demonstrated(world=sums(), count=8, where=lambda task: task.metadata["difficulty"] == "hard")(site)
+    every = sums().tasks("train", 64, 0)
+    assert [one.group.task for one in hard] == [one for one in every if one.metadata["difficulty"] == "hard"][:8]
+    with pytest.raises(InputError, match="of 4096 training tasks of sums there is none such"):
+        demonstrated(world=sums(), count=8, where=lambda task: False)(site)
 
 
 def test_so_many_tokens_and_no_conversation_more(site):

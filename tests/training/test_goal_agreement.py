@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from handaxe.records import Advantages, Criterion, Rated, Scores
-from handaxe.testing.records import make_group, make_trajectory
+from handaxe.testing.records import make_group, make_task, make_trajectory
 from handaxe.training.goal_agreement import goal_agreement
 
 GOALS = [Criterion("a", "A."), Criterion("b", "B.")]
@@ -34,3 +34,11 @@ def test_nothing_said_and_nothing_played():
     found = figures((None, None), (1, 3))
     assert (found["f1"], found["said"], found["difference"]) == (0, 0, -0.4)
     assert goal_agreement(criteria=lambda task: GOALS, check=says(1, 2), truth=says(1, 3)).learn([], step=0) == {}
+
+
+def test_only_of_some_tasks():
+    groups = [make_group(trajectories=[make_trajectory(texts=["x"] * 4)], task=make_task(id=name)) for name in "ab"]
+    rated = [Rated(one, Scores(np.zeros(1)), Advantages(()), np.ones(1, bool)) for one in groups]
+    checks = {"criteria": lambda task: GOALS, "check": says(1, 2), "truth": says(1, 3)}
+    both, held = goal_agreement(**checks), goal_agreement(**checks, where=lambda task: task.id == "b")
+    assert held.learn(rated, step=0) == both.learn(rated[1:], step=0) and held.learn(rated[:1], step=0) == {}

@@ -8,7 +8,7 @@ from handaxe.evaluation.claims import Claim, decide, paired_of
 from handaxe.evaluation.figures import RunFigures
 from handaxe.evaluation.replication import Decided, Replication, curve_of
 from handaxe.view.plots import plot_curves
-from handaxe.view.verdicts import claimed, decided_by, figure_of, side_table, verdict_table
+from handaxe.view.verdicts import claimed, decided_by, side_table, verdict_table
 
 OURS = [RunFigures([{"x": value, "y": 1.0}], {}) for value in (1.0, 1.1, 0.9)]
 THEIRS = [RunFigures([{"x": value, "y": 1.0}], {}) for value in (2.0, 2.1, 2.1)]
@@ -59,11 +59,6 @@ def test_what_is_claimed(claim, says):
     assert claimed(claim) == says
     assert decided_by(claim, "plain") == f"{says}, against plain"
     assert decided_by(dataclasses.replace(claim, baseline="grpo"), "plain") == f"{says}, against grpo"
-
-
-def test_the_figure_of_a_verdict_is_what_was_measured():
-    assert figure_of(Claim("", "calls", "down", same="pass@1")) == "calls"
-    assert figure_of(Claim("", "pass@1", "down", over="first", level=0.5)) == "steps until pass@1 is 0.5"
 
 
 def test_sides():

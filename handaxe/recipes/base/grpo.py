@@ -19,6 +19,8 @@ RECIPE = Recipe(
 def grpo(base: Method, *, kl_coefficient: float = 0.04) -> Method:
     """Add a KL penalty to the loss.
 
+    Differs: the penalty is averaged over all tokens, where the paper averages it within each attempt, as its loss.
+
     Args:
         kl_coefficient: beta of the k3 penalty against the starting policy; 0.04 in the paper.
     """

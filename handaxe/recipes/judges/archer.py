@@ -19,11 +19,12 @@ __all__ = ["archer"]
 TITLE = "ArCHer: Training Language Model Agents via Hierarchical Multi-Turn RL"
 SOONER = "As much is right after fewer questions than with the group as baseline."
 TOKENS = "As much is right after fewer questions than with a critic of tokens."
+CRITIC = "ppo --base revisiting"
 RECIPE = Recipe(
     paper=Paper(TITLE, "ArCHer", "2402.19446", 187),
     claims=(
         Claim(SOONER, "pass@1", "down", over="first", level=0.6, axis="calls", by_turn=True),
-        Claim(TOKENS, "pass@1", "down", baseline="ppo", over="first", level=0.6, axis="calls"),
+        Claim(TOKENS, "pass@1", "down", baseline=CRITIC, over="first", level=0.6, axis="calls", by_turn=True),
     ),
     base=revisiting,
     world=twenty_questions,

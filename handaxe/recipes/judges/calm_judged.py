@@ -4,7 +4,9 @@ from handaxe.judges.taught_verdict import in_its_place, taught_verdict
 from handaxe.judges.verdict_token import just_now
 from handaxe.methods.method import Claim, Method, Paper, Recipe, Setting, partial, replace
 from handaxe.ops.reached import drawn_reaches
+from handaxe.ops.seeds import derive_seed
 from handaxe.recipes.base.grpo import grpo
+from handaxe.records import Task
 from handaxe.rewards.subgoals import subgoals
 from handaxe.rewards.weighted import weighted
 from handaxe.training.demonstrated import demonstrated
@@ -16,11 +18,12 @@ __all__ = ["calm_judged"]
 
 TITLE = "Assessing the Zero-Shot Capabilities of LLMs for Action Evaluation in RL"
 TOLD = "training/learner/goal_agreement/difference"
+BETTER = "At tasks it was not taught by, the judge's F1 is above that of the best constant answer."
 SOONER = "Fewer acts until half of the grids are solved than with the sparse reward alone."
 RECIPE = Recipe(
     paper=Paper(TITLE, "CALM, judged", "2409.12798", 128),
     claims=(
-        Claim("The judge's F1 is above that of the best constant answer.", TOLD, "up", baseline="zero", over="area"),
+        Claim(BETTER, TOLD, "up", baseline="zero", over="area"),
         Claim(SOONER, "pass@1", "down", over="first", level=0.5, axis="calls"),
     ),
     base=grpo,
@@ -32,7 +35,7 @@ RECIPE = Recipe(
 
 
 def calm_judged(base: Method, *, bonus: float = 0.5, taught: int = 128, epochs: int = 3) -> Method:
-    """Pay a bonus in the turn of which a judge says that it has reached the first sub-goal left.
+    """Pay a bonus in the turn of which a judge, taught by half of the tasks, says that it reached the first goal left.
 
     Unconfirmed: the formula, and the judge's question. Differs: the judge is taught by an expert's attempts, where the
     paper asks language models that were not (`handaxe study calm_judge`); sub-goals are the world's.
@@ -45,10 +48,14 @@ def calm_judged(base: Method, *, bonus: float = 0.5, taught: int = 128, epochs: 
     goals, rule = base.world.need("criteria"), base.world.need("check")
     judge = taught_verdict(ask=just_now(in_its_place))
     labels = partial(drawn_reaches, criteria=goals, check=rule)
-    shown = judge.lessons(demonstrated(world=base.world, count=taught), labels)
+    shown = judge.lessons(demonstrated(world=base.world, count=taught, where=_teaches), labels)
     lessons = teach_second(second=judge.second, source=shown, epochs=epochs)
     earned = {"correct": (1.0, base.reward), "goals": (1.0, subgoals(criteria=goals, check=judge.check, bonus=bonus))}
-    watched = goal_agreement(criteria=goals, check=judge.check, truth=rule)
+    watched = goal_agreement(criteria=goals, check=judge.check, truth=rule, where=lambda one: not _teaches(one))
     return replace(
         base, reward=weighted(earned), learners=(*base.learners, judge.second, watched), stages=(*base.stages, lessons)
     )
+
+
+def _teaches(task: Task) -> bool:
+    return derive_seed("teaches", task.messages[-1].content) % 2 == 0

@@ -1,6 +1,6 @@
 """RuscaRL: a rubric is said beforehand, less of it to each sibling and none of it later, and its points are paid."""
 
-from handaxe.methods.method import Claim, Method, Paper, Recipe, Setting, replace
+from handaxe.methods.method import Claim, Method, Paper, Recipe, Setting, partial, replace
 from handaxe.recipes.base.grpo import grpo
 from handaxe.rewards.parts.schedules import sigmoid
 from handaxe.rewards.rubric_points import rubric_points
@@ -22,7 +22,7 @@ RECIPE = Recipe(
         Claim("Hints that go do better than hints that stay.", "pass@1", "up", baseline=ALWAYS, where=HARD),
         Claim("Rewards in a group differ more.", "training/reward_spread", "up", baseline=NO_HINTS, over="area"),
     ),
-    base=grpo,
+    base=partial(grpo, kl_coefficient=0.001),
     world=hops,
     setting=Setting(model="start", max_turns=6),
 )

@@ -42,6 +42,6 @@ def deeptravel(
         ask: "all" asks about the replies of plans that are wrong, too, which changes no reward.
     """
     replies = rubric_points(items=each_reply, check=used_by_plan(), aggregate=aggregate, without=0.0)
-    tasks = requeue_failures(share=share, every=every, around=base.tasks, channel="on")
+    tasks = requeue_failures(share=share, every=every, around=base.tasks)
     reward = gate(on=base.reward, then=replies, ask=ask, questions=each_reply)
     return replace(base, reward=reward, tasks=tasks)
