@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from math import isfinite
 from typing import Any, Literal, NamedTuple
 
@@ -102,6 +102,10 @@ class Claim:
             return f"{self.axis} until {self.metric} is {self.level:g}"
         return self.metric if self.over == "end" else f"{self.metric} ({WORDS.get(self.over, self.over)} of the run)"
 
+    def decides_as(self, other: Claim) -> bool:
+        """Whether the same runs give both the same verdict: they differ in their prose at most."""
+        return replace(other, statement=self.statement, note=self.note) == self
+
     @property
     def alone(self) -> bool:
         """Whether the recipe's own runs decide it, without a baseline's."""
@@ -194,9 +198,9 @@ def decide(
         return Decision("undecided", why, paired, kept, seeds)
     stayed = control is not None and (control.kept is None or control.kept > -claim.within)
     if control is not None and stayed and side * control.moved >= (paired.low if side > 0 else -paired.high):
-        why = f"with scores dealt out anew {claim.metric} moves by {control.moved:+.3g} too"
+        why = f"with scores dealt out anew {claim.measured} moves by {control.moved:+.3g} too"
         return Decision("not testable here", why, paired, kept)
-    return Decision("holds", f"{claim.metric} goes {claim.direction}", paired, kept)
+    return Decision("holds", f"{claim.measured} goes {claim.direction}", paired, kept)
 
 
 def control_of(claim: Claim, control: RunFigures, baseline: RunFigures | None) -> Control:
@@ -273,7 +277,7 @@ def _missing_vice(claim: Claim, paired: Paired) -> str:
     wanted = "at least" if claim.direction == "down" else "at most"
     if enough:
         return ""
-    return f"{claim.metric} of the baseline is {shown:.3g}; the claim needs {wanted} {claim.vice:g}"
+    return f"{claim.measured} of the baseline is {shown:.3g}; the claim needs {wanted} {claim.vice:g}"
 
 
 def _missing_turns(claim: Claim, result: Sequence[RunFigures], baseline: Sequence[RunFigures]) -> str:

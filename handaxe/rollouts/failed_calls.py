@@ -16,7 +16,7 @@ def failed_calls(*, copies: int = 8, back: int = 0, most: int = 1) -> Choose:
     Every branch so keeps the thought before the call, but for its last `back` tokens, and calls anew.
 
     Args:
-        copies: branches at each place, >= 0; 0 chooses nothing. 8 in the paper's script.
+        copies: branches at each place, >= 0; 0 chooses nothing. 16 in the paper's script.
         back: L, tokens of the thought before the call that are drawn anew too, >= 0; 100 in the paper's script.
         most: turns with a failed call, >= 1, the first ones: a trunk of failures has no more to say than others.
 

@@ -87,8 +87,8 @@ class Entry(NamedTuple):
         return f"**{found.decision.verdict}**: {_figures(claim.measured, found.decision.paired)}"
 
     def _decided(self, claim: Claim) -> Decided | None:
-        found = [] if self.replication is None else [one for one in self.replication.claims if one.claim == claim]
-        return found[0] if found else None
+        made = () if self.replication is None else self.replication.claims
+        return next((one for one in made if one.claim.decides_as(claim)), None)
 
 
 class StudyEntry(NamedTuple):

@@ -83,5 +83,7 @@ def test_a_verdict_stands_beside_the_claim_it_is_of():
     text_without = papers_page([entry._replace(replication=replace(made, claims=(none,)))], {})
     assert "with scores dealt out anew there is no training/x" in text_without, "such as of calls that are never made"
     assert "| pass@1 up, against start | not replicated yet |" in text, "another claim has no verdict"
+    said_otherwise = replace(claim, statement="x is lower", note="A note.")
+    assert entry.brief(said_otherwise) == said and entry.brief(replace(claim, over="area")) == "not replicated yet"
     assert "  - Told no two siblings apart, in no run: used" in text
     assert "- Replicated by `handaxe replicate first`, code 0.1.0+ab, seeds 100 to 102" in text

@@ -11,11 +11,12 @@ TITLE = "On GRPO Collapse in Search-R1: The Lazy Likelihood-Displacement Death S
 DROP = "What was no worse than others loses less of its likelihood within a step."
 END = "GRPO at a high learning rate collapses; with the term it does not."
 BARE = "llds --coefficient 0"
+LOW = "The baseline ends low, but above its start: it rises, falls back and does not collapse (see the plot)."
 RECIPE = Recipe(
     paper=Paper(TITLE, "LLDS", "2512.04220", 53),
     claims=(
         Claim(DROP, "training/loss/likelihood_drop", "down", baseline=BARE, over="worst", vice=0.01),
-        Claim(END, "pass@1", "up", baseline=BARE, vice=0.3),
+        Claim(END, "pass@1", "up", baseline=BARE, vice=0.3, note=LOW),
     ),
     base=grpo,
     world=hops,

@@ -18,7 +18,7 @@ RECIPE = Recipe(
     paper=Paper(TITLE, "TP-GRPO", "2507.23317", 78),
     claims=(
         Claim(SOONER, "pass@1", "down", over="first", level=0.7, axis="tokens", by_turn=True),
-        Claim("No more steps than without merging.", "calls", "down", baseline="tp_grpo --no-merge", same="pass@1"),
+        Claim("Fewer steps than without merging.", "calls", "down", baseline="tp_grpo --no-merge", same="pass@1"),
     ),
     base=grpo,
     world=worked_steps,

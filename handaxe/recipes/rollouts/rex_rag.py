@@ -16,14 +16,15 @@ __all__ = ["rex_rag"]
 
 TITLE = "REX-RAG: Reasoning Exploration with Policy Correction in Retrieval-Augmented Generation"
 RESCUED = "Fewer groups without a right answer."
+TOP = "Both sides take as many steps; what probes sample comes on top."
 NO_PROBES = "rex_rag --chance 0"
 UNCORRECTED = "rex_rag --weight 0"
 DOUBTS = ("no, ", "not it, ", "wait, ", "was it? ")
 RECIPE = Recipe(
     paper=Paper(TITLE, "REX-RAG", "2508.08149", 206),
     claims=(
-        Claim(RESCUED, "training/groups/zero_low", "down", baseline=NO_PROBES, over="area", vice=1.0),
-        Claim("More right answers.", "pass@1", "up", baseline=NO_PROBES),
+        Claim(RESCUED, "training/groups/zero_low", "down", baseline=NO_PROBES, over="area", vice=1.0, note=TOP),
+        Claim("More right answers.", "pass@1", "up", baseline=NO_PROBES, note=TOP),
         Claim("Uncorrected, a gradient explodes.", "training/grad_norm", "down", baseline=UNCORRECTED, over="worst"),
     ),
     base=partial(grpo, kl_coefficient=0.001),
@@ -36,8 +37,8 @@ def rex_rag(base: Method, *, chance: float = 0.5, weight: float = 1.0, rate: flo
     """Give wrong answers a second chance that begins with a doubt, and correct the ratio for it.
 
     Evaluations are not probed. Unconfirmed: how clones are thinned. Differs: four short doubts in the place of thirty
-    sentences, and a small policy is first shown that a call comes after them, before whatever it is compared with as
-    well.
+    sentences, sums and a calculator in that of questions and a search, and a small policy is first shown that a call
+    comes after a doubt, before whatever it is compared with as well.
 
     Args:
         chance: p, that a wrong answer is begun anew; 0.2 in the paper, more here, as runs are short.

@@ -21,9 +21,10 @@ __all__ = ["thor"]
 TITLE = "THOR: Tool-Integrated Hierarchical Optimization via RL for Mathematical Reasoning"
 LESS = "First calls fail less often, and as many answers are right."
 FLAT = "thor --copies 0"
+TOP = "Both sides take as many steps; what forks sample comes on top."
 RECIPE = Recipe(
     paper=Paper(TITLE, "THOR", "2509.13761", 31),
-    claims=(Claim(LESS, "first_call_failed", "down", baseline=FLAT, over="area", same="pass@1", vice=0.2),),
+    claims=(Claim(LESS, "first_call_failed", "down", baseline=FLAT, over="area", same="pass@1", vice=0.2, note=TOP),),
     base=partial(dapo, rounds=1),
     world=slips,
     setting=Setting(model="start", eval_every=5),
@@ -36,10 +37,11 @@ def thor(
     """Fork attempts before their first failed call, and judge the forks by whether their call runs.
 
     Unconfirmed: how groups without variance are left out, redrawn turns. Differs: a start that errs in half of its
-    calls stands for the cold start, unless `imitated`; forks before first turns of one question are judged together.
+    calls stands for the cold start, unless `imitated`; forks before first turns of one question are judged together;
+    attempts go on after a failed call, and forks need not call, where the script drops both.
 
     Args:
-        copies: forks of an attempt; 8 in the script, 0 for none.
+        copies: forks of an attempt; 16 in the script, as many as attempts, 0 for none.
         back: tokens of the thought before the call that are drawn anew; 100 in the script.
         alpha: of the likelihood of tokens with advantage above 0; 0.01 in the script.
         imitated: solutions, rewritten with calls that ran, learnt from first; needs a world that shows its work.
