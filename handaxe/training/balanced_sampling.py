@@ -9,18 +9,20 @@ from typing import Any
 import numpy as np
 
 from handaxe.errors import InputError
+from handaxe.ops.composite import Composite
 from handaxe.ops.ragged import rewards_of
-from handaxe.records import Rated
+from handaxe.ops.seeds import derive_seed
+from handaxe.records import Rated, Task
 from handaxe.selection.in_order import in_order
 from handaxe.selection.keep_successes import keep_successes
-from handaxe.slots import Site, Source
+from handaxe.slots import Curriculum, Site, Source
 from handaxe.training.sources import play_at
 from handaxe.training.train_arguments import check_train_arguments
 
 __all__ = ["balance_score", "balanced_sampling"]
 
 NOTHING: Mapping[str, Any] = {}
-TEMPERATURES = tuple(round(0.5 + 0.05 * k, 2) for k in range(8))
+TEMPERATURES = tuple(round(0.5 + 0.05 * k, 2) for k in range(15))
 RIGHT = 0.5
 
 
@@ -44,11 +46,12 @@ def balanced_sampling(
 
     n' / n* says whether there is enough to learn from (exploration), n' / n whether the threshold tells right from
     wrong (exploitation). A self-taught iteration is `teach(source=balanced_sampling())`, several are that in `repeat`;
-    each probes anew. The probed tasks are the next ones of the site's; they are played at every temperature with the
-    same seeds, recorded in the folders probe-TEMPERATURE of the stage, and are not learned from.
+    each probes anew, other tasks than the round before. The probed tasks are the next ones of the site's; they are
+    played at every temperature with the same seeds, recorded in the folders probe-TEMPERATURE of the stage, and are not
+    learned from: what is played then are the tasks after them.
 
     Args:
-        temperatures: of the grid, > 0; 0.5 to 0.85 by 0.05 in the paper. Of equal scores the first wins.
+        temperatures: of the grid, > 0; 0.5 to 1.2 by 0.05 in the released script. Of equal scores the first wins.
         thresholds: of the grid, in units of reward; -1 to 1 by 0.01 in the paper, whose reward is 1 for a right answer
             plus a fifth of the least score that a process reward model gives a step (`rewards.weighted`).
         target: n*, right attempts that are enough, >= 1; 8 in the paper.
@@ -82,18 +85,18 @@ def balanced_sampling(
         raise InputError(f"balanced_sampling chooses {' and '.join(sorted(taken))} itself; leave it out")
 
     def source(site: Site) -> list[Rated]:
-        tasks = site.tasks.next(0, probes)
+        tasks, trying = site.tasks.next(site.seed, probes), site._replace(seed=derive_seed(site.seed, "probe"))
         once = {**arguments, "steps": 1, "groups": len(tasks), "group_size": group_size}
         scores = dict[tuple[float, float], float]()
         for heat in temperatures:
             given = {"tasks": in_order(tasks, shuffle=False), "sampling": replace(site.sampling, temperature=heat)}
-            found = play_at(site, {**once, **given}, folder=f"probe-{heat:g}")
+            found = play_at(trying, {**once, **given}, folder=f"probe-{heat:g}")
             for threshold in thresholds:
                 own = [balance_score(_selected(one, threshold), target=target, correct=correct) for one in found]
                 scores[heat, threshold] = sum(own) / len(tasks)
         heat, threshold = max(scores, key=lambda pair: scores[pair])
         chosen = {"steps": steps, "groups": groups, "group_size": group_size, **arguments}
-        chosen["sampling"] = replace(site.sampling, temperature=heat)
+        chosen |= {"sampling": replace(site.sampling, temperature=heat), "tasks": _Later(site.tasks, site.seed + 1)}
         every = [_selected(one, threshold) for one in play_at(site, chosen, folder="played")]
         return [one for one in every if one is not None]
 
@@ -102,6 +105,24 @@ def balanced_sampling(
         return kept[0] if kept else None
 
     return source
+
+
+class _Later(Composite):
+    """A curriculum that is asked for later steps: one that goes on from step to step begins where it was left."""
+
+    def __init__(self, inner: Curriculum, by: int):
+        self._inner, self._by = inner, by
+
+    def next(self, step: int, count: int) -> list[Task]:
+        """The tasks of the inner one's step `by` later."""
+        return self._inner.next(self._by + step, count)
+
+    def observe(self, groups: Sequence[Rated]) -> None:
+        """So that the inner one learns from them."""
+        self._inner.observe(groups)
+
+    def parts(self) -> Mapping[str, object]:
+        return {"inner": self._inner}
 
 
 def balance_score(one: Rated | None, *, target: int = 8, correct: str | None = None) -> float:

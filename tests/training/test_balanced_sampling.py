@@ -4,6 +4,7 @@ import pytest
 from handaxe.errors import InputError
 from handaxe.rewards.outcome import outcome
 from handaxe.rollouts.linear import linear
+from handaxe.selection.in_order import in_order
 from handaxe.testing.records import make_group, make_rated, make_scores
 from handaxe.training.balanced_sampling import balance_score, balanced_sampling
 from handaxe.training.record.run_record import RunRecord
@@ -84,6 +85,24 @@ def test_against_a_slow_grid(world, tmp_path):
     best = max(scores, key=scores.get)
     assert {turn.sampling.temperature for one in found for t in one.group for turn in t.turns} == {best[0]}
     assert scores[0.5, 0.5] == pytest.approx(1 / 6)  # one answer, said eight times
+
+
+def test_each_round_plays_other_tasks_and_none_that_it_probed(world, tmp_path):
+    """Also where the second of three rounds was the last before a kill."""
+
+    def rounds(count, resume):
+        tasks, asked = in_order([world.task(f"t{i}") for i in range(20)]), []
+        for number in range(count):
+            out = tmp_path / str(number)
+            found = made(world)(place(world, out=out, seed=100 * number, tasks=tasks, resume=resume))
+            with RunRecord.open(out / "probe-0.8") as record:
+                asked += [one.group.task.id for one in record.groups()]
+            asked += [one.group.task.id for one in found]
+        return asked
+
+    two = rounds(2, resume=False)
+    three = rounds(3, resume=True)
+    assert three[:10] == two and len(set(three)) == len(three) == 15
 
 
 def test_wrong_words(world):
