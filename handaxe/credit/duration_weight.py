@@ -58,12 +58,7 @@ def duration_weight(*, unit: Unit = "rollout", power: float = 1.0, tools_only: b
         if not power:
             return list(rated)
         found = [[_seconds(trajectory, unit, tools_only) ** power for trajectory in one.group] for one in rated]
-        counted = [
-            own[i]
-            for one, own in zip(rated, found)
-            for i in range(len(one.group))
-            if any(mask_T.any() for mask_T in one.training_mask(i))
-        ]
+        counted = [own[i][_that_train(one, i, unit)] for one, own in zip(rated, found) for i in range(len(one.group))]
         every = np.concatenate([np.zeros(0), *counted])
         mean = float(every.mean()) if len(every) else 0.0
         return [_weighted(one, own, mean) if mean else one for one, own in zip(rated, found, strict=True)]
@@ -78,11 +73,25 @@ def _seconds(trajectory: Trajectory, unit: Unit, tools_only: bool) -> np.ndarray
     return turns_N if unit == "turn" else turns_N.sum(keepdims=True)
 
 
+def _that_train(one: Rated, i: int, unit: Unit) -> np.ndarray:
+    """[N] bool of turns, [1] of a rollout: whether a token of it trains."""
+    trains_N = np.zeros(len(one.group[i].turns), bool)
+    trains_N[turn_of_token(one.group[i])[_tokens_that_train(one, i)]] = True
+    return trains_N if unit == "turn" else np.array([trains_N.any()])
+
+
+def _tokens_that_train(one: Rated, i: int) -> np.ndarray:
+    """[P] bool: of the policy's tokens."""
+    masks = zip(one.group[i].sequences, one.training_mask(i), strict=True)
+    return np.concatenate([np.zeros(0, bool), *(trains_T[sequence.mask] for sequence, trains_T in masks)])
+
+
 def _weighted(one: Rated, seconds: Sequence[np.ndarray], mean: float) -> Rated:
     tokens = list(one.advantages.tokens)
     for i in np.flatnonzero(one.trained):
         trajectory, own = one.group[int(i)], seconds[int(i)] / mean
         factor = own[turn_of_token(trajectory)] if len(own) == len(trajectory.turns) else own
+        factor = np.where(_tokens_that_train(one, int(i)), factor, 1.0)
         scaled = zip(tokens[i], scatter(trajectory, factor), strict=True)
         tokens[i] = tuple(adv_T * factor_T for adv_T, factor_T in scaled)
     return replace(one, advantages=replace(one.advantages, tokens=tuple(tokens)))

@@ -63,9 +63,10 @@ def rank_bonus(
 
     Paper: arXiv:2509.23808 (VERL), the released code's dual-channel advantage shaping.
     Unconfirmed: whether the paper's running means start at 0 as the released code's do.
-    Differs: every turn of an attempt counts as one response; ranks of the newest 512 tokens and of six singular values
-        alone, which released code takes of long ones, are left to what measures them; of a trajectory of several
-        sequences, ranks begin anew with each, since each was read apart.
+    Differs: the bonus reaches every token, where released code adds it at the last one alone, and counts from the first
+        batch on, where there it begins with the second; every turn of an attempt counts as one response; ranks of the
+        newest 512 tokens and of six singular values alone, which released code takes of long ones, are left to what
+        measures them; of a trajectory of several sequences, ranks begin anew with each, since each was read apart.
     """
     if stride < 1 or kappa <= 0 or not 0 < rate <= 1:
         raise InputError(

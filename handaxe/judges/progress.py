@@ -57,8 +57,8 @@ def progress(
 
     Paper: arXiv:2505.20732 (SPA-RL), the progress estimator.
     Unconfirmed: the formula, which is known from secondary sources and the released code.
-    Differs: the released estimator has an MLP for a head and reads it after a turn's last token; here a turn is read as
-    a whole but for its last token, which ends it.
+    Differs: the released estimator has one linear layer on the logits, and reads it after a turn's last token; here it
+    is one on the hidden states, and a turn is read as a whole but for its last token, which ends it.
     """
     if epochs < 1 or micro_batch_rows < 1 or learning_rate < 0 or not clip_norm > 0:
         raise InputError(

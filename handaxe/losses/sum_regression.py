@@ -38,7 +38,7 @@ def sum_regression() -> Loss:
 
     Paper: arXiv:2505.20732 (SPA-RL), the loss of the progress estimator.
     Unconfirmed: the formula, which is known from secondary sources and the released code.
-    Differs: the released estimator has an MLP for a head and reads it after the turn's last token.
+    Differs: the released estimator has a linear layer on the logits and reads it after the turn's last token.
     """
 
     def loss(out: PolicyOut, batch: Batch) -> LossOut:

@@ -37,7 +37,8 @@ def effective_rank(*, stride: int = 40, most: int = 512) -> EffectiveRank:
         singular values 1, 1  ->  2;   3, 1  ->  1.7548;   2, 1, 1  ->  2.8284
 
     Paper: arXiv:2509.23808 (VERL).
-    Differs: the low-rank form of released code, six singular values alone, is left out.
+    Differs: states are taken as they are, where released code first takes their mean away (of one token that leaves 0);
+        its low-rank form, six singular values alone, is left out.
     """
     if stride < 1 or most < 1:
         raise InputError(f"effective_rank has stride={stride} and most={most}; give 1 or more of each")

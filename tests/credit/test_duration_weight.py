@@ -57,6 +57,17 @@ def test_against_a_slow_loop(unit, seed):
             assert found == pytest.approx([dt / mean if kept else 1.0 for dt in each])
 
 
+def test_of_an_attempt_only_the_turns_that_train_are_counted_and_changed():
+    """Turns of 1 and 3 seconds, of which the second trains alone: it is the mean of itself."""
+    one = rated(taking(1, 3))
+    second = tuple((np.cumsum(of.sequences[0].mask) == 2,) for of in one.group)
+    alone = replace(one, advantages=replace(one.advantages, trains=second))
+    other = rated(taking(1))
+    assert levels(duration_weight(unit="turn")([alone])) == [[[1.0, 1.0]]]
+    assert levels(duration_weight(unit="turn")([alone, other])) == [[[1.0, 1.5]], [[0.5]]]
+    assert levels(duration_weight()([alone, other])) == [[[1.0, pytest.approx(1.6)]], [pytest.approx([0.4])]]
+
+
 def test_edges():
     assert levels(duration_weight()([rated(taking(0), taking(0))])) == [[[1.0], [1.0]]]
     silent = rated(make_trajectory(layouts=["Ut"]), taking(2))

@@ -109,8 +109,8 @@ def test_form(name):
 VARIANTS = [
     ("ratios.sequence", {"mean": False}, "rollouts"),
     ("ratios.turn", {"mean": False}, None),
-    ("ratios.product", {"unit": "turn"}, None),
-    ("ratios.product", {"unit": "rollout"}, "rollouts"),
+    ("ratios.by_unit", {"unit": "turn"}, None),
+    ("ratios.by_unit", {"unit": "rollout"}, "rollouts"),
     ("ratios.sequence", {"per_row": True}, None),
     ("ratios.sequence_token", {"per_row": True}, None),
     ("surrogates.truncated", {"eps_low": 0.2}, None),

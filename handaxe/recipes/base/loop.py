@@ -1,7 +1,7 @@
 """LOOP: PPO without a critic, on the leave-one-out baseline, with a second use of every attempt."""
 
 from handaxe.losses.parts.disagreement import Unit
-from handaxe.losses.ratios.product import product
+from handaxe.losses.ratios.by_unit import by_unit
 from handaxe.losses.reductions.rollout_mean import rollout_mean
 from handaxe.losses.surrogates.log_clip import log_clip
 from handaxe.methods.method import Claim, Method, Paper, Recipe, Setting, replace
@@ -39,7 +39,8 @@ def loop(
 ) -> Method:
     """Train with ratios clipped evenly in the logarithm, on attempts that did better or worse than the others.
 
-    Differs: an attempt is not cut off when 90 % of a step's are over; hops, where one answer counts, and not AppWorld.
+    Differs: an attempt is not cut off when 90 % of a step's are over; hops, where one answer counts, and not
+    AppWorld, where rewards are cut off at 0.
 
     Args:
         unit: what a ratio is of: token (the paper's best), turn or rollout.
@@ -51,5 +52,5 @@ def loop(
     select = pipe(base.select, drop_small_advantages(least=0.01))
     passes = replace(base, epochs=epochs, minibatches=minibatches, enough=above("loss/approx_kl", kl_bound))
     return replace(
-        passes, ratio=product(unit=unit), surrogate=log_clip(eps=eps), reduction=rollout_mean(), select=select
+        passes, ratio=by_unit(unit=unit), surrogate=log_clip(eps=eps), reduction=rollout_mean(), select=select
     )

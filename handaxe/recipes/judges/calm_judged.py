@@ -7,8 +7,7 @@ from handaxe.ops.reached import drawn_reaches
 from handaxe.ops.seeds import derive_seed
 from handaxe.recipes.base.grpo import grpo
 from handaxe.records import Task
-from handaxe.rewards.subgoals import subgoals
-from handaxe.rewards.weighted import weighted
+from handaxe.rewards import subgoals, weighted
 from handaxe.training.demonstrated import demonstrated
 from handaxe.training.goal_agreement import goal_agreement
 from handaxe.training.stages.teach_second import teach_second

@@ -1,14 +1,9 @@
 """ROME's IPA: credit, ratio and mask by turn, and groups that begin ever earlier in a success of their task."""
 
-from handaxe.credit.bounded import bounded
-from handaxe.credit.own_part import own_part
-from handaxe.credit.return_to_go import return_to_go
-from handaxe.credit.shaped import shaped
+from handaxe.credit import bounded, own_part, return_to_go, shaped
 from handaxe.losses.corrections.mis import mis
 from handaxe.losses.parts.disagreement import Unit
-from handaxe.losses.ratios.sequence import sequence
-from handaxe.losses.ratios.token import token
-from handaxe.losses.ratios.turn import turn
+from handaxe.losses.ratios.by_unit import by_unit
 from handaxe.losses.surrogates.tapered import tapered
 from handaxe.methods.method import Claim, Method, Paper, Recipe, Setting, replace
 from handaxe.recipes.base.revisiting import revisiting
@@ -25,12 +20,11 @@ TITLE = (
     "Let It Flow: Agentic Crafting on Rock and Roll, Building the ROME Model within an Open Agentic Learning Ecosystem"
 )
 AGAIN = "Calls that are made again to get to a start come on top."
-HARD = ("hops", 4)
 MORE = "More right answers where it is hard."
 RECIPE = Recipe(
     paper=Paper(TITLE, "ROME", "2512.24873", 154),
     claims=(
-        Claim(MORE, "pass@1", "up", baseline="ipa --restarts 0", where=HARD, note=AGAIN),
+        Claim(MORE, "pass@1", "up", baseline="ipa --restarts 0", where=("hops", 4), note=AGAIN),
         Claim("Gradients have lower peaks.", "training/grad_norm", "down", baseline="ipa --unit token", over="worst"),
     ),
     base=revisiting,
@@ -58,7 +52,7 @@ def ipa(base: Method, *, restarts: float = 0.5, imitate: bool = True, unit: Unit
         learners=(*base.learners, starts),
         sampling=Sampling(top_p=cut, max_tokens=base.setting.max_tokens),
         credit=shaped(return_to_go(gamma=0.9, baseline=0.5), bounded(limit=0.2), own_part()),
-        ratio=sequence() if unit == "rollout" else turn() if unit == "turn" else token(),
+        ratio=by_unit(unit=unit, mean=True),
         surrogate=tapered(),
         correction=mis(cap=1.2, floor=0.8, unit=unit, weigh=False),
         select=pipe(turn_replay(starts=starts, weight=float(imitate)), base.select),

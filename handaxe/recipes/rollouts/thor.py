@@ -7,8 +7,7 @@ from handaxe.losses.surrogates.dual_clip import dual_clip
 from handaxe.losses.terms.positive_nll import positive_nll
 from handaxe.methods.method import Claim, Method, Paper, Recipe, Setting, partial, replace
 from handaxe.recipes.base.dapo import dapo
-from handaxe.rewards.tool_success import tool_success
-from handaxe.rewards.weighted import weighted
+from handaxe.rewards import tool_success, weighted
 from handaxe.rollouts.failed_calls import failed_calls
 from handaxe.rollouts.forking import forking
 from handaxe.rollouts.redrawing import redrawing

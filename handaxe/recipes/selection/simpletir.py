@@ -1,5 +1,6 @@
 """SimpleTIR: an attempt ends at a void turn, and attempts with one are left out of the loss."""
 
+from handaxe.losses.surrogates.dual_clip import dual_clip
 from handaxe.methods.method import Claim, Method, Paper, Recipe, Setting, partial, replace
 from handaxe.recipes.base.plain import plain
 from handaxe.rollouts.until_void import until_void
@@ -18,7 +19,7 @@ RECIPE = Recipe(
     claims=(
         Claim(LOWER, "training/grad_norm", "down", over="worst", baseline=KEPT, same="pass@1", vice=1.0, note=NOTE),
     ),
-    base=partial(plain, eps_high=0.28),
+    base=partial(plain, minibatches=4),
     world=partial(gym, noise=0.2),
     setting=Setting(tools=("python",), max_turns=5),
 )
@@ -34,4 +35,5 @@ def simpletir(base: Method, *, keep: bool = False) -> Method:
     """
     answered = base.world.need("answered")
     rollout = until_void(answer=answered, max_turns=base.setting.max_turns)
-    return replace(base, rollout=rollout, select=pipe(base.select, void_turns(answer=answered, keep=keep)))
+    kept = pipe(base.select, void_turns(answer=answered, keep=keep))
+    return replace(base, rollout=rollout, surrogate=dual_clip(eps_high=0.28), select=kept)

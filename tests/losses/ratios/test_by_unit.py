@@ -3,7 +3,7 @@ import math
 import pytest
 
 from handaxe.errors import InputError
-from handaxe.losses.ratios.product import product
+from handaxe.losses.ratios.by_unit import by_unit
 from handaxe.testing.batches import random_batch, random_policy, small_batch, small_policy
 
 
@@ -14,11 +14,19 @@ from handaxe.testing.batches import random_batch, random_policy, small_batch, sm
 def test_example(unit, wanted):
     batch = small_batch([[1.0, 1.0, None, 1.0, 1.0]], turn=[[0, 0, None, 1, 1]])
     out = small_policy(batch, [[-0.8, -0.6, None, -1.1, -0.7]])
-    assert product(unit=unit)(out, batch)[batch.mask_BT].tolist() == pytest.approx(wanted)
+    assert by_unit(unit=unit)(out, batch)[batch.mask_BT].tolist() == pytest.approx(wanted)
 
 
+@pytest.mark.parametrize(("unit", "wanted"), [("turn", [0.3, 0.3, 0.1, 0.1]), ("rollout", [0.2] * 4)])
+def test_example_of_means(unit, wanted):
+    batch = small_batch([[1.0, 1.0, None, 1.0, 1.0]], turn=[[0, 0, None, 1, 1]])
+    out = small_policy(batch, [[-0.8, -0.6, None, -1.1, -0.7]])
+    assert by_unit(unit=unit, mean=True)(out, batch)[batch.mask_BT].tolist() == pytest.approx(wanted)
+
+
+@pytest.mark.parametrize("mean", [False, True])
 @pytest.mark.parametrize("unit", ["token", "turn", "rollout"])
-def test_against_a_slow_loop(unit):
+def test_against_a_slow_loop(unit, mean):
     batch = random_batch(0, under_mask=math.nan, left_out=0.2)
     out = random_policy(batch, 0, under_mask=math.nan)
     apart, places = {}, batch.mask_BT.nonzero().tolist()
@@ -29,11 +37,12 @@ def test_against_a_slow_loop(unit):
 
     for row, t in places:
         moved = (out.logp_BT[row, t] - batch.old_logp_BT[row, t]).item()
-        apart[key(row, t)] = apart.get(key(row, t), 0.0) + moved
-    found_BT = product(unit=unit)(out, batch)
-    assert [found_BT[row, t].item() for row, t in places] == pytest.approx([apart[key(*at)] for at in places])
+        apart.setdefault(key(row, t), []).append(moved)
+    found_BT = by_unit(unit=unit, mean=mean)(out, batch)
+    wanted = {at: sum(own) / (len(own) if mean else 1) for at, own in apart.items()}
+    assert [found_BT[row, t].item() for row, t in places] == pytest.approx([wanted[key(*at)] for at in places])
 
 
 def test_another_unit_is_refused():
     with pytest.raises(InputError, match="token, turn or rollout, not 'step'"):
-        product(unit="step")
+        by_unit(unit="step")
