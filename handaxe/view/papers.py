@@ -225,7 +225,7 @@ def _section(one: Entry, mechanisms: Sequence[Mechanism]) -> list[str]:
         lines.append(
             f"- Replicated by `{made.command}`, code {made.version}, seeds {made.seeds[0]} to {made.seeds[-1]}"
         )
-        lines.append(f"  - All runs of a side, on one thread each: {seconds}")
+        lines.append(f"  - All training steps of a side's runs, on one thread each, without stages before: {seconds}")
         lines += [f"  - Told no two siblings apart, in no run: {', '.join(made.silent)}"] if made.silent else []
         lines.append(f"  - [results/{one.name}.json](results/{one.name}.json), [plot](results/{one.name}.png)")
     return lines

@@ -4,6 +4,7 @@ import ast
 import inspect
 import math
 
+import numpy as np
 import pytest
 import torch
 
@@ -17,7 +18,9 @@ from handaxe.methods.chosen import choice, of_base, recipe_of
 from handaxe.methods.run import run
 from handaxe.models.compact import Compact
 from handaxe.records import Author, Message
+from handaxe.rewards.parts.scoring import score_group
 from handaxe.testing.records import make_group, make_rated
+from handaxe.training.batch import pad
 from handaxe.training.loop import train
 from handaxe.training.pace import Keep
 from handaxe.training.record.run_record import RunRecord
@@ -99,12 +102,41 @@ def test_what_a_claim_is_measured_against_can_be_run(name):
             chosen(words[0], *words[1:])
 
 
-FORCES = ("cleaner", "rex_rag", "rusca_rl")
+FORCES = ("cleaner", "rex_rag")
 """Recipes whose papers train on words that the policy did not draw in their place; batches want old_logp of them."""
 
 
+@pytest.fixture
+def batches(monkeypatch):
+    """The rows of every batch that is made, of the loop and of stages, each with what trains of it [T]."""
+    seen = []
+
+    def seeing(rows, **options):
+        batch = pad(rows, **options)
+        for row, mask_T in zip(rows, batch.mask_BT.numpy(), strict=True):
+            assert not mask_T[len(row.sequence) :].any(), "padding does not train"
+            seen.append((row.sequence, mask_T[: len(row.sequence)]))
+        return batch
+
+    monkeypatch.setattr("handaxe.training.batch.pad", seeing)
+    return seen
+
+
+@pytest.fixture
+def held_out(monkeypatch):
+    """The groups of held-out attempts, one for each task."""
+    seen = []
+
+    def seeing(reward, group):
+        seen.append(group)
+        return score_group(reward, group)
+
+    monkeypatch.setattr("handaxe.evaluation.run.score_group", seeing)
+    return seen
+
+
 @pytest.mark.parametrize("name", [name for name in NAMES if name != "plain"])
-def test_two_steps(name, tmp_path):
+def test_two_steps(name, tmp_path, batches, held_out):
     made = chosen(name, "--model", "tiny", *FEWER.get(name, ()))
     result = run(made, Keep(out=tmp_path / "run", progress=False, recipe={"name": name, "arguments": made.arguments()}))
     assert len(result.metrics) == 2
@@ -116,9 +148,12 @@ def test_two_steps(name, tmp_path):
         assert len(Evaluation.from_json(evaluated[2]["evaluation"]).tasks) == 4
         for trajectory in record.trajectories():
             records.check(trajectory)
-            for sequence in trajectory.sequences:
-                assert name in FORCES or not (sequence.author == Author.FORCED).any()
-                assert not sequence.mask[sequence.author == Author.EXPERT].any(), "what an expert said never trains"
+    trains = {Author(number) for sequence, mask_T in batches for number in np.unique(sequence.author[mask_T])}
+    assert trains <= {Author.POLICY, *([Author.FORCED] if name in FORCES else [])}, "no expert's words, no reply's"
+    assert batches or name == "frozen"
+    assert len(held_out) >= 8 and {len(group) for group in held_out} == {1}, "as many attempts as a user would see"
+    for one in (group[0] for group in held_out):
+        assert one.branch_of is None and not any(sequence.forced.any() for sequence in one.sequences), "no help"
 
 
 @pytest.mark.parametrize(("name", "moves"), [("plain", True), ("frozen", False)])

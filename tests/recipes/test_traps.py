@@ -10,6 +10,7 @@ pytest.importorskip("reasoning_gym")
 from handaxe.commands.configure import parse_train
 from handaxe.methods.build import make_method, make_world
 from handaxe.methods.catalogue import find_recipes
+from handaxe.methods.chosen import of_base
 from handaxe.models.compact import CALL_END, Compact
 from handaxe.ops.composite import Composite
 from handaxe.ops.ragged import rewards_of
@@ -236,3 +237,11 @@ def test_parts_that_weigh_nothing_are_found():
     reward = weighted({"right": (1.0, right), "same": (1.0, same), "light": (0.0, well_formed())})
     played.method = replace(played.method, reward=reward)
     assert dead_parts(played) == {"same", "light"}
+
+
+def test_spa_pays_what_an_attempt_comes_to_through_its_turns_and_not_once_more():
+    chosen = parse_train("spa_rl", [], prog="handaxe train", also={})[0]
+    world = make_world(chosen)
+    parts = list(leaves(make_method(chosen, world).reward))
+    assert sorted(path for path, _, _ in parts) == ["executed", "progress"]
+    assert make_method(of_base(chosen), world).reward is world.correct not in [own[key] for _, own, key in parts]

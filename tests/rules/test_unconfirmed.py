@@ -28,8 +28,8 @@ GUESSED = {
     "2512.24873": "ROME, its rollouts that begin in a chunk",
     "2601.03555": "SCRIBE",
 }
-ONLY_IN = {"2512.24873": "rollouts"}
-"""Where of a paper one part alone is a guess: the folder of mechanisms for that part; the rest was read."""
+ONLY_IN = {"2512.24873": ("rollouts", "selection")}
+"""Where of a paper one part alone is a guess: the folders of mechanisms for that part; the rest was read."""
 PAGES = ("recipes", "view", "commands")
 """Folders that hold no mechanism; recipes are asked for apart."""
 
@@ -47,7 +47,7 @@ def silent_mechanisms(package, guessed=GUESSED, only_in=ONLY_IN):
         inside = file.relative_to(package)
         if inside.parts[0] in PAGES:
             continue
-        asked = {arxiv for arxiv in guessed if only_in.get(arxiv, inside.parts[0]) == inside.parts[0]}
+        asked = {arxiv for arxiv in guessed if inside.parts[0] in only_in.get(arxiv, inside.parts)}
         cites = any(arxiv in file.read_text() for arxiv in asked)
         for text in _docstrings(file) if cites else ():
             if asked & set(re.findall(r"\d{4}\.\d{4,5}", text)) and "Unconfirmed:" not in text:
@@ -76,7 +76,7 @@ def unrepeated(text, package, guessed=GUESSED, only_in=ONLY_IN):
         files = [one.file.relative_to(package.parent).as_posix()]
         for file in sorted(package.rglob("*.py")):
             inside = file.relative_to(package)
-            asked = inside.parts[0] not in PAGES and only_in.get(one.paper.arxiv, inside.parts[0]) == inside.parts[0]
+            asked = inside.parts[0] not in PAGES and inside.parts[0] in only_in.get(one.paper.arxiv, inside.parts)
             if asked and f"arXiv:{one.paper.arxiv}" in file.read_text():
                 files.append(file.relative_to(package.parent).as_posix())
         own = next(part for part in sections if f"`handaxe train {one.name}`" in part)

@@ -11,12 +11,14 @@ from handaxe.worlds.worked_steps import worked_steps
 __all__ = ["grounded_prm"]
 
 TITLE = "GroundedPRM: Tree-Guided and Fidelity-Aware Process Reward Modeling for Step-Level Reasoning"
+SAME = "Both search as many trees with as many simulations, and choose among as many next steps."
+MORE = "It finds more of the wrong steps than a judge of outcomes."
 FOUND = "training/learner/step_agreement/f1"
 RECIPE = Recipe(
     paper=Paper(TITLE, "GroundedPRM", "2510.14942", 125),
     claims=(
-        Claim("It finds more of the wrong steps than a judge of outcomes.", FOUND, "up", over="area", vice=0.7),
-        Claim("Guided by it, more answers are right.", "pass@1", "up", vice=0.95),
+        Claim(MORE, FOUND, "up", over="area", vice=0.7, note=SAME),
+        Claim("Guided by it, more answers are right.", "pass@1", "up", vice=0.95, note=SAME),
     ),
     base=outcome_prm,
     world=partial(worked_steps, ask="parity"),
@@ -28,7 +30,8 @@ def grounded_prm(base: Method, *, wrong: float = 0.1, simulations: int = 8, tree
     """Label steps by verdicts and outcomes together, and keep the paths on which the verdicts agree.
 
     Differs: verdicts are those of a rule, some of them turned around, where the paper has a language model read what a
-    mathematics engine said; the judge answers at once. Only this side's labels have noise, since the base's need none.
+    mathematics engine said; the judge answers at once; guided answers are not compared with a vote. Only this side's
+    labels have noise, since the base's need none.
 
     Args:
         wrong: chance that a verdict is turned around.
