@@ -13,11 +13,13 @@ from handaxe.worlds.minigrid_text import minigrid_text
 __all__ = ["spa_rl"]
 
 TITLE = "SPA-RL: Reinforcing LLM Agents via Stepwise Progress Attribution"
+MORE = "More is solved along the run than by outcomes alone."
+BEHIND = "The critic begins at 0 and stays far below these returns (loss/value_mean), so that late turns look bad."
 RECIPE = Recipe(
     paper=Paper(TITLE, "SPA-RL", "2505.20732", 87),
     claims=(
-        Claim("More is solved along the run than by outcomes alone.", "pass@1", "up", over="area", by_turn=True),
-        Claim("More acts can be carried out.", "executed", "up", vice=0.95),
+        Claim(MORE, "pass@1", "up", over="area", by_turn=True, note=BEHIND),
+        Claim("More acts can be carried out.", "executed", "up", vice=0.95, note=BEHIND),
     ),
     base=turn_ppo,
     world=minigrid_text,
