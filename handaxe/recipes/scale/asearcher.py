@@ -30,7 +30,8 @@ def asearcher(
 ) -> Method:
     """Train with groups launched ahead of the weights, and the old policy measured when they arrive.
 
-    Differs: no bias on the reward, which would cancel; a step waits for the groups launched for it unless told not to.
+    Differs: no bias on the reward, which would cancel; a step waits for the groups launched for it unless told not to;
+    weights above the cap are cut down to it, where those tokens may as well be left out (`mis`).
 
     Args:
         staleness: eta, steps that a trained token may be old; 4 in the paper.
