@@ -100,7 +100,7 @@ class Curriculum(Protocol):
     """What to try next. Seeded: the same (step, count) after the same observations gives the same tasks."""
 
     def next(self, step: int, count: int) -> list[Task]:
-        """The `count` tasks of this step."""
+        """The `count` tasks of this step. Before another part of a run begins at 0: none of step -1."""
         ...
 
     def observe(self, groups: Sequence[Rated]) -> None:

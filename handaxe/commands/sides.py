@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import shlex
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -60,7 +61,8 @@ def side(words: str, options: str = "", *, setting_of: Side | None = None) -> Si
     Args:
         words: a recipe and its options, as after `handaxe train`.
         options: further options.
-        setting_of: where the recipe is another one than that side's, its world, engine and settings are taken over.
+        setting_of: where the recipe is another one than that side's, its world, engine and settings are taken over, as
+            far as the words do not choose them.
 
     Raises:
         InputError: no recipe is named, or there is none of that name.
@@ -70,11 +72,24 @@ def side(words: str, options: str = "", *, setting_of: Side | None = None) -> Si
         raise InputError("a side of a comparison is a recipe and its options, such as 'otc --smooth 2'")
     chosen, _ = parse_train(name, [*rest, *shlex.split(options)], prog=f"handaxe train {name}", also={})
     if setting_of is not None and setting_of.chosen.name != name:
-        other = setting_of.chosen
-        choice = replace(chosen.choice, world=other.choice.world, engine=other.choice.engine)
-        shared = {part: other.options[part] for part in ("world", "engine")}
-        chosen = replace(chosen, choice=choice, setting=other.setting, options={**chosen.options, **shared})
+        chosen = _taken_over(chosen, setting_of.chosen, _flags(rest))
     return Side(words, chosen)
+
+
+def _taken_over(chosen: Chosen, other: Chosen, said: set[str]) -> Chosen:
+    """With the other one's world, engine and settings but for those that were said."""
+    own = {one.name: getattr(chosen.setting, one.name) for one in fields(chosen.setting) if one.name in said}
+    parts = [part for part in ("world", "engine") if part not in said]
+    choice = replace(chosen.choice, **{part: getattr(other.choice, part) for part in parts})
+    options = {**chosen.options, **{part: other.options[part] for part in parts}}
+    return replace(chosen, choice=choice, setting=replace(other.setting, **own), options=options)
+
+
+def _flags(words: Sequence[str]) -> set[str]:
+    """The names of options among words, as the settings have them: those of "--max-turns 3 --world.size=5" are
+    max_turns and world."""
+    names = (word[2:].removeprefix("no-").partition("=")[0].partition(".")[0] for word in words if word[:2] == "--")
+    return {name.replace("-", "_") for name in names}
 
 
 def job_of(one: Side, seed: int, runs: Path) -> TrainingJob:

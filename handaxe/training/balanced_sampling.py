@@ -9,14 +9,13 @@ from typing import Any
 import numpy as np
 
 from handaxe.errors import InputError
-from handaxe.ops.composite import Composite
 from handaxe.ops.ragged import rewards_of
 from handaxe.ops.seeds import derive_seed
-from handaxe.records import Rated, Task
+from handaxe.records import Rated
 from handaxe.selection.in_order import in_order
 from handaxe.selection.keep_successes import keep_successes
-from handaxe.slots import Curriculum, Site, Source
-from handaxe.training.sources import play_at
+from handaxe.slots import Site, Source
+from handaxe.training.sources import leave_step, play_at
 from handaxe.training.train_arguments import check_train_arguments
 
 __all__ = ["balance_score", "balanced_sampling"]
@@ -85,7 +84,8 @@ def balanced_sampling(
         raise InputError(f"balanced_sampling chooses {' and '.join(sorted(taken))} itself; leave it out")
 
     def source(site: Site) -> list[Rated]:
-        tasks, trying = site.tasks.next(site.seed, probes), site._replace(seed=derive_seed(site.seed, "probe"))
+        tasks, trying = site.tasks.next(0, probes), site._replace(seed=derive_seed(site.seed, "probe"))
+        leave_step(site.tasks)
         once = {**arguments, "steps": 1, "groups": len(tasks), "group_size": group_size}
         scores = dict[tuple[float, float], float]()
         for heat in temperatures:
@@ -96,7 +96,7 @@ def balanced_sampling(
                 scores[heat, threshold] = sum(own) / len(tasks)
         heat, threshold = max(scores, key=lambda pair: scores[pair])
         chosen = {"steps": steps, "groups": groups, "group_size": group_size, **arguments}
-        chosen |= {"sampling": replace(site.sampling, temperature=heat), "tasks": _Later(site.tasks, site.seed + 1)}
+        chosen["sampling"] = replace(site.sampling, temperature=heat)
         every = [_selected(one, threshold) for one in play_at(site, chosen, folder="played")]
         return [one for one in every if one is not None]
 
@@ -105,24 +105,6 @@ def balanced_sampling(
         return kept[0] if kept else None
 
     return source
-
-
-class _Later(Composite):
-    """A curriculum that is asked for later steps: one that goes on from step to step begins where it was left."""
-
-    def __init__(self, inner: Curriculum, by: int):
-        self._inner, self._by = inner, by
-
-    def next(self, step: int, count: int) -> list[Task]:
-        """The tasks of the inner one's step `by` later."""
-        return self._inner.next(self._by + step, count)
-
-    def observe(self, groups: Sequence[Rated]) -> None:
-        """So that the inner one learns from them."""
-        self._inner.observe(groups)
-
-    def parts(self) -> Mapping[str, object]:
-        return {"inner": self._inner}
 
 
 def balance_score(one: Rated | None, *, target: int = 8, correct: str | None = None) -> float:

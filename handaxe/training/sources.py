@@ -14,16 +14,17 @@ from handaxe.errors import InputError
 from handaxe.losses.cross_entropy import cross_entropy
 from handaxe.ops.seeds import derive_seed
 from handaxe.records import Rated, Trajectory
-from handaxe.slots import Site, Source
+from handaxe.slots import Curriculum, Site, Source
 from handaxe.training.loop import train
 from handaxe.training.record.groups import GroupRecord
 from handaxe.training.record.run_record import RunRecord
 from handaxe.training.supervised import as_rated, keep_at
 from handaxe.training.train_arguments import check_train_arguments
 
-__all__ = ["joined", "play_at", "played", "rated_of", "recorded", "scripted"]
+__all__ = ["joined", "leave_step", "play_at", "played", "rated_of", "recorded", "scripted"]
 
 NOTHING: Mapping[str, Any] = {}
+NO_STEP = -1
 CREDIT = constant_baseline()
 LOSS = cross_entropy()
 
@@ -91,10 +92,17 @@ def play_at(site: Site, arguments: Mapping[str, Any], *, folder: str = "") -> li
     result = train(engine=site.engine, format=site.format, loss=LOSS, learners=learners, keep=keep, **chosen)
     if result.stopped:
         raise KeyboardInterrupt
+    if "tasks" not in arguments:
+        leave_step(site.tasks)
     if result.path is None:
         return seen.groups
     with RunRecord.open(result.path) as record:
         return rated_of(record.groups())
+
+
+def leave_step(tasks: Curriculum) -> None:
+    """Let a curriculum go on: what asks for its first step next gets other tasks than what asked for it before."""
+    tasks.next(NO_STEP, 0)
 
 
 def rated_of(groups: Sequence[GroupRecord]) -> list[Rated]:

@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -20,6 +21,18 @@ def test_another_recipe_takes_over_world_and_settings_the_same_one_keeps_its_own
     assert other.chosen.setting == ours.chosen.setting and other.chosen.setting.model == "start"
     assert other.chosen.choice.world.name == "sums" and other.chosen.options[""]["lam"] == 0.5
     assert side("retool --tools", setting_of=side("retool")).chosen.setting.tools == ()
+
+
+def test_another_recipe_keeps_what_its_words_choose_also_where_that_is_its_own_default():
+    ours = side("otc", "--steps 3 --engine.max-rows 7")
+    assert side("frozen --model smollm2 --max-turns=2", setting_of=ours).chosen.setting == replace(
+        ours.chosen.setting, model="smollm2", max_turns=2
+    )
+    assert side("frozen --model tiny", setting_of=ours).chosen.setting.model == "tiny"
+    elsewhere = side("ppo --world gym --world.noise 0.5", setting_of=ours).chosen
+    assert elsewhere.choice.world.name == "gym" and elsewhere.options["world"]["noise"] == 0.5
+    assert elsewhere.options["engine"] == ours.chosen.options["engine"] and elsewhere.setting == ours.chosen.setting
+    assert side("ppo --engine.max-rows 9", setting_of=ours).chosen.options["engine"]["max_rows"] == 9
 
 
 def test_the_base_is_measured_in_the_same_world_and_setting():

@@ -1,6 +1,7 @@
 import pytest
 
 from handaxe.errors import InputError
+from handaxe.selection.in_order import in_order
 from handaxe.training.loop import train
 from handaxe.training.sources import joined, played, recorded, scripted
 
@@ -53,3 +54,18 @@ def test_scripted_and_joined(world, tmp_path):
 def test_what_train_does_not_know():
     with pytest.raises(InputError, match="no argument group_sizes"):
         played(arguments={"group_sizes": 3})
+
+
+def test_what_is_played_after_something_else_plays_the_tasks_after_it(world, tmp_path):
+    """Three rounds of three tasks, then a loop; killed and resumed after the second round it is the same."""
+
+    def rounds(count, resume):
+        tasks = in_order([world.task(f"t{i}") for i in range(20)])
+        source, asked = played(groups=3, group_size=2, arguments=world.PLAY), []
+        for number in range(count):
+            found = source(world.site(out=tmp_path / str(number), seed=number, tasks=tasks, resume=resume))
+            asked += [one.group.task.id for one in found]
+        return [*asked, *(task.id for task in tasks.next(0, 3))]
+
+    two, three = rounds(2, resume=False), rounds(3, resume=True)
+    assert three[:6] == two[:6] and len(set(two)) == 9 and len(set(three)) == 12

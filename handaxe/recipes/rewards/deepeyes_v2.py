@@ -17,12 +17,14 @@ __all__ = ["deepeyes_v2"]
 NEED = ("needs_tool", "yes")
 ALONE = "deepeyes_v2 --cold-steps 0"
 FREE = "deepeyes_v2 --search 0"
+MORE = "More right than by RL alone."
+LOOKS = "What both begin from has learned some looks before."
 SHOWN = Habit(needless=0.5)
 """What is shown looks in half of the questions that need none, so that there is something to take off for."""
 RECIPE = Recipe(
     paper=Paper("DeepEyesV2: Toward Agentic Multimodal Model", "DeepEyesV2", "2511.05271", 48),
     claims=(
-        Claim("More right than by RL alone.", "pass@1", "up", baseline=ALONE, where=NEED, vice=0.9, learned=False),
+        Claim(MORE, "pass@1", "up", baseline=ALONE, where=NEED, vice=0.9, learned=False, note=LOOKS),
         Claim("Fewer calls.", "calls", "down", baseline=FREE, where=("needs_tool", "no"), same="pass@1", vice=0.2),
         Claim("Over all questions, too, as accurate.", "calls", "down", baseline=FREE, same="pass@1", vice=0.8),
     ),

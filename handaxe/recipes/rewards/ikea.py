@@ -43,7 +43,8 @@ def ikea(base: Method, *, few: float = 0.6, searched: float = 0.05, pool: int = 
         searched: r_kb-, for a wrong answer after a search; 0.05 in the paper.
         pool: tasks that are probed.
 
-    Differs: what is known was put there: the start learned everybody's age, of those that tests ask about too.
+    Differs: what is known was put there: the start learned everybody's age, of those that tests ask about too;
+    a call that a tool refuses is no error of form.
     """
     right = weighted({"right": (1.0, base.reward), "few": (few, call_economy())})
     edge = gate(on=base.reward, then=right, otherwise=weighted({"searched": (searched, used_tools())}))

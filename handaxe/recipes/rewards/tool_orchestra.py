@@ -33,7 +33,8 @@ def tool_orchestra(base: Method, *, tolerance: float = 0.1) -> Method:
     Args:
         tolerance: groups are left out whose rewards have a smaller standard deviation; 0.1 in the paper.
 
-    Differs: likes are one word of each question, and a user who likes one thing likes nothing else.
+    Differs: likes are one word of each question, and a user who likes one thing likes nothing else;
+    attempts without an answer are left in, as long as they are well formed.
     """
     reward = weighted({"preferred": (1.0, preference_weighted(base=base.reward)), "format": (0.0, well_formed())})
     select = pipe(base.select, drop_equal_groups(tolerance=tolerance), mask_by_channel(channel="format"))

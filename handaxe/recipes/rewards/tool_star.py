@@ -35,6 +35,8 @@ RECIPE = Recipe(
 def tool_star(base: Method, *, bonus: float = 0.1, beta: float = 0.1, judged: int = 16) -> Method:
     """Teach what hints led to, then train with a bonus for both tools, then prefer by that reward with DPO.
 
+    Differs: hints are drawn by rule and put in by no model; what was right without tools is not learned as such.
+
     Args:
         bonus: r_M; 0.1 in the paper.
         beta: of DPO.

@@ -25,6 +25,8 @@ RECIPE = Recipe(
 def toolrl(base: Method, *, grade: Grade = "fine", scale: float = 3.0, thought: float = 0.0) -> Method:
     """Train on a single decision: which call to make, graded finely.
 
+    Differs: an answer without a call has the form, too, which costs it 1 less than in the paper.
+
     Args:
         grade: fine, refined, intermediate or coarse; fine in the paper.
         scale: the reward of calls that equal the reference; 3 in the paper.

@@ -34,6 +34,8 @@ def toolrl_scales(
 ) -> Method:
     """Train as `toolrl` does, on calls and format, with weights that change.
 
+    Differs: as `toolrl`.
+
     Args:
         formats: weight of the format at first and in the end; 1 and 0.5 in the paper's two stages.
         matches: weight of the calls at first and in the end; a third and 1 in the paper's two stages.

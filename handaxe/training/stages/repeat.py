@@ -13,7 +13,7 @@ def repeat(*, stages: Sequence[Stage], times: int) -> Stage:
     """Make a stage of rounds of other stages, in folders of their own within its folder.
 
     Args:
-        stages: those of a round; each round has a seed of its own, and the roles are as the round before left them.
+        stages: those of a round; each round draws anew, and plays the tasks after those of the round before.
         times: rounds, >= 0.
 
     Returns:
