@@ -40,7 +40,7 @@ def shared_steps(
 
     Returns:
         A reward whose outcome is the base's; R stands in the turn channel "step", for `fork_norm(channel="step")`, and
-        the sum over an attempt's turns in the channel "steps", for `group_norm(channel="steps")`.
+        the mean over an attempt's turns in the channel "steps", for `group_norm(channel="steps")`.
 
     Raises:
         InputError: a base reward with per-turn values, an argument out of range.
@@ -50,7 +50,8 @@ def shared_steps(
         one: R(a) = (0.9 * 1 + 0) / 2 = 0.45, with "max" 0.9; turn b of one wrong attempt: 0
 
     Paper: PORTool, arXiv:2510.26020, step rewards; "max" is its second version's.
-    Unconfirmed: the formula and its numbers.
+    Unconfirmed: the formula and its numbers, such as the mean over turns, by which the shorter of two right attempts has
+        more; their sum would pay for every further turn.
     Differs: the base is any reward, where the paper asks a model for right or wrong.
     """
     if not 0 < gamma <= 1 or format_weight < 0 or descendants not in ("mean", "max"):
@@ -70,10 +71,10 @@ def shared_steps(
                 worth = max(ends) if descendants == "max" else fsum(ends) / len(ends)
                 value_S[step] = worth + format_weight * _worked(group[i].turns[k])
         steps = tuple(value_S[own] for own in tree.of)
-        sums = np.array([fsum(own) for own in steps])
+        means = np.array([fsum(own) / max(1, len(own)) for own in steps])
         return replace(
             scores,
-            channels={**scores.channels, "steps": sums},
+            channels={**scores.channels, "steps": means},
             turn_channels={**scores.turn_channels, "step": steps},
         )
 

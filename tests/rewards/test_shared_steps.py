@@ -33,7 +33,7 @@ def test_example():
     i, j, k = (own.tolist() for own in scores.turn_channels["step"])
     assert i == pytest.approx([0.45, 1]) and j == pytest.approx([0.45, 0, 0]) and k == [0, 0]
     assert scores.outcome.tolist() == [1, 0, 0] and scores.turns is None
-    assert scores.channels["steps"].tolist() == pytest.approx([1.45, 0.45, 0])
+    assert scores.channels["steps"].tolist() == pytest.approx([1.45 / 2, 0.45 / 3, 0])
     best = shared_steps(base=RIGHT, gamma=0.9, format_weight=0, descendants="max")(EXAMPLE)
     assert best.turn_channels["step"][1].tolist() == pytest.approx([0.9, 0, 0])
 

@@ -16,7 +16,8 @@ RECIPE = Recipe(base=dr_grpo)
 def dr_bot(base: Method, *, eps_high: float = 0.28, cap: float = 10.0, share: float = 0.75) -> Method:
     """Train as SPEAR's base algorithm does.
 
-    Differs: unreadable attempts are not masked.
+    Differs: unreadable attempts are not masked; one optimiser step a training step, at whose ratio of 1 nothing is
+    clipped but what is replayed.
 
     Args:
         eps_high: upper clip; 0.28 in the paper.

@@ -23,6 +23,8 @@ RECIPE = Recipe(
 def scaling_inter_rl(base: Method, *, horizons: tuple[int, ...] = (2, 3, 4), every: int = 7) -> Method:
     """Train with a horizon that grows; evaluations are played with the setting's most turns.
 
+    Differs: attempts of `slips` rarely need the last horizon's turns.
+
     Args:
         horizons: most turns of an attempt in each stage; 6, 13, 20 in the paper's BabyAI.
         every: training steps of a stage; 100 in the paper.

@@ -28,6 +28,8 @@ RECIPE = Recipe(
 def spear(base: Method, *, capacity: int = 16, anneal: int = 10, recalibrate: bool = True) -> Method:
     """Train with an annealed reward for calls and with self-imitation.
 
+    Differs: outcomes of 1 and -1 leave replayed advantages so alike that the clip by covariance finds no token.
+
     Args:
         capacity: attempts of a replay; 2048 in the paper, 32 in its released math script.
         anneal: steps until calls pay 0 and a replay weighs 1; 200 and 100 to 300 in the paper.
