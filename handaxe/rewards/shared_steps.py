@@ -50,8 +50,8 @@ def shared_steps(
         one: R(a) = (0.9 * 1 + 0) / 2 = 0.45, with "max" 0.9; turn b of one wrong attempt: 0
 
     Paper: PORTool, arXiv:2510.26020, step rewards; "max" is its second version's.
-    Unconfirmed: the formula and its numbers, such as the mean over turns, by which the shorter of two right attempts has
-        more; their sum would pay for every further turn.
+    Unconfirmed: the formula and its numbers, such as the mean over turns, by which the shorter of two right attempts
+        has more; their sum would pay for every further turn.
     Differs: the base is any reward, where the paper asks a model for right or wrong.
     """
     if not 0 < gamma <= 1 or format_weight < 0 or descendants not in ("mean", "max"):

@@ -3,6 +3,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from handaxe.credit.group_norm import group_norm
 from handaxe.errors import InputError
 from handaxe.ops.forks import steps_of
 from handaxe.records import Branch, Group, ToolReply
@@ -36,6 +37,13 @@ def test_example():
     assert scores.channels["steps"].tolist() == pytest.approx([1.45 / 2, 0.45 / 3, 0])
     best = shared_steps(base=RIGHT, gamma=0.9, format_weight=0, descendants="max")(EXAMPLE)
     assert best.turn_channels["step"][1].tolist() == pytest.approx([0.9, 0, 0])
+
+
+def test_of_two_right_attempts_the_shorter_has_the_larger_advantage():
+    group = forked(("a", 2, 1, None), ("b", 3, 1, None), ("c", 4, 1, None))
+    advantages = group_norm(channel="steps")(group, shared_steps(base=RIGHT)(group))
+    short, middle, long = (own[0][group[i].sequences[0].mask][0] for i, own in enumerate(advantages.tokens))
+    assert short > middle > long
 
 
 def test_a_shared_turn_has_one_reward_and_siblings_differ():

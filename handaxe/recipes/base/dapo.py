@@ -20,7 +20,7 @@ RECIPE = Recipe(
 def dapo(base: Method, *, rounds: int = 3, length_limit: int = 96, length_cache: int = 32) -> Method:
     """Train on groups that are neither all right nor all wrong, with asymmetric clipping and without KL penalty.
 
-    Differs: one optimiser step a training step, at whose ratio of 1 nothing is clipped, unless the base takes more.
+    Differs: one optimiser step a training step, at whose ratio of 1 nothing is clipped.
 
     Args:
         rounds: most generation rounds to fill a step; 10 in the released recipe.

@@ -25,8 +25,8 @@ RECIPE = Recipe(
 def cm2(base: Method, *, assign: Assign = "trajectory") -> Method:
     """Train on what is earned of a checklist.
 
-    Differs: criteria are checked by rule, and tools are real. No strict criterion ends an attempt: where the user
-    speaks once there is nothing left to end (else see rollouts.until_strict_fails).
+    Differs: criteria are checked by rule, tools are real, and there is no KL penalty. No strict criterion ends an
+    attempt: where the user speaks once there is nothing left to end (else see rollouts.until_strict_fails).
 
     Args:
         assign: trajectory (what the paper settles on), turn (of the user) or step (of the policy).

@@ -30,6 +30,8 @@ RECIPE = Recipe(
 def pure(base: Method, *, form: Literal["min", "sum"] = "min", outcome: float = 1.0) -> Method:
     """Train on the step scores of a judge that can be hacked, and on what is right.
 
+    Differs: no KL penalty.
+
     Args:
         form: "sum" adds up the step scores instead.
         outcome: weight of the verifiable outcome; 1 in the paper.
