@@ -87,7 +87,8 @@ def claims_of(name, width=400):
 def test_what_a_recipe_claims_is_told_with_its_figure_and_what_decides_it(capsys):
     assert claims_of("grpo") == [
         "claim      Accuracy rises over the policy it starts from. (pass@1 up, against start)",
-        "claim      Shorter updates than PPO's. (training/seconds/update (mean of the run) down, against ppo --minibatches 1)",
+        "claim      Shorter updates than PPO's. "
+        "(training/seconds/update (mean of the run) down, against ppo --minibatches 1)",
         "decide     handaxe replicate grpo",
     ]
     assert "against plain" in claims_of("otc")[0]

@@ -3,6 +3,8 @@
 from handaxe.methods.method import Claim, Method, Paper, Recipe, Setting, partial, replace
 from handaxe.recipes.base.grpo import grpo
 from handaxe.rewards.action_match import action_match
+from handaxe.rewards.gate import gate
+from handaxe.rewards.outcome import outcome
 from handaxe.rewards.weighted import weighted
 from handaxe.rewards.well_formed import well_formed
 from handaxe.selection.few_tasks import few_tasks
@@ -12,7 +14,7 @@ from handaxe.worlds.screen_layout import gold_box
 __all__ = ["gui_r1"]
 
 TITLE = "GUI-R1: A Generalist R1-Style Vision-Language Action Model For GUI Agents"
-NOTE = "The baseline learns from as many conversations about the same tasks; here its labels are without fault."
+NOTE = "The baseline learns from as many conversations, about 80 tasks more; here its labels are without fault."
 RECIPE = Recipe(
     paper=Paper(TITLE, "GUI-R1", "2504.10458", 198),
     claims=(
@@ -37,6 +39,6 @@ def gui_r1(base: Method, *, action: float = 0.8, format: float = 0.2, near: floa
         tasks: how many tasks there are; 3000 in the paper.
     """
     right = action_match(gold=base.world.need("reference"), box=gold_box, near=near)
-    formed = well_formed(tools=base.world.need("tools"))
+    formed = gate(on=outcome(lambda one: float(bool(one.calls))), then=well_formed(tools=base.world.need("tools")))
     reward = weighted({"action": (action, right), "format": (format, formed)})
     return replace(base, reward=reward, tasks=few_tasks(count=tasks))
