@@ -123,7 +123,7 @@ CASES: tuple[Case, ...] = (
     _case("among", "among(leave_one_out(), outcome > 0)", among(leave_one_out(), _paid)),
     _case(
         "bounded",
-        "return_to_go(gamma=0.9, baseline=0.5) within bounded(0.2), as in ROME",
+        "return_to_go(gamma=0.9, baseline=0.5) within bounded(0.2), as in the recipe ipa",
         shaped(return_to_go(gamma=0.9, baseline=0.5), bounded(limit=0.2)),
     ),
     _case("on_tokens", "on_tokens(leave_one_out(), where=in_turn(0))", on_tokens(leave_one_out(), where=in_turn(0))),

@@ -39,5 +39,5 @@ def transition_f1(
         asked = just_now(ask)
         p_K = chances([asked(one.attempt, one.turn, one.criterion) for one in pairs])
         found |= {f"{name}{way}": value for name, value in f1_figures(true_K, p_K, threshold).items()}
-    first, *_, last = [*asks, *asks]
-    return found | {"gain": found[f"f1{first}"] - found[f"f1{last}"]}
+    ways = list(asks)
+    return found | {"gain": found[f"f1{ways[0]}"] - found[f"f1{ways[-1]}"]}

@@ -29,7 +29,8 @@ def tried(name, outcomes, *, dead=0, advantage=1.0):
 
 
 def test_what_became_of_each_group():
-    a, b, c, d = tried("a", [1, 0], dead=1), tried("b", [1]), tried("c", [0]), tried("d", [], dead=1)
+    a, b = tried("a", [1, 0], dead=1), tried("b", [1])
+    c, d = tried("c", [0]), tried("d", [], dead=1)
     d.rated, d.fate = None, "dropped"
     changed = replace(
         a.rated, advantages=Advantages(tuple(tuple(9.0 * s.mask for s in t.sequences) for t in a.rated.group))

@@ -36,7 +36,8 @@ def grpo_tcr_taught(
         attempts: at most, of a task each.
         passes: over them.
 
-    Differs: the paper's real conversations are those of a larger model, and not about tasks that are then trained on.
+    Differs: the paper's real conversations are those of a larger model, about other tasks than are then trained on;
+    here some are trained on, too.
     """
     own = partial(played, groups=attempts, group_size=8)
     gold = partial(demonstrated, world=base.world, count=attempts, of_run=True)

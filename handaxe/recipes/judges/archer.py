@@ -38,7 +38,7 @@ def archer(base: Method, *, restarts: float = 0.5, warm_up: int = 5, critic_rate
     Differs: turns of attempts from the beginning train as well as those at stored states.
 
     Args:
-        restarts: share of the groups that say one turn at a stored state, which nobody answers.
+        restarts: share of the groups that say one turn at a stored state, to which there is no reply.
         warm_up: steps that teach the critic alone; 20 in the paper.
         critic_rate: its learning rate.
     """

@@ -23,9 +23,9 @@ def v_toolrl(base: Method, *, format_weight: float = 1.0) -> Method:
     """Train on the answer that a tool takes, and on the mean over turns of whether each can be read.
 
     Differs: a table of text, whose cells are hidden until they are read, in the place of charts. A turn that cannot be
-    read costs 1 where the paper pays 1 for any other, which is the same to
-    advantages, but for a turn in plain words: it counts as read. That it calls less than after
-    fine-tuning is not claimed here: this start leaves calls out that are needed, and makes none that are not.
+    read costs 1 where the paper pays 1 for any other, which is the same to advantages, but for a turn in plain words,
+    which counts as read. That it calls less than after fine-tuning is not claimed here: this start leaves calls out
+    that are needed, and makes none that are not.
 
     Args:
         format_weight: of the format; 1 in the released code.

@@ -76,8 +76,8 @@ def mcts(
 
     Returns:
         A rollout strategy: Attempt -> generator of requests that returns a trajectory for each simulation that ended in
-        a place of its own, then the expansions that nobody went on with, ended as stopped. `notes["search"]` says of
-        each turn that is a node its visits, value and verdict (None: not asked), in order; see `node_labels`.
+        a place of its own, then the expansions that no simulation continued, ended as stopped. `notes["search"]` says
+        of each turn that is a node its visits, value and verdict (None: not asked), in order; see `node_labels`.
         What was sampled in all is `ops.forks.used_together`. One attempt is a whole group: `group_size=1`. A simulation
         that failed, or could not be scored (an InfrastructureError or VerifierError of the judge or the outcome too),
         is not backed up.
@@ -174,7 +174,7 @@ class _Found:
         self.outcome, self.verdicts = outcome, verdicts
 
     def between(self, node: Node) -> list[float]:
-        """Verdicts on the turns after a node, the last one left out; none where nobody was asked."""
+        """Verdicts on the turns after a node but the last; none where no judge was asked."""
         return [float(one) for one in self.verdicts[node.depth : -1] if not np.isnan(one)]
 
 

@@ -142,7 +142,7 @@ def test_what_cannot_be_scored_is_not_backed_up():
 
 @pytest.mark.parametrize("error", [InfrastructureError("no answer"), VerifierError("no answer")])
 @pytest.mark.parametrize("who", ["outcome", "judge"])
-def test_nor_is_what_nobody_could_be_reached_for(error, who):
+def test_nor_is_what_could_not_be_asked_about(error, who):
     class Away:
         def score_steps(self, group):
             raise error
