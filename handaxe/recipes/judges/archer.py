@@ -18,24 +18,28 @@ __all__ = ["archer"]
 
 TITLE = "ArCHer: Training Language Model Agents via Hierarchical Multi-Turn RL"
 SOONER = "As much is right after fewer questions than with the group as baseline."
+SAMPLED = "As much is right after fewer sampled tokens than with the group as baseline."
 TOKENS = "As much is right after fewer questions than with a critic of tokens."
 CRITIC = "ppo --base revisiting"
 RECIPE = Recipe(
     paper=Paper(TITLE, "ArCHer", "2402.19446", 187),
     claims=(
         Claim(SOONER, "pass@1", "down", over="first", level=0.6, axis="calls", by_turn=True),
+        Claim(SAMPLED, "pass@1", "down", over="first", level=0.6, axis="tokens", by_turn=True),
         Claim(TOKENS, "pass@1", "down", baseline=CRITIC, over="first", level=0.6, axis="calls", by_turn=True),
     ),
     base=revisiting,
     world=twenty_questions,
-    setting=Setting(model="start", max_turns=8, max_tokens=24, steps=30, held_out=60, eval_every=5),
+    setting=Setting(model="start", max_turns=8, max_tokens=24, steps=30, held_out=60, eval_every=2),
 )
 
 
 def archer(base: Method, *, restarts: float = 0.5, warm_up: int = 5, critic_rate: float = 1e-3) -> Method:
     """Train turns on what a critic says of them; it learns from the outcomes of attempts from the beginning.
 
-    Differs: turns of attempts from the beginning train as well as those at stored states.
+    Differs: turns of attempts from the beginning train as well as those at stored states; V is taught at those of this
+    step, too; the actor reads the critic as it was before the step, and trains once on it, where the paper trains three
+    times. A turn at a stored state asks nobody, so that it costs tokens and no question.
 
     Args:
         restarts: share of the groups that say one turn at a stored state, to which there is no reply.
