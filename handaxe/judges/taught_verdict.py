@@ -52,10 +52,10 @@ def taught_verdict(
         ask: renders the question.
 
     Returns:
-        A judge and StepJudge; the score of an attempt is the mean over its steps, 0 without a turn. `check` says which
-        criteria are met, where labels of criteria taught it. `lessons` is a source for
-        `teach_second(second=judge.second, source=judge.lessons(...))`. List `judge.second` among the learners of the
-        run, so that its weights are in every checkpoint; it learns nothing there.
+        A judge and StepJudge; the score of an attempt is the mean over its steps, 0 without a turn. `brought_about`
+        says of each turn and criterion whether the answer is yes, where labels of criteria taught it. `lessons` is a
+        source for `teach_second(second=judge.second, source=judge.lessons(...))`. List `judge.second` among the
+        learners of the run, so that its weights are in every checkpoint; it learns nothing there.
 
     Raises:
         InputError: asked before it has a model and a format; a model that cannot be measured.
@@ -89,12 +89,12 @@ class TaughtVerdict:
         known = self._answers([question for own in asked for question in own])
         return tuple(np.array([2 * known[question] - 1 for question in own], np.float64) for own in asked)
 
-    def check(self, trajectory: Trajectory, criteria: Sequence[Criterion]) -> np.ndarray:
-        """[C, N] bool: a `slots.Check`, true from the first turn on of which p is above one half."""
+    def brought_about(self, trajectory: Trajectory, criteria: Sequence[Criterion]) -> np.ndarray:
+        """[C, N] bool: a `slots.Check` of what each turn has brought about, true where p is above one half."""
         asked = [[self._ask(trajectory, k, one) for k in range(len(trajectory.turns))] for one in criteria]
         known = self._answers([question for own in asked for question in own])
-        met = [[known[question] > 0.5 for question in own] for own in asked]
-        return np.logical_or.accumulate(np.array(met, bool).reshape(len(criteria), len(trajectory.turns)), axis=1)
+        said = [[known[question] > 0.5 for question in own] for own in asked]
+        return np.array(said, bool).reshape(len(criteria), len(trajectory.turns))
 
     def lessons(self, groups: Source, labels: Labels) -> Source:
         """A source of questions and answers about the steps of some groups that have a label."""

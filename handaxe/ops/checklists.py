@@ -19,7 +19,7 @@ from handaxe.ops.spoken import spoken_at
 from handaxe.records import Criterion, Trajectory
 from handaxe.slots import Check
 
-__all__ = ["Marks", "marks_of", "user_parts"]
+__all__ = ["Marks", "marks_of", "told_of", "user_parts"]
 
 
 class Marks(NamedTuple):
@@ -48,16 +48,16 @@ def user_parts(trajectory: Trajectory) -> np.ndarray:
     return np.array(parts, int)
 
 
-def marks_of(check: Check, trajectory: Trajectory, criteria: Sequence[Criterion]) -> Marks:
-    """What is met, earned and open of the criteria after each turn of a trajectory.
+def told_of(check: Check, trajectory: Trajectory, criteria: Sequence[Criterion]) -> np.ndarray:
+    """[C, N] bool: what a check says of each criterion and turn, as it says it.
 
     Raises:
         InputError: the check does not give [C, N] bool. TaskError: two criteria of one name, or one that comes after
             another that does not exist.
     """
-    place = {one.name: c for c, one in enumerate(criteria)}
-    unknown = {name for one in criteria for name in one.after} - place.keys()
-    if len(place) < len(criteria) or unknown:
+    names = {one.name for one in criteria}
+    unknown = {name for one in criteria for name in one.after} - names
+    if len(names) < len(criteria) or unknown:
         raise TaskError(
             f"task {trajectory.task.id!r} has criteria {[one.name for one in criteria]} "
             f"and some that come after {sorted(unknown)}: give each a name of its own, and name those that there are"
@@ -66,10 +66,20 @@ def marks_of(check: Check, trajectory: Trajectory, criteria: Sequence[Criterion]
     said = np.asarray(check(trajectory, criteria))
     if said.shape != shape or said.dtype != bool:
         raise InputError(f"the check gave {said.dtype} {said.shape} for trajectory {trajectory.id!r}, not bool {shape}")
-    met_CN = np.logical_or.accumulate(said, axis=1)
-    before_CN = np.zeros(shape, bool)
+    return said
+
+
+def marks_of(check: Check, trajectory: Trajectory, criteria: Sequence[Criterion]) -> Marks:
+    """What is met, earned and open of the criteria after each turn of a trajectory.
+
+    Raises:
+        InputError, TaskError: as `told_of`.
+    """
+    met_CN = np.logical_or.accumulate(told_of(check, trajectory, criteria), axis=1)
+    place = {one.name: c for c, one in enumerate(criteria)}
+    before_CN = np.zeros(met_CN.shape, bool)
     before_CN[:, 1:] = met_CN[:, :-1]
     ready_CN = np.array([before_CN[[place[name] for name in one.after]].all(0) for one in criteria], bool)
     here_CN = np.array([one.part for one in criteria], int)[:, None] == user_parts(trajectory)
-    open_CN = ready_CN.reshape(shape) & here_CN & ~before_CN
+    open_CN = ready_CN.reshape(met_CN.shape) & here_CN & ~before_CN
     return Marks(met_CN, open_CN & met_CN, open_CN)

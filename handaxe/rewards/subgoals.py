@@ -5,25 +5,29 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from handaxe.errors import InputError
-from handaxe.ops.checklists import marks_of
+from handaxe.ops.checklists import marks_of, told_of
 from handaxe.records import Criterion, Group, Scores, Task, Trajectory
 from handaxe.slots import Check, Reward
 
 __all__ = ["subgoals"]
 
 
-def subgoals(*, criteria: Callable[[Task], Sequence[Criterion]], check: Check, bonus: float = 0.5) -> Reward:
+def subgoals(
+    *, criteria: Callable[[Task], Sequence[Criterion]], check: Check, bonus: float = 0.5, just_now: bool = False
+) -> Reward:
     """Give a bonus to each turn in which the current sub-goal, the first that was not reached yet, is reached.
 
         c = 0;  in turn n = 0, 1, ...:  r_n = bonus and c = c + 1 where sub-goal c is met after turn n, else r_n = 0
 
     One sub-goal a turn, in the order in which they are listed. One that was met too early counts in the turn after the
-    one before it; what is met stays met.
+    one before it; what is met stays met. With `just_now` the check says what a turn has brought about, as a judge of
+    transitions does, and a sub-goal is reached in a turn of which it says so: nothing said of an earlier turn counts.
 
     Args:
         criteria: the sub-goals of a task, in order.
         check: which of them are met after each turn, by rule or by a judge.
         bonus: b > 0.
+        just_now: whether the check says which of them each turn has brought about instead.
 
     Returns:
         A reward with outcome [G] of zeros and turns, per trajectory [N]; the channel "reached" [G] is the share of
@@ -45,7 +49,7 @@ def subgoals(*, criteria: Callable[[Task], Sequence[Criterion]], check: Check, b
         raise InputError(f"subgoals has bonus={bonus}; give a number above 0")
 
     def reached(trajectory: Trajectory, listed: Sequence[Criterion]) -> np.ndarray:
-        met_CN = marks_of(check, trajectory, listed).met_CN
+        met_CN = told_of(check, trajectory, listed) if just_now else marks_of(check, trajectory, listed).met_CN
         out = np.zeros(len(trajectory.turns))
         current = 0
         for n in range(len(out)):

@@ -88,12 +88,12 @@ def test_labels_teach_it_and_the_policy_stays(tmp_path):
 
 
 def test_it_learns_which_criterion_a_turn_meets():
-    """Two criteria, each met by a turn of its own; what was met stays met."""
+    """Two criteria, each met by a turn of its own; it says of each turn what that one has brought about."""
     one, goals = make_trajectory(texts=["key", "door"]), [Criterion("key", "k"), Criterion("door", "d")]
     judge = taught_verdict(ask=lambda one, turn, criterion: 3 * "abcd"[2 * turn + goals.index(criterion)])
     labels = [(one, n, n == c, goals[c]) for n in range(2) for c in range(2)] * 8
     source = judge.lessons(lambda site: [], lambda trajectories: labels)
     stage = teach_second(second=judge.second, source=source, epochs=16, learning_rate=1e-2)
     stage(make_site(engine=engine(), format=Compact(), seed=0))
-    assert judge.check(one, goals).tolist() == [[True, True], [False, True]]
-    assert judge.check(one, []).shape == (0, 2)
+    assert judge.brought_about(one, goals).tolist() == [[True, False], [False, True]]
+    assert judge.brought_about(one, []).shape == (0, 2)

@@ -44,6 +44,13 @@ def test_in_order_one_a_turn_and_once():
     assert scores.channels["reached"].tolist() == [1, 1, 0.5, 0, 0]
 
 
+def test_what_was_said_of_an_earlier_turn_counts_only_where_it_says_what_is_met():
+    """A false yes about the door in turn 0: once the key is there the door is paid at once, or when it is opened."""
+    group = attempts(["door", "key", "", "door"])
+    met, told = (subgoals(**KEY_DOOR, bonus=1.0, just_now=one)(group).turns[0].tolist() for one in (False, True))
+    assert met == [0, 1, 1, 0] and told == [0, 1, 0, 1]
+
+
 def test_a_slow_twin():
     rng = np.random.default_rng(5)
     names = ("a", "b", "c")

@@ -14,7 +14,6 @@ from handaxe.training.stages.teach_second import teach_second
 from handaxe.worlds.minigrid_text import minigrid_text
 
 __all__ = ["calm_judged"]
-
 TITLE = "Assessing the Zero-Shot Capabilities of LLMs for Action Evaluation in RL"
 TOLD = "training/learner/goal_agreement/difference"
 BETTER = "At tasks it was not taught by, the judge's F1 is above that of the best constant answer."
@@ -28,7 +27,7 @@ RECIPE = Recipe(
     base=grpo,
     world=partial(minigrid_text, size=6),
     setting=Setting(
-        model="start", max_turns=12, max_tokens=16, steps=20, groups=8, group_size=6, held_out=100, eval_every=2
+        model="start", max_turns=12, max_tokens=16, steps=10, groups=8, group_size=6, held_out=100, eval_every=1
     ),
 )
 
@@ -36,8 +35,8 @@ RECIPE = Recipe(
 def calm_judged(base: Method, *, bonus: float = 0.5, taught: int = 128, epochs: int = 3) -> Method:
     """Pay a bonus in the turn of which a judge, taught by half of the tasks, says that it reached the first goal left.
 
-    Unconfirmed: the formula, and the judge's question. Differs: the judge is taught by an expert's attempts, where the
-    paper asks language models that were not (`handaxe study calm_judge`); sub-goals are the world's.
+    Unconfirmed: the formula, and the judge's question. Differs: the judge learns from acts of an expert, which are not
+    counted, where the paper's was not taught (`handaxe study calm_judge`); sub-goals are the world's.
 
     Args:
         bonus: b, of a sub-goal; a right answer is worth 1.
@@ -49,8 +48,9 @@ def calm_judged(base: Method, *, bonus: float = 0.5, taught: int = 128, epochs: 
     labels = partial(drawn_reaches, criteria=goals, check=rule)
     shown = judge.lessons(demonstrated(world=base.world, count=taught, where=_teaches), labels)
     lessons = teach_second(second=judge.second, source=shown, epochs=epochs)
-    earned = {"correct": (1.0, base.reward), "goals": (1.0, subgoals(criteria=goals, check=judge.check, bonus=bonus))}
-    watched = goal_agreement(criteria=goals, check=judge.check, truth=rule, where=lambda one: not _teaches(one))
+    paid = subgoals(criteria=goals, check=judge.brought_about, bonus=bonus, just_now=True)
+    watched = goal_agreement(criteria=goals, says=judge.brought_about, truth=rule, where=lambda one: not _teaches(one))
+    earned = {"correct": (1.0, base.reward), "goals": (1.0, paid)}
     return replace(
         base, reward=weighted(earned), learners=(*base.learners, judge.second, watched), stages=(*base.stages, lessons)
     )
