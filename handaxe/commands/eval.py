@@ -51,7 +51,7 @@ class EvalOptions:
         run: folder of the run, or what else `handaxe.load` takes.
         tasks: how many tasks; as many as in training unless told otherwise.
         samples: attempts at each task; with more than one, pass@k and pass^k are estimated for that k too.
-        seed: of the attempts. The run's own evaluations use 0.
+        seed: of the attempts; as in the run's own evaluations unless told otherwise, 0 for what no recipe made.
         world: a world's name, or MODULE:ATTRIBUTE of your own, in the place of the run's; its options are --world.NAME.
         tools: names of tools, or MODULE:ATTRIBUTE of your own; those of the recipe or world unless told otherwise.
         reward: name of a reward, or MODULE:ATTRIBUTE of your own, that judges attempts at the tasks of the record.
@@ -67,7 +67,7 @@ class EvalOptions:
     run: tyro.conf.Positional[Path]
     tasks: int | None = None
     samples: int = 1
-    seed: int = 0
+    seed: int | None = None
     world: str = ""
     tools: tuple[str, ...] | None = None
     reward: str = ""
@@ -204,4 +204,5 @@ def _server(options: EvalOptions) -> OpenAICompatible:
 
 
 def _evaluate(held_out: HeldOut, engine: Engine, options: EvalOptions) -> Evaluation:
-    return replace(held_out, samples=options.samples, seed=options.seed).shown(engine)
+    seed = held_out.seed if options.seed is None else options.seed
+    return replace(held_out, samples=options.samples, seed=seed).shown(engine)

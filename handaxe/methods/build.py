@@ -97,6 +97,7 @@ def build(
             rollout=method.evaluate_rollout or world.plays(setting.max_turns),
             sampling=plain,
             samples=setting.samples,
+            seed=setting.seed,
             others=others,
         ),
         "eval_every": setting.eval_every or SELDOM,

@@ -1,4 +1,4 @@
-"""Questions of reasoning-gym's generators, scored by their own scorers."""
+"""Questions of reasoning-gym's generators, right where their own scorers give all that there is to get."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def gym(*, names: tuple[str, ...] = GYM, last_number: bool = False, noise: float
         tasks=tasks,
         env=lambda tools: noisy_replies(tool_chat(tools), share=noise),
         correct=answer_score(
-            scorer=reasoning_gym.score, extract=extract.last_number if last_number else extract.final_text
+            scorer=reasoning_gym.right, extract=extract.last_number if last_number else extract.final_text
         ),
         tools=(calculator,),
         by=("generator",),

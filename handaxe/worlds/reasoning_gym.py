@@ -17,7 +17,7 @@ from handaxe.ops.seeds import derive_seed
 from handaxe.records import Message, Task
 from handaxe.worlds.safe_answers import is_safe
 
-__all__ = ["score", "tasks"]
+__all__ = ["right", "score", "tasks"]
 
 CHUNK = 64
 """Items made from one data set; several generators make all items of a data set when it is created."""
@@ -112,6 +112,15 @@ def score(task: Task, text: str) -> float:
     if not math.isfinite(value):
         raise VerifierError(f"the scorer of {name!r} gave {value} for an answer to task {task.id!r}")
     return value
+
+
+def right(task: Task, text: str) -> float:
+    """Whether the scorer gives an answer all that there is to get: 1, else 0.
+
+    What it gives for an answer that is near says little of how near it is: 0.75 for 7920 where 792 is right, and 0.92
+    for 60 where 59 is. Raises as `score`.
+    """
+    return float(score(task, text) >= 1.0)
 
 
 def _works(scorer: Any, entry: Mapping[str, Any]) -> bool:

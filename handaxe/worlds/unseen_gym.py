@@ -65,7 +65,7 @@ def unseen_gym(*, seen: tuple[str, ...] = SEEN, unseen: tuple[str, ...] = UNSEEN
         name="unseen_gym",
         tasks=tasks,
         env=lambda tools: tool_chat([*tools, answer], final=(answer.schema.name,)),
-        correct=answer_score(scorer=reasoning_gym.score, extract=given_answer),
+        correct=answer_score(scorer=reasoning_gym.right, extract=given_answer),
         tools=(calculator,),
         by=("seen", "generator"),
         answered=states_number,

@@ -9,7 +9,7 @@ pytest.importorskip("reasoning_gym")
 from handaxe.errors import TaskError, VerifierError
 from handaxe.records import Message, Task
 from handaxe.testing.tasks import check_tasks
-from handaxe.worlds.reasoning_gym import _decode, _encode, score, tasks
+from handaxe.worlds.reasoning_gym import _decode, _encode, right, score, tasks
 
 # Cheap ones of every category, with tuples, sets and whole numbers as keys in their items.
 CHEAP = [
@@ -51,6 +51,19 @@ def test_partial_credit_is_the_generators_own():
     assert score(task, " \n") == 0.0
     (task,) = tasks("fraction_simplification", count=1, seed=0)
     assert score(task, "") == 0.0, "its own scorer gives 0.01"
+
+
+def test_what_is_near_is_not_right():
+    """Answers that their scorers give more than half for."""
+    for name, near in (("lcm", "{}0"), ("products", "{}0"), ("chain_sum", "{}0")):
+        (task,) = tasks(name, count=1, seed=0)
+        wrong = near.format(task.answer)
+        assert 0.5 < score(task, wrong) < 1 and right(task, wrong) == 0.0 and right(task, task.answer) == 1.0
+
+
+@pytest.mark.parametrize("name", CHEAP)
+def test_the_reference_answer_is_right(name):
+    assert [right(task, task.answer) for task in tasks(name, count=4, seed=0) if task.answer is not None] == [1.0] * 4
 
 
 def test_a_scorer_that_takes_anything_is_replaced():
