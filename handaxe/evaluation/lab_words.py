@@ -44,7 +44,7 @@ EXPLAINED: Mapping[str, str] = {
     "outcome_state": "The state is the wanted one, by whatever else was tried on the way: it is solved.",
     "box_overlap": "It pays for where a policy looked, whatever it answers afterwards: give it beside what is right.",
     "implicit_prm": "It has seen right and wrong answers and no attack, and likes what is unlike both. No learned "
-    "judge should stand alone; add attacks as negatives, as paper 2507.08794 does.",
+    "judge should stand alone; add negatives, as paper 2507.08794 does with the first sentences of answers.",
     "step_labels": "What turns earn is added up here, so that many turns that ran outweigh the outcome. "
     "`outcome_bounded_steps` keeps them within it.",
     "verdict_token": "The model is untaught, so what it finds likely is chance. Teach a judge before it pays.",

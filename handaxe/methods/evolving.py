@@ -32,9 +32,6 @@ def evolving(
     questions: int = 32,
     pool_steps: int = 5,
     solver_steps: int = 15,
-    groups: int = 12,
-    group_size: int = 8,
-    learning_rate: float = 3e-4,
 ) -> Method:
     """The solver's method, before which stages train a proposer and make the solver's tasks of its questions.
 
@@ -46,7 +43,8 @@ def evolving(
     Both begin as the policy that the run starts from, and both are in every checkpoint.
 
     Args:
-        solver: whose tasks are a `task_pool`; its loss and credit are those of every solver's step.
+        solver: whose tasks are a `task_pool`; its loss, credit, groups and group size are those of every solver's step,
+            the learning rate of its setting is that of both.
         proposer: whose rollout asks `asks` (`rollouts.proposing`), and whose reward reads what came of it.
         opening: what the proposer is told, the only task that it has.
         allowed: which questions may become tasks.
@@ -54,15 +52,15 @@ def evolving(
         earlier: full rounds before the last, >= 0; 2 in the paper.
         steps, questions: of a curriculum; questions a step.
         pool_steps: steps of as many questions that a pool is made of.
-        solver_steps, groups, group_size: of the earlier solver's steps.
-        learning_rate: of both.
+        solver_steps: of the earlier solver.
     """
-    second = SecondPolicy(reference="ref_logp" in proposer.annotate)
-    shared: dict[str, Any] = {"learning_rate": learning_rate, "micro_batch_rows": ROWS}
+    own, second = solver.setting, SecondPolicy(reference="ref_logp" in proposer.annotate)
+    shared: dict[str, Any] = {"learning_rate": own.learning_rate, "micro_batch_rows": ROWS}
     told = in_order([opening], shuffle=False)
     asking = {"tasks": told, "rollout": proposer.rollout, "reward": proposer.reward, **shared}
     trained = {**asking, **learning(proposer), "steps": steps, "groups": 1, "group_size": questions}
-    solved = {**shared, **learning(solver), "steps": solver_steps, "groups": groups, "group_size": group_size}
+    solved = {**shared, **learning(solver), "steps": solver_steps}
+    solved |= {"groups": own.groups, "group_size": own.group_size}
     curriculum = reinforce_second(second=second, asks=asks, arguments=trained)
     data = frontier(second=second, asks=asks, allowed=allowed, steps=pool_steps, group_size=questions, arguments=asking)
     last = reinforce(arguments={**solved, "learners": (second,)})

@@ -18,8 +18,8 @@ def state_and_outputs(
 
         R_i = 1[digest == gold_digest] * prod_s 1[lower(s) in some lower(m) without ","]
 
-    s: required texts; m: what turns without a call said, which is what a user hears. Format, tools and partial success
-    earn nothing.
+    s: required texts; m: what turns without a call said, which is what a user hears; a call that cannot be read is one,
+    too. Format, tools and partial success earn nothing.
 
     Args:
         report: of an attempt: "digest" and "gold_digest", of the state it ended in and of the one that the right calls
@@ -48,7 +48,8 @@ def state_and_outputs(
                 "play a world that does, such as tau2"
             )
         outputs: Sequence[str] = found.get("outputs") or ()
-        told = [turn.parsed.text.lower().replace(",", "") for turn in trajectory.turns if not turn.parsed.calls]
+        spoken = [one.parsed for one in trajectory.turns if not (one.parsed.calls or one.parsed.errors)]
+        told = [one.text.lower().replace(",", "") for one in spoken]
         heard = all(any(one.lower() in text for text in told) for one in outputs)
         return float(found["digest"] == found["gold_digest"] and heard)
 

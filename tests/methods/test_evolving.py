@@ -21,10 +21,11 @@ NAMES = ["00-reinforce_second", "01-frontier", "02-reinforce"]
 
 
 def method(**changes):
-    chosen, _ = parse_train("plain", ["--world", "asked_sums"], prog="handaxe train", also={})
+    words = ["--world", "asked_sums", "--groups", "1", "--group-size", "2"]
+    chosen, _ = parse_train("plain", words, prog="handaxe train", also={})
     solver = make_method(chosen, make_world(chosen))
     asks = proposing(read=read_question, solve=solver.rollout, samples=2)
-    sizes = {"earlier": 2, "steps": 1, "questions": 2, "pool_steps": 1, "solver_steps": 1, "groups": 1, "group_size": 2}
+    sizes = {"earlier": 2, "steps": 1, "questions": 2, "pool_steps": 1, "solver_steps": 1}
     return evolving(
         replace(solver, tasks=lambda tasks, seed: task_pool(tasks, seed=seed)),
         proposer=replace(solver, rollout=asks, reward=outcome(lambda one: float(one.num_tokens % 2))),

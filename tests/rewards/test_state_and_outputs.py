@@ -39,6 +39,8 @@ def test_every_output_in_some_message():
 
 def test_what_is_said_beside_a_call_nobody_hears():
     assert score(attempt("1234", "done", calls=[["f"], []])) == [0]
+    garbled = make_trajectory(texts=["1234", "done"], errors=[["not JSON"], []], task=TASK, env=attempt("").env)
+    assert score(garbled) == [0]
     assert score(attempt("", outputs=())) == [1]
 
 

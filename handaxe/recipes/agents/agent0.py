@@ -30,6 +30,9 @@ RECIPE = Recipe(
 def agent0(base: Method, *, tool: float = 0.6, repetition: float = 1.0, earlier: int = 1) -> Method:
     """Train a proposer on what its questions are worth, and the policy with ADPO on those at its frontier.
 
+    Differs: the proposer begins with questions like those of the tests, where the paper begins with none; of questions
+    so short none is like another but its copy, so that the penalty falls on copies alone; attempts have 3 turns.
+
     Args:
         tool: weight of calls in the proposer's reward; 0.6 in reimplementations, unconfirmed.
         repetition: weight of the penalty for questions that are alike.

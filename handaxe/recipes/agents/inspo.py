@@ -25,6 +25,10 @@ RECIPE = Recipe(
 def inspo(base: Method, *, population: int = 4, every: int = 5) -> Method:
     """Train under instructions drawn by what they earn.
 
+    Differs: attempts have one turn, to which there is no reply, and the policy has never read an instruction before,
+    so that it has to learn what each means; a new one joins with what it earns now, the others with what they earned
+    on the way.
+
     Args:
         population: how many there are, at most 4.
         every: steps between two evolutions; unconfirmed. More than the run has leaves a bandit.

@@ -34,6 +34,10 @@ RECIPE = Recipe(
 def mua_rl(base: Method, *, users: tuple[str, ...] = ("plain", "easy")) -> Method:
     """Train with a user drawn for each attempt, on the final state and on what the user was told.
 
+    Differs: the agent has no tools of its own, it only talks to a user who acts by rules; the tasks are telecom's, in
+    which there is nothing that the user must be told; siblings meet users of different kinds. What is right in
+    evaluations is tau2's own judgement, which lets databases end otherwise where nothing hangs on it.
+
     Args:
         users: personas of which one is drawn; in the paper a language model varies by its sampling.
     """

@@ -27,7 +27,9 @@ RECIPE = Recipe(
 
 
 def istar(base: Method, *, alpha: float = 1.0, refreshed: bool = False) -> Method:
-    """Add an implicit PRM's step advantages, by pairs of sums, to the outcome's (not in the paper: no clipped ratio).
+    """Add an implicit PRM's step advantages to the outcome's.
+
+    Differs: no clipped ratio, pairs of sums of the steps' rewards, and no price on an act that cannot be done.
 
     Args:
         alpha: weight of the step advantages; 1 in the paper.

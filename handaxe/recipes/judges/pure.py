@@ -30,7 +30,8 @@ RECIPE = Recipe(
 def pure(base: Method, *, form: Literal["min", "sum"] = "min", outcome: float = 1.0) -> Method:
     """Train on the step scores of a judge that can be hacked, and on what is right.
 
-    Differs: no KL penalty.
+    Differs: no KL penalty; what is right pays in every task, where the paper pays it in a tenth; a rule with noise that
+    likes calls is the judge.
 
     Args:
         form: "sum" adds up the step scores instead.

@@ -30,7 +30,9 @@ def artist_bfcl(base: Method, *, state: float = 0.5, function: float = 0.5, form
         function: reward of all the calls wanted, each in its turn of the user's; 0.5 is unconfirmed.
         format_weight: of a well-formed attempt; 0.5 is unconfirmed.
 
-    Differs: the category "short", conversations made for a small context, in the place of the leaderboard's own.
+    Differs: the category "short", conversations made for a small context, in the place of the leaderboard's own. Its
+    state is one thing, the files, which are all as wanted or not, and half of its tasks want one call, so that there is
+    less partial credit to give than in the paper.
     """
     states = state_match(most=state, gold=whole_state, state=equal_state)
     calls = call_match(most=function, by_turn=calls_by_turn)
