@@ -10,19 +10,19 @@ from handaxe.pairs.right_against_wrong import right_against_wrong
 from handaxe.recipes.base.rloo import rloo
 from handaxe.rewards.judged_steps import judged_steps
 from handaxe.rewards.weighted import weighted
-from handaxe.worlds.sums import sums
+from handaxe.worlds.hops import hops
 
 __all__ = ["istar"]
 GAP = "training/learner/implicit_prm/step_gap"
 RECIPE = Recipe(
     paper=Paper("Online Process Reward Learning for Agentic Reinforcement Learning", "iStar", "2509.19199", 90),
     claims=(
-        Claim("More right answers than with outcomes alone, after as many attempts.", "pass@1", "up"),
+        Claim("More right answers than with outcomes alone, after as many attempts.", "pass@1", "up", by_turn=True),
         Claim("Steps of right attempts earn more.", GAP, "up", baseline="zero", over="area", learned=True),
     ),
     base=rloo,
-    world=sums,
-    setting=Setting(model="start"),
+    world=hops,
+    setting=Setting(model="start", max_turns=6),
 )
 
 
