@@ -28,6 +28,13 @@ def test_setting_and_options_reach_their_parts():
     assert type(held_out.env(held_out.tasks[0])).__name__ != "_Slow"
 
 
+def test_runs_of_other_seeds_evaluate_the_same_tasks_with_other_draws():
+    """So that runs compared with the start do not all have the same luck there."""
+    one, other = (build(chosen("plain", seed=seed))["evaluate"] for seed in (3, 4))
+    assert [task.id for task in one.tasks] == [task.id for task in other.tasks]
+    assert (one.seed, other.seed) == (3, 4)
+
+
 @pytest.mark.parametrize(
     ("tools", "offered"),
     [(None, ["calculator"]), ((), []), (("compute", "handaxe.tools.calculator:calculator"), ["compute", "calculator"])],
