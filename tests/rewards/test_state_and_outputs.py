@@ -37,7 +37,7 @@ def test_every_output_in_some_message():
     assert score(attempt(*texts, outputs=["1,234"])) == [0]
 
 
-def test_what_is_said_beside_a_call_nobody_hears():
+def test_the_user_does_not_hear_what_is_said_beside_a_call():
     assert score(attempt("1234", "done", calls=[["f"], []])) == [0]
     garbled = make_trajectory(texts=["1234", "done"], errors=[["not JSON"], []], task=TASK, env=attempt("").env)
     assert score(garbled) == [0]

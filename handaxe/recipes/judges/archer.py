@@ -39,8 +39,8 @@ def archer(base: Method, *, restarts: float = 0.5, warm_up: int = 5, critic_rate
 
     Differs: the critic reads bags of words and not what an encoder makes of them; turns of attempts from the beginning
     train as well as those at stored states; V is taught at those of this step, too; the actor reads the critic as it
-    was before the step, and trains once on it, where the paper trains three times. A turn at a stored state asks
-    nobody, so that it costs tokens and no question.
+    was before the step, and trains once on it, where the paper trains three times. A turn at a stored state gets
+    no reply, so that it costs tokens and no call.
 
     Args:
         restarts: share of the groups that say one turn at a stored state, to which there is no reply.
