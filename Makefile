@@ -63,7 +63,7 @@ papers: $(VENV)/.test
 
 # Rebuilds handaxe/models/tiny_checkpoint from nothing; it took 18 minutes on one core that was busy with other work.
 cold-start: $(VENV)/.quickstart
-	$(VENV)/bin/python -m handaxe.training.rebuild_tiny
+	$(VENV)/bin/python -m handaxe.training.sft.rebuild_tiny
 
 # torch comes first and pinned, so that a build that is already there is taken and nothing pulls in another one.
 $(VENV)/.torch: constraints.txt

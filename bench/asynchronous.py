@@ -23,21 +23,21 @@ from typing import Any, NamedTuple
 
 import torch
 
+from handaxe.core.batch import LossOut
+from handaxe.core.records import Message, Rated, Sampling, Task
+from handaxe.core.requests import Act, Completion, EnvReply, Work
 from handaxe.credit.group_norm import group_norm
-from handaxe.exchange import Act, Completion, EnvReply, Work
+from handaxe.curricula.in_order import in_order
 from handaxe.losses.policy import policy
 from handaxe.losses.ratios.token import token
 from handaxe.losses.reductions.rollout_mean import rollout_mean
 from handaxe.losses.surrogates.clip import clip
 from handaxe.models.compact import Compact
-from handaxe.records import Message, Rated, Sampling, Task
 from handaxe.rewards.outcome import outcome
 from handaxe.rollouts.linear import linear
-from handaxe.selection.in_order import in_order
-from handaxe.tensors import LossOut
 from handaxe.testing.simulated import SimulatedClock, SimulatedEngine, SimulatedWorkers
-from handaxe.training.loop import train
-from handaxe.training.pace import Keep, Pace
+from handaxe.training.loop.config import AsyncConfig, RunConfig
+from handaxe.training.loop.train import train
 
 FORMAT = Compact()
 
@@ -133,7 +133,7 @@ def every_other(trajectory: Any) -> float:
     return float(trajectory.sample % 2)
 
 
-def play(workload: Workload, *, enough: float = math.inf, steps: int = 0, pace: Pace) -> dict[str, float]:
+def play(workload: Workload, *, enough: float = math.inf, steps: int = 0, pace: AsyncConfig) -> dict[str, float]:
     """Train on the simulated clock; what it took and how much was trained until that was `enough` tokens."""
     clock = SimulatedClock()
 
@@ -174,7 +174,7 @@ def play(workload: Workload, *, enough: float = math.inf, steps: int = 0, pace: 
         workers=workers,
         meanwhile=elsewhere,
         pace=pace,
-        keep=Keep(progress=False),
+        keep=RunConfig(progress=False),
     )
     if trained[-1] < enough < math.inf:
         raise SystemExit(f"{pace}: {steps} steps trained {trained[-1]} tokens, not {enough:.0f}")
@@ -200,16 +200,16 @@ def main() -> None:
     verltool = VERLTOOL._replace(groups=max(1, VERLTOOL.groups // small))
     agentmath = AGENTMATH._replace(steps=max(2, AGENTMATH.steps // (2 if options.quick else 1)))
     ways: dict[str, dict[str, Any]] = {
-        "every attempt waits for all others": {"pace": Pace(lockstep=True)},
-        "no attempt waits for another's tool": {"pace": Pace()},
+        "every attempt waits for all others": {"pace": AsyncConfig(lockstep=True)},
+        "no attempt waits for another's tool": {"pace": AsyncConfig()},
     }
     more: dict[str, dict[str, Any]] = {
         "and long rollouts go on in the next step": {
-            "pace": Pace(segment_tokens=400),
+            "pace": AsyncConfig(segment_tokens=400),
             "steps": 6 * agentmath.steps,
         },
-        "and one step ahead of training": {"pace": Pace(staleness=1)},
-        "and four steps ahead of training": {"pace": Pace(staleness=4)},
+        "and one step ahead of training": {"pace": AsyncConfig(staleness=1)},
+        "and four steps ahead of training": {"pace": AsyncConfig(staleness=4)},
     }
     found: dict[str, Any] = {"workloads": {}}
     for name, workload, chosen in (

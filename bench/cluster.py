@@ -12,9 +12,9 @@ from pathlib import Path
 
 import torch
 
-from handaxe.engines.cluster import ClusterEngine
-from handaxe.engines.local import LocalEngine
-from handaxe.engines.ranks import Ranks
+from handaxe.engines.cluster.engine import ClusterEngine
+from handaxe.engines.cluster.ranks import Ranks
+from handaxe.engines.local.engine import LocalEngine
 from handaxe.models.tiny import TinyConfig, TinyModel
 from handaxe.testing.engine_case import example_batch, example_loss
 

@@ -24,10 +24,10 @@ from pathlib import Path
 import torch
 from torch.nn import functional as F
 
-from handaxe.engines.local import LocalEngine
-from handaxe.exchange import Sample
+from handaxe.core.records import Sampling
+from handaxe.core.requests import Sample
+from handaxe.engines.local.engine import LocalEngine
 from handaxe.models.tiny import Block, TinyConfig, TinyModel
-from handaxe.records import Sampling
 
 CASES = ((128, 8), (128, 32), (128, 128), (16, 32), (1, 32))
 """Rows, tokens of a prompt."""

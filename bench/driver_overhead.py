@@ -21,9 +21,9 @@ import statistics
 import time
 from pathlib import Path
 
+from handaxe.core.records import Author, Message, ParsedTurn, Sampling, Task, ToolCall, ToolReply
+from handaxe.core.requests import Act, Attempt, Completion, EnvReply, Rendered, Sample
 from handaxe.envs.tool_chat import tool_chat
-from handaxe.exchange import Act, Attempt, Completion, EnvReply, Rendered, Sample
-from handaxe.records import Author, Message, ParsedTurn, Sampling, Task, ToolCall, ToolReply
 from handaxe.rollouts.driver import run
 from handaxe.rollouts.linear import linear
 from handaxe.tools.decorator import tool

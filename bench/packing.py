@@ -24,15 +24,15 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_iter
 
-from handaxe.engines.local import LocalEngine
-from handaxe.engines.packing import lay_out, padded
+from handaxe.core.batch import Batch, Denominators, LossOut
+from handaxe.engines.local.engine import LocalEngine
+from handaxe.engines.local.packing import lay_out, padded
 from handaxe.models.tiny import TinyConfig, TinyModel
 from handaxe.models.trunk import Trunk
 from handaxe.ops import trees
 from handaxe.ops.chunked import chunked_measures
 from handaxe.ops.logprob import token_logp
 from handaxe.ops.tree_attention import KeyBlock
-from handaxe.tensors import Batch, Denominators, LossOut
 
 SMOLLM2 = {
     "vocab_size": 49152,

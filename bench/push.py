@@ -12,10 +12,10 @@ from pathlib import Path
 import torch
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
-from handaxe.engines.cluster import ClusterEngine
-from handaxe.exchange import Sample
+from handaxe.core.records import Sampling
+from handaxe.core.requests import Sample
+from handaxe.engines.cluster.engine import ClusterEngine
 from handaxe.models.huggingface import HuggingFaceModel
-from handaxe.records import Sampling
 from handaxe.testing.engine_case import example_batch, example_loss
 
 WIDTHS = (64, 256, 512, 1024)

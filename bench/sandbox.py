@@ -25,7 +25,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from handaxe.records import ToolCall
+from handaxe.core.records import ToolCall
 from handaxe.tools.cpython import cpython
 from handaxe.tools.decorator import Tool
 from handaxe.tools.python import python

@@ -1,4 +1,5 @@
-"""One side of the comparison: `handaxe.training.loop.train`, a step at a time; see bench/sides.py for the conversation.
+"""One side of the comparison: `handaxe.training.loop.train.train`, a step at a time; see bench/sides.py for the
+conversation.
 
 Reads one JSON line with the setting, then takes one training step for every further line and answers each with the
 seconds it took and what was sampled in it.
@@ -12,20 +13,20 @@ from typing import Any
 
 import torch
 
+from handaxe.core.records import Message, Sampling, Task
 from handaxe.credit.group_norm import group_norm
-from handaxe.engines.local import LocalEngine
+from handaxe.engines.local.engine import LocalEngine
 from handaxe.envs.tool_chat import tool_chat
 from handaxe.losses.policy import policy
 from handaxe.losses.ratios.token import token
 from handaxe.losses.reductions.rollout_mean import rollout_mean
 from handaxe.losses.surrogates.clip import clip
 from handaxe.models.load import load
-from handaxe.records import Message, Sampling, Task
 from handaxe.rewards.outcome import outcome
 from handaxe.rollouts.linear import linear
 from handaxe.tools.decorator import tool
-from handaxe.training.loop import train
-from handaxe.training.pace import Keep
+from handaxe.training.loop.config import RunConfig
+from handaxe.training.loop.train import train
 
 
 class Paced:
@@ -121,7 +122,7 @@ def main() -> None:
         learning_rate=setting["learning_rate"],
         micro_batch_rows=16,
         workers=setting["rollouts"],
-        keep=Keep(loggers=(paced,), progress=False),
+        keep=RunConfig(loggers=(paced,), progress=False),
     )
 
 

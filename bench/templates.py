@@ -14,8 +14,8 @@ from pathlib import Path
 
 from transformers import PreTrainedTokenizerFast
 
+from handaxe.core.records import Message, ToolCall, ToolSchema
 from handaxe.models.chat_template import ChatTemplate
-from handaxe.records import Message, ToolCall, ToolSchema
 
 NAMES = ("gemma3", "qwen3", "llama3_1", "deepseek_v3")
 VERSION = "3.7.2"

@@ -1,10 +1,10 @@
 """Measures how long one waits for a run of many trajectories: its tables, a step, a trajectory, a search, its page.
 
 A run is made by the real parts: the world of sums, whose expert is followed or not as a draw says, played by the
-driver, rewarded, credited and written by `training.loop.train`, which trains nothing. The same of 1,200 trajectories
-shows what of the time depends on how many there are. Times are medians, each with the record opened anew, with the
-file in the system's cache. The page is opened in Chromium where that and Playwright are installed, each time by a new
-browser, from a new `handaxe view`.
+driver, rewarded, credited and written by `training.loop.train.train`, which trains nothing. The same of 1,200
+trajectories shows what of the time depends on how many there are. Times are medians, each with the record opened anew,
+with the file in the system's cache. The page is opened in Chromium where that and Playwright are installed, each time
+by a new browser, from a new `handaxe view`.
 """
 
 import argparse
@@ -22,23 +22,23 @@ import time
 from pathlib import Path
 from urllib.parse import quote
 
+from handaxe.core.records import Sampling, ToolCall
+from handaxe.core.requests import Work
 from handaxe.credit.group_norm import group_norm
+from handaxe.curricula.in_order import in_order
 from handaxe.envs.tool_chat import tool_chat
-from handaxe.exchange import Work
 from handaxe.losses.policy import policy
 from handaxe.losses.ratios.token import token
 from handaxe.losses.reductions.token_mean import token_mean
 from handaxe.losses.surrogates.clip import clip
 from handaxe.models.compact import Compact
 from handaxe.ops.seeds import derive_seed
-from handaxe.records import Sampling, ToolCall
 from handaxe.rollouts.driver.executor import Answer
 from handaxe.rollouts.linear import linear
-from handaxe.selection.in_order import in_order
 from handaxe.testing.scripted import ScriptedEngine
 from handaxe.tools.calculator import calculator
-from handaxe.training.loop import train
-from handaxe.training.pace import Keep, Pace
+from handaxe.training.loop.config import AsyncConfig, RunConfig
+from handaxe.training.loop.train import train
 from handaxe.training.record.run_record import RunRecord
 from handaxe.view.exports.chosen import chosen
 from handaxe.view.search import Where, count, search
@@ -120,8 +120,8 @@ def make(folder, size):
         groups=GROUPS,
         group_size=GROUP,
         epochs=0,
-        keep=Keep(out=folder, progress=False, checkpoint_every=1_000_000),
-        pace=Pace(lockstep=True),
+        keep=RunConfig(out=folder, progress=False, checkpoint_every=1_000_000),
+        pace=AsyncConfig(lockstep=True),
         workers=Inline(),
     )
 

@@ -2,15 +2,15 @@
 
 import sys
 
-from handaxe.engines.openai_compatible import OpenAICompatible
+from handaxe.core.records import Sampling
+from handaxe.engines.openai.engine import OpenAICompatible
 from handaxe.envs.tool_chat import tool_chat
 from handaxe.evaluation.run import evaluate
 from handaxe.models.transcript import Transcript
-from handaxe.records import Sampling
 from handaxe.rewards.exact_match import exact_match
 from handaxe.rollouts.linear import linear
 from handaxe.tools.calculator import calculator
-from handaxe.worlds import arithmetic
+from handaxe.worlds.parts import arithmetic_tasks as arithmetic
 
 chat = Transcript()
 engine = OpenAICompatible(sys.argv[1], model=sys.argv[2], format=chat)

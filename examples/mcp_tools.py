@@ -2,11 +2,11 @@
 
 import sys
 
-from handaxe.engines.local import LocalEngine
+from handaxe.core.records import Message, Sampling, Task
+from handaxe.core.requests import Attempt
+from handaxe.engines.local.engine import LocalEngine
 from handaxe.envs.tool_chat import tool_chat
-from handaxe.exchange import Attempt
 from handaxe.models.load import load
-from handaxe.records import Message, Sampling, Task
 from handaxe.rollouts import driver
 from handaxe.rollouts.linear import linear
 from handaxe.tools.mcp import mcp

@@ -5,10 +5,10 @@ from typing import Literal
 
 import handaxe as hx
 from handaxe import credit, envs, losses, rewards, rollouts, selection, worlds
-from handaxe.records import ToolCall
+from handaxe.core.records import ToolCall
 from handaxe.training import stages
-from handaxe.training.site import make_site
-from handaxe.training.sources import scripted
+from handaxe.training.stages.context import make_site
+from handaxe.training.stages.sources import scripted
 
 METRES = {"m": 1.0, "km": 1000.0, "cm": 0.01, "mm": 0.001, "mi": 1609.344, "yd": 0.9144, "ft": 0.3048, "in": 0.0254}
 Unit = Literal["m", "km", "cm", "mm", "mi", "yd", "ft", "in"]

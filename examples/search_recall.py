@@ -8,7 +8,7 @@ from pathlib import Path
 
 from handaxe.tools.index.build import build_index
 from handaxe.tools.index.reader import open_index
-from handaxe.worlds import library_tasks
+from handaxe.worlds.library import tasks as library_tasks
 
 QUESTIONS = {
     "parse command line options": "argparse",

@@ -9,19 +9,19 @@ The names of VERBS and the rooms are imported when they are first asked for.
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from handaxe.errors import Failed, HandaxeError, Retry
-from handaxe.records import Group, Message, Sampling, Scores, Task, Trajectory
+from handaxe.core.errors import Failed, HandaxeError, Retry
+from handaxe.core.records import Group, Message, Sampling, Scores, Task, Trajectory
 from handaxe.tools import tool
 
 if TYPE_CHECKING:
     from handaxe.chat.use import use as use
-    from handaxe.engines.local import LocalEngine as LocalEngine
+    from handaxe.engines.local.engine import LocalEngine as LocalEngine
     from handaxe.evaluation.run import evaluate as evaluate
     from handaxe.models.exporting.export import export as export
     from handaxe.models.load import load as load
-    from handaxe.training.loop import train as train
-    from handaxe.training.pace import Keep as Keep
-    from handaxe.training.pace import Pace as Pace
+    from handaxe.training.loop.config import AsyncConfig as AsyncConfig
+    from handaxe.training.loop.config import RunConfig as RunConfig
+    from handaxe.training.loop.train import train as train
 
 __all__ = [
     "Failed",
@@ -38,13 +38,13 @@ __all__ = [
 __version__ = "0.1.0"
 
 VERBS = {
-    "Keep": "handaxe.training.pace",
-    "LocalEngine": "handaxe.engines.local",
-    "Pace": "handaxe.training.pace",
+    "Keep": "handaxe.training.loop.config",
+    "LocalEngine": "handaxe.engines.local.engine",
+    "Pace": "handaxe.training.loop.config",
     "evaluate": "handaxe.evaluation.run",
     "export": "handaxe.models.exporting.export",
     "load": "handaxe.models.load",
-    "train": "handaxe.training.loop",
+    "train": "handaxe.training.loop.train",
     "use": "handaxe.chat.use",
 }
 

@@ -21,14 +21,14 @@ from rich.table import Table
 from rich.text import Text
 
 import handaxe
-from handaxe.errors import HandaxeError, InputError
-from handaxe.escape import escape
+from handaxe.core.errors import HandaxeError, InputError
+from handaxe.core.escape import escape
 
 __all__ = ["COMMANDS", "main"]
 
 COMMANDS = {
     "quickstart": "train a tiny policy to use a calculator, in minutes, and look at what it learnt",
-    "recipes": "list the recipes, one a paper",
+    "methods": "list the methods, one a paper",
     "train": "RECIPE [--its arguments]: train, and compare held-out accuracy and calls before and after",
     "doctor": "RECIPE [--its arguments]: check in a minute or two what train would run, and forecast the run",
     "start": "WORLD --out FOLDER: teach the tiny policy a world's tools, your own among them, before training",
@@ -46,7 +46,6 @@ COMMANDS = {
     "serve": "MODULE:ATTRIBUTE ...: serve tools over MCP; --model RUN: serve a policy as chat completions",
     "replicate": "decide what recipes claim, by paired runs; --all does every recipe",
     "compare": "train several recipes with the same seeds, and say what differs",
-    "stubs": "write the type stubs of the rooms",
     "study": "NAME: compute the figures of a paper that trains nothing",
     "papers": "write PAPERS.md; --check fails when it is stale",
     "bias": "write docs/bias.md, the bias and variance of every credit; --check fails when it is stale",

@@ -133,7 +133,7 @@ def npm_files():
 @pytest.fixture(scope="session")
 def sandbox():
     """Skips where bubblewrap cannot run, saying why. One that runs and does not hold is a failure."""
-    from handaxe.errors import InputError
+    from handaxe.core.errors import InputError
     from handaxe.tools.sandbox.probe import probe
 
     try:

@@ -1,9 +1,9 @@
 """A group that a script played with one tool, through the driver and the byte-level format, without a model."""
 
+from handaxe.core.records import Group, Sampling
+from handaxe.core.requests import Attempt
 from handaxe.envs.tool_chat import tool_chat
-from handaxe.exchange import Attempt
 from handaxe.models.compact import Compact
-from handaxe.records import Group, Sampling
 from handaxe.rollouts.driver import run
 from handaxe.rollouts.linear import linear
 from handaxe.testing.scripted import ScriptedEngine

@@ -14,11 +14,13 @@ import numpy as np
 import pytest
 
 from handaxe import cli
+from handaxe.core.records import Author, Message, Sampling, Task, ToolCall, check
+from handaxe.core.requests import Completion
 from handaxe.credit.group_norm import group_norm
-from handaxe.engines.local import LocalEngine
+from handaxe.curricula.in_order import in_order
+from handaxe.engines.local.engine import LocalEngine
 from handaxe.envs.tool_chat import tool_chat
 from handaxe.evaluation.run import evaluate
-from handaxe.exchange import Completion
 from handaxe.losses.policy import policy
 from handaxe.losses.ratios.token import token
 from handaxe.losses.reductions.token_mean import token_mean
@@ -26,15 +28,13 @@ from handaxe.losses.surrogates.clip import clip
 from handaxe.models.chat_template import ChatTemplate
 from handaxe.models.compact import CALL, CALL_END, END, NAMES, Compact
 from handaxe.models.tiny import TinyConfig, TinyModel
-from handaxe.records import Author, Message, Sampling, Task, ToolCall, check
 from handaxe.rewards.exact_match import exact_match
 from handaxe.rollouts.driver.batch_stream import BatchStream
 from handaxe.rollouts.linear import linear
-from handaxe.selection.in_order import in_order
 from handaxe.testing.scripted import ScriptedEngine, say
 from handaxe.tools import tool
-from handaxe.training.loop import train
-from handaxe.training.pace import Keep, Pace
+from handaxe.training.loop.config import AsyncConfig, RunConfig
+from handaxe.training.loop.train import train
 from handaxe.training.record.run_record import RunRecord
 
 PAGE = Path(__file__).parents[1] / "docs" / "bad_input.md"
@@ -230,10 +230,10 @@ OWN = '''"""A recipe and a world of the user's own."""
 
 from dataclasses import replace
 
-from handaxe.records import Message, Task
+from handaxe.core.records import Message, Task
 from handaxe.rewards.exact_match import exact_match
-from handaxe.selection.in_order import in_order
-from handaxe.tensors import LossOut
+from handaxe.curricula.in_order import in_order
+from handaxe.core.batch import LossOut
 from handaxe.tools import tool
 from handaxe.worlds.sums import sums
 from handaxe.worlds.world import World
@@ -518,8 +518,8 @@ def played(out, bad, tools, *, then="5", format=COMPACT, vocab_size=264, context
         steps=1,
         groups=1,
         group_size=4,
-        pace=Pace(lockstep=True),  # this engine knows siblings by their place in the batch
-        keep=Keep(out=out, progress=False),
+        pace=AsyncConfig(lockstep=True),  # this engine knows siblings by their place in the batch
+        keep=RunConfig(out=out, progress=False),
     )
     assert steps_of(out) == [0], "nothing is lost"
     with RunRecord.open(out) as record:

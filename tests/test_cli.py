@@ -6,7 +6,7 @@ import pytest
 
 import handaxe
 from handaxe.cli import COMMANDS, main
-from handaxe.errors import InputError, TrainingError
+from handaxe.core.errors import InputError, TrainingError
 
 
 def handaxe_(*words, **more):

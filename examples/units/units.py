@@ -4,7 +4,7 @@ import re
 from typing import Literal
 
 from handaxe import Message, tool
-from handaxe.records import ToolCall
+from handaxe.core.records import ToolCall
 
 METRES = {"m": 1.0, "km": 1000.0, "cm": 0.01, "mm": 0.001, "mi": 1609.344, "yd": 0.9144, "ft": 0.3048, "in": 0.0254}
 Unit = Literal["m", "km", "cm", "mm", "mi", "yd", "ft", "in"]

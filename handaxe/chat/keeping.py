@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from handaxe.exchange import EnvReply
-from handaxe.records import Message, ParsedTurn, Task, ToolSchema
-from handaxe.slots import EnvFactory
+from handaxe.core.protocols import EnvFactory
+from handaxe.core.records import Message, ParsedTurn, Task, ToolSchema
+from handaxe.core.requests import EnvReply
 
 __all__ = ["KeptEnv", "Watch"]
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from handaxe.records import Ending, Message, Trajectory
+from handaxe.core.records import Ending, Message, Trajectory
 
 __all__ = ["Answered", "Called", "answered_by"]
 

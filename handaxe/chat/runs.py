@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from handaxe.errors import InputError
+from handaxe.core.errors import InputError
+from handaxe.core.protocols import EnvFactory
+from handaxe.core.records import Message
 from handaxe.methods.build import make_world, offered_tools
-from handaxe.methods.started import facts, started
+from handaxe.methods.run_folder import recorded_method, recorded_run
 from handaxe.models.saved import find_saved
-from handaxe.records import Message
-from handaxe.slots import EnvFactory
 from handaxe.training.record.run_record import RunRecord
 
 __all__ = ["RunFacts", "run_facts"]
@@ -64,9 +64,9 @@ class RunFacts(NamedTuple):
                 f"the run in {self.folder} was made by a script, which keeps the names of its tools and not the tools"
                 f"{self.trained_with}: name them, tools=[...] or --tools MODULE:ATTRIBUTE"
             )
-        chosen = started(self.folder).chosen
+        chosen = recorded_run(self.folder).spec
         world = make_world(chosen)
-        return world.env(offered_tools(chosen.setting, world))
+        return world.env(offered_tools(chosen.settings, world))
 
 
 def run_facts(where: object) -> RunFacts:
@@ -81,7 +81,7 @@ def run_facts(where: object) -> RunFacts:
     saved = find_saved(where, whole=False) if isinstance(where, str | Path) else None
     if saved is None or saved.run is None or not (saved.run / "record.sqlite").exists():
         return RunFacts()
-    made = facts(saved.run)
+    made = recorded_method(saved.run)
     with RunRecord.open(saved.run) as record:
         arguments = record.about().get("arguments", {})
         steps = record.steps()

@@ -16,18 +16,18 @@ from typing import Any
 from handaxe.chat.keeping import KeptEnv, Watch
 from handaxe.chat.result import Answered, answered_by
 from handaxe.chat.runs import run_facts
-from handaxe.engines.local import LocalEngine
+from handaxe.core.errors import InputError
+from handaxe.core.model_api import Model
+from handaxe.core.protocols import ChatFormat, Engine, EnvFactory
+from handaxe.core.records import Message, Sampling, Task, Trajectory
+from handaxe.core.requests import Attempt
+from handaxe.engines.local.engine import LocalEngine
 from handaxe.envs.tool_chat import tool_chat
-from handaxe.errors import InputError
-from handaxe.exchange import Attempt
 from handaxe.models.load import Policy, load
-from handaxe.networks import Model
 from handaxe.ops.seeds import derive_seed
-from handaxe.records import Message, Sampling, Task, Trajectory
 from handaxe.rollouts import driver
 from handaxe.rollouts.play import Play, Rules
 from handaxe.rollouts.play.continued import continued
-from handaxe.slots import ChatFormat, Engine, EnvFactory
 from handaxe.tools.state import Offered
 
 __all__ = ["Assistant", "use"]

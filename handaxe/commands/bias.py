@@ -12,7 +12,7 @@ import tyro
 import handaxe
 from handaxe import credit
 from handaxe.commands.output import console, note
-from handaxe.errors import HandaxeError, InputError
+from handaxe.core.errors import HandaxeError, InputError
 from handaxe.evaluation.bias import Measured, measure
 from handaxe.evaluation.bias_cases import CASES, LEFT_OUT
 from handaxe.evaluation.decomposition import joint_and_apart

@@ -14,10 +14,10 @@ from handaxe.chat.result import Answered
 from handaxe.chat.runs import run_facts
 from handaxe.chat.use import Assistant, use
 from handaxe.commands.output import console, note
-from handaxe.errors import HandaxeError, InputError
-from handaxe.exchange import EnvReply
-from handaxe.methods.names import tools_named
-from handaxe.records import ParsedTurn, ToolReply
+from handaxe.core.errors import HandaxeError, InputError
+from handaxe.core.records import ParsedTurn, ToolReply
+from handaxe.core.requests import EnvReply
+from handaxe.methods.lookup import tools_named
 from handaxe.view.escape import plain
 
 __all__ = ["ChatOptions", "main"]

@@ -9,7 +9,7 @@ import tyro
 from handaxe.commands.jobs import run_jobs
 from handaxe.commands.output import check_writable, console, note, write_json
 from handaxe.commands.sides import job_of, read_side, side
-from handaxe.errors import InputError
+from handaxe.core.errors import InputError
 from handaxe.evaluation.claims import Claim, Paired, paired_of
 from handaxe.view.verdicts import side_table
 

@@ -6,12 +6,12 @@ from typing import Annotated, Any, get_args, get_type_hints
 
 import tyro
 
-from handaxe.methods.chosen import Choice, Chosen, Named, choice
-from handaxe.methods.method import Setting
-from handaxe.methods.options import REQUIRED, Option, unwrapped
-from handaxe.methods.ranges import check_setting
+from handaxe.methods.limits import check_setting
+from handaxe.methods.method import RunSettings
+from handaxe.methods.options import option_class, unwrapped
+from handaxe.methods.run_spec import NamedFactory, RunSpec, RunTemplate, run_template
 
-__all__ = ["FLAT", "Names", "option_class", "option_names", "parse", "parse_train"]
+__all__ = ["FLAT", "Names", "option_names", "options_of_factory", "parse", "parse_train"]
 
 FLAT: Any = tyro.conf.arg(name="")
 """Annotates a dataclass whose options have no prefix."""
@@ -33,14 +33,14 @@ class Names:
     engine: str = "local"
 
 
-def parse_train(recipe: str, words: list[str], *, prog: str, also: Mapping[str, type]) -> tuple[Chosen, dict[str, Any]]:
+def parse_train(method: str, words: list[str], *, prog: str, also: Mapping[str, type]) -> tuple[RunSpec, dict[str, Any]]:
     """Read a command line: first the names in it, then the options of what they name.
 
         own options and settings     --smooth 2 --steps 30           --base NAME     --base.OPTION ...
         of base, world and engine    nested                          --world NAME    --world.OPTION ...
 
     Args:
-        recipe: its name.
+        method: its name.
         words: what was typed after it.
         prog: shown in help.
         also: name -> dataclass of further options without a prefix.
@@ -55,19 +55,19 @@ def parse_train(recipe: str, words: list[str], *, prog: str, also: Mapping[str, 
     """
     plain = [word for word in words if word not in HELP]
     names, _ = tyro.cli(Names, args=plain, prog=prog, return_unknown_args=True, add_help=False)
-    made = choice(recipe, base=names.base, world=names.world, engine=names.engine)
+    made = run_template(method, base=names.base, world=names.world, engine=names.engine)
     made.check({name: "every run" for kind in also.values() for name in option_names(kind)})
     parts = made.parts()
-    kinds: dict[str, tuple[Any, Any]] = {"own": (Annotated[option_class(parts.pop("")), FLAT], None)}
-    kinds |= {"setting": (Annotated[Setting, FLAT], made.about.setting)}
+    kinds: dict[str, tuple[Any, Any]] = {"own": (Annotated[options_of_factory(parts.pop("")), FLAT], None)}
+    kinds |= {"settings": (Annotated[RunSettings, FLAT], made.settings())}
     kinds |= {name: (Annotated[kind, FLAT], None) for name, kind in also.items()}
     kinds |= {"names": (Annotated[Names, FLAT], _shown(made))}
-    kinds |= {name: (option_class(part), None) for name, part in parts.items() if part.options()}
+    kinds |= {name: (options_of_factory(part), None) for name, part in parts.items() if part.options()}
     found = parse(kinds, words, prog=prog, description=_summary(made))
-    check_setting(found["setting"])
+    check_setting(found["settings"])
     options = {"": vars(found["own"])}
     options |= {name: vars(found[name]) if name in found else {} for name in parts}
-    return Chosen(made, found["setting"], options), {name: found[name] for name in also}
+    return RunSpec(made, found["settings"], options), {name: found[name] for name in also}
 
 
 def option_names(kind: type) -> Iterator[str]:
@@ -79,11 +79,9 @@ def option_names(kind: type) -> Iterator[str]:
             yield name
 
 
-def option_class(made: Named) -> type:
-    """A dataclass with a field for each option, with its type, default and documentation."""
-    kind = dataclasses.make_dataclass("Options", [_field(one) for one in made.options()], frozen=True, kw_only=True)
-    kind.__doc__ = unwrapped(made.make)[0].__doc__
-    return kind
+def options_of_factory(made: NamedFactory) -> type:
+    """A dataclass with a field for each option of a factory."""
+    return option_class("Options", made.options(), unwrapped(made.make)[0].__doc__)
 
 
 def parse(kinds: Mapping[str, tuple[Any, Any]], words: list[str], *, prog: str, description: str) -> dict[str, Any]:
@@ -110,17 +108,9 @@ def parse(kinds: Mapping[str, tuple[Any, Any]], words: list[str], *, prog: str, 
     return dict(vars(tyro.cli(whole, args=words, prog=prog, description=description, config=config)))
 
 
-def _field(one: Option) -> tuple[str, Any, Any]:
-    return (
-        one.name,
-        one.type,
-        dataclasses.field() if one.default is REQUIRED else dataclasses.field(default=one.default),
-    )
-
-
-def _shown(made: Choice) -> Names:
+def _shown(made: RunTemplate) -> Names:
     return Names(base="" if made.base is None else made.base.name, world=made.world.name, engine=made.engine.name)
 
 
-def _summary(made: Choice) -> str:
-    return (unwrapped(made.recipe.make)[0].__doc__ or "").strip().partition("\n")[0]
+def _summary(made: RunTemplate) -> str:
+    return (unwrapped(made.method.make)[0].__doc__ or "").strip().partition("\n")[0]

@@ -14,15 +14,15 @@ from handaxe.commands.configure import parse_train
 from handaxe.commands.output import check_new_folder, check_writable, command_line, console, note, write_json
 from handaxe.commands.picture import picture
 from handaxe.commands.train import RunOptions
+from handaxe.core.errors import InputError, RecipeError
 from handaxe.doctor.examine import examine
 from handaxe.doctor.finding import Finding
 from handaxe.doctor.shown import findings_table, summary
-from handaxe.errors import InputError, RecipeError
 from handaxe.methods.build import build, make_method, make_world
-from handaxe.methods.chosen import Chosen
-from handaxe.methods.machines import closing_engine
-from handaxe.methods.started import chosen_in
-from handaxe.training.pace import Keep
+from handaxe.methods.hardware import closing_engine
+from handaxe.methods.run_folder import spec_in_file
+from handaxe.methods.run_spec import RunSpec
+from handaxe.training.loop.config import RunConfig
 
 __all__ = ["DoctorOptions", "check_chosen", "main"]
 
@@ -54,12 +54,12 @@ def main(arguments: list[str]) -> int:
     if name.endswith(".json"):
         config = (tyro.conf.FlagCreatePairsOff,)
         options = tyro.cli(DoctorOptions, args=arguments[1:], prog="handaxe doctor FILE", config=config)
-        return _show(chosen_in(Path(name)), options, command)
+        return _show(spec_in_file(Path(name)), options, command)
     chosen, more = parse_train(name, arguments[1:], prog=f"handaxe doctor {name}", also={"doctor": DoctorOptions})
     return _show(chosen, more["doctor"], command)
 
 
-def check_chosen(chosen: Chosen, options: DoctorOptions, terminal: Console) -> list[Finding]:
+def check_chosen(chosen: RunSpec, options: DoctorOptions, terminal: Console) -> list[Finding]:
     """Build what was chosen as `train` does, and look at it.
 
     Args:
@@ -73,14 +73,14 @@ def check_chosen(chosen: Chosen, options: DoctorOptions, terminal: Console) -> l
         made = build(chosen, method=method, machines=options.machines)
         with closing_engine(made["engine"]):
             return examine(
-                {**made, "keep": Keep(out=options.out)},
+                {**made, "keep": RunConfig(out=options.out)},
                 stages=len(method.stages) + len(method.shared),
                 seconds=options.seconds,
                 tell=status.update,
             )
 
 
-def _show(chosen: Chosen, options: DoctorOptions, command: str) -> int:
+def _show(chosen: RunSpec, options: DoctorOptions, command: str) -> int:
     if options.out is not None:
         check_new_folder(options.out)
     if not options.seconds > 0:
@@ -95,14 +95,14 @@ def _show(chosen: Chosen, options: DoctorOptions, command: str) -> int:
     seconds = time.monotonic() - begun
     with picture(console(), options.svg, title=command) as terminal:
         terminal.print(
-            findings_table(found, title=f"{chosen.name} in {chosen.choice.world.name}, policy {chosen.setting.model}")
+            findings_table(found, title=f"{chosen.name} in {chosen.template.world.name}, policy {chosen.settings.model}")
         )
         note(terminal, "doctor", f"{summary(found)}, in {seconds:.0f} s")
     write_json(options.json, _body(found, chosen, command, seconds))
     return WRONG if any(one.level == "wrong" for one in found) else 0
 
 
-def _body(found: Sequence[Finding], chosen: Chosen, command: str, seconds: float) -> dict[str, object]:
+def _body(found: Sequence[Finding], chosen: RunSpec, command: str, seconds: float) -> dict[str, object]:
     return {
         "recipe": chosen.name,
         "command": command,

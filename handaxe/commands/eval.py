@@ -11,24 +11,24 @@ import tyro
 
 from handaxe.chat.runs import RunFacts, run_facts
 from handaxe.chat.use import MAX_TOKENS
-from handaxe.commands.configure import FLAT, option_class, parse
+from handaxe.commands.configure import FLAT, options_of_factory, parse
 from handaxe.commands.output import check_writable, console, note, write_json
-from handaxe.engines.local import LocalEngine
-from handaxe.engines.openai_compatible import OpenAICompatible
+from handaxe.core.errors import InputError, TaskError
+from handaxe.core.protocols import Engine
+from handaxe.core.records import Sampling, Task
+from handaxe.engines.local.engine import LocalEngine
+from handaxe.engines.openai.engine import OpenAICompatible
 from handaxe.envs.tool_chat import tool_chat
-from handaxe.errors import InputError, TaskError
 from handaxe.evaluation.result import Evaluation
 from handaxe.methods.build import build, made_world
-from handaxe.methods.chosen import Named
-from handaxe.methods.held_out import HeldOut
-from handaxe.methods.machines import HERE, Machines, closing_engine, make_engine
-from handaxe.methods.names import find, tools_named
-from handaxe.methods.started import started
+from handaxe.methods.evaluator import HeldOut
+from handaxe.methods.hardware import HERE, Machines, closing_engine, make_engine
+from handaxe.methods.lookup import find, tools_named
+from handaxe.methods.run_folder import recorded_run
+from handaxe.methods.run_spec import NamedFactory
 from handaxe.models.load import NAMED, Policy, load, stand_in
 from handaxe.models.transcript import Transcript
-from handaxe.records import Sampling, Task
 from handaxe.rewards.parts.by_name import reward_by_name
-from handaxe.slots import Engine
 from handaxe.training.record.run_record import RunRecord
 from handaxe.view.tables import evaluation_table
 from handaxe.worlds.world import World
@@ -128,9 +128,9 @@ def _parsed(arguments: list[str]) -> tuple[EvalOptions, World | None]:
     words = [word for word in arguments if word not in ("-h", "--help")]
     name = tyro.cli(_WorldName, args=words, prog="handaxe eval", return_unknown_args=True, add_help=False)[0].world
     kinds: dict[str, tuple[Any, Any]] = {"eval": (Annotated[EvalOptions, FLAT], None)}
-    made = Named(name, find("worlds", name)) if name else None
+    made = NamedFactory(name, find("worlds", name)) if name else None
     if made is not None and made.options():
-        kinds["world"] = (option_class(made), None)
+        kinds["world"] = (options_of_factory(made), None)
     about = (EvalOptions.__doc__ or "").partition("\n\n")[0]
     found = parse(kinds, arguments, prog="handaxe eval", description=about)
     if made is None:
@@ -143,7 +143,7 @@ def _of_recipe(known: RunFacts, policy: Policy, options: EvalOptions) -> tuple[E
     changes = {"held_out": options.tasks, "tools": options.tools}
     changes |= {"max_turns": options.max_turns, "max_tokens": options.max_tokens}
     given = {name: value for name, value in changes.items() if value is not None}
-    chosen = started(known.need_folder(), changes=given).chosen
+    chosen = recorded_run(known.need_folder(), changes=given).spec
     kwargs = build(chosen, policy=policy, machines=options.machines)
     return kwargs["engine"], kwargs["evaluate"]
 

@@ -8,12 +8,12 @@ import tyro
 
 from handaxe.chat.runs import RunFacts, run_facts
 from handaxe.commands.output import console, note
+from handaxe.core.records import Message, Task, ToolSchema
 from handaxe.envs.tool_chat import tool_chat
-from handaxe.methods.names import tools_named
-from handaxe.methods.started import facts
+from handaxe.methods.lookup import tools_named
+from handaxe.methods.run_folder import recorded_method
 from handaxe.models.exporting.export import check_free, export
 from handaxe.models.load import load
-from handaxe.records import Message, Task, ToolSchema
 from handaxe.training.record.run_record import RunRecord
 
 __all__ = ["ExportOptions", "main"]
@@ -84,7 +84,7 @@ def _named(names: tuple[str, ...]) -> list[ToolSchema]:
 
 def _about(model: str, known: RunFacts) -> dict[str, str]:
     """Where the policy comes from."""
-    made = facts(known.folder) if known.folder is not None else None
+    made = recorded_method(known.folder) if known.folder is not None else None
     arguments = made["arguments"] if made is not None and isinstance(made["arguments"], Mapping) else {}
     about = {
         "from": model,

@@ -8,11 +8,11 @@ from pathlib import Path
 import tyro
 
 from handaxe.commands.output import console, note
-from handaxe.errors import InputError
+from handaxe.core.errors import InputError
 from handaxe.tools.index.build import build_index
 from handaxe.tools.index.manifest import read_manifest
 from handaxe.tools.index.reader import Way
-from handaxe.training.progress import Bar
+from handaxe.training.loop.progress import Bar
 
 __all__ = ["IndexOptions", "main"]
 

@@ -15,10 +15,10 @@ from typing import NamedTuple
 
 from rich.console import Console
 
-from handaxe.errors import HandaxeError, InputError
-from handaxe.training.checkpoint import Checkpoints
-from handaxe.training.folder import FolderLock
-from handaxe.training.progress import Bar
+from handaxe.core.errors import HandaxeError, InputError
+from handaxe.training.loop.progress import Bar
+from handaxe.training.record.checkpoint import Checkpoints
+from handaxe.training.record.folder import FolderLock
 from handaxe.training.record.run_record import RunRecord
 
 __all__ = ["TrainingJob", "finished", "run_jobs"]

@@ -12,16 +12,17 @@ from rich.console import Console
 from handaxe.commands.lab_page import write_page
 from handaxe.commands.output import check_writable, command_line, console, note, write_json
 from handaxe.commands.picture import picture
-from handaxe.errors import InputError
+from handaxe.core.errors import InputError
+from handaxe.core.protocols import Reward
 from handaxe.evaluation.agreement import Agreement, Scored, agreement, channels_of, spread
 from handaxe.evaluation.lab import AttackTrial, Bench
 from handaxe.evaluation.rescoring import Rescored, determinism, differences, rescore, scored_groups
-from handaxe.methods.chosen import choice
-from handaxe.methods.named_rewards import is_recipe, reward_named, reward_of
-from handaxe.methods.names import find
-from handaxe.methods.started import facts, started
-from handaxe.methods.tried import try_recipe
-from handaxe.slots import Reward
+from handaxe.methods.catalog import find_method
+from handaxe.methods.lookup import find
+from handaxe.methods.reward_lookup import reward_named, reward_of
+from handaxe.methods.reward_trials import try_recipe
+from handaxe.methods.run_folder import recorded_method, recorded_run
+from handaxe.methods.run_spec import run_template
 from handaxe.training.record.run_record import RunRecord
 from handaxe.view.escape import plain
 from handaxe.view.lab_tables import agreement_table, attack_table, determinism_table, spread_table
@@ -153,7 +154,7 @@ def _rescored(run: Path, options: LabOptions, terminal: Console) -> tuple[dict[s
 
 def _rewards(run: Path, names: Sequence[str]) -> dict[str, Reward]:
     """The reward of the run, where a recipe made it, and those that were named; made anew."""
-    own = None if facts(run) is None else started(run).chosen
+    own = None if recorded_method(run) is None else recorded_run(run).spec
     if own is None and not names:
         return {}
     mine = {} if own is None else {OWN: reward_of(own)}
@@ -196,8 +197,8 @@ def _attacked(options: LabOptions) -> list[AttackTrial]:
     stage, seconds = Bench(count=options.scenes), options.seconds or None
     trials = []
     for name in options.attack:
-        if is_recipe(name):
-            trials.append(try_recipe(stage, choice(name, world=options.world).default(), seconds=seconds))
+        if find_method(name) is not None:
+            trials.append(try_recipe(stage, run_template(name, world=options.world).default(), seconds=seconds))
             continue
         if not options.world:
             raise InputError(f"{name} is no recipe: say with --world NAME where it is to be attacked, such as sums")

@@ -6,11 +6,11 @@ from pathlib import Path
 import handaxe
 from handaxe import judges, rewards
 from handaxe.commands.output import console, note
-from handaxe.errors import HandaxeError, InputError
+from handaxe.core.errors import HandaxeError, InputError
 from handaxe.evaluation.lab import Bench
 from handaxe.evaluation.lab_cases import LAB_CASES, LabCase
 from handaxe.evaluation.lab_words import EXPLAINED, NOT_TRIED
-from handaxe.methods import tried
+from handaxe.methods import reward_trials as tried
 from handaxe.view.lab_page import LabResults, lab_tables, stale
 
 __all__ = ["MARK", "write_page"]

@@ -12,7 +12,7 @@ from handaxe.commands.output import command_line, note
 from handaxe.evaluation.compare import Comparison, compare
 from handaxe.evaluation.figures import evaluations
 from handaxe.evaluation.result import Evaluation
-from handaxe.methods.chosen import Chosen
+from handaxe.methods.run_spec import RunSpec
 from handaxe.ops.stats import mean_interval, ratio, ratio_interval
 from handaxe.training.record.run_record import RunRecord
 from handaxe.view.curve import curve
@@ -91,12 +91,12 @@ def print_outcome(found: Outcome, console: Console) -> None:
         note(console, "go on", command_line(["resume", run, "--steps", str(2 * max(len(found.metrics), 1))]))
 
 
-def print_claims(chosen: Chosen, console: Console) -> None:
+def print_claims(chosen: RunSpec, console: Console) -> None:
     """Say what a recipe claims, by which figure against what, and the command that decides it: one run does not."""
-    claims, base = chosen.choice.about.claims, "" if chosen.choice.base is None else chosen.choice.base.name
+    claims, base = chosen.template.page.claims, "" if chosen.template.base is None else chosen.template.base.name
     for claim in claims:
         said = plain("claim      ", style="bright_black")
-        console.print(said.append(f"{claim.statement} ({decided_by(claim, base)})", style="not bright_black"))
+        console.print(said.append(f"{claim.text} ({decided_by(claim, base)})", style="not bright_black"))
     if claims:
         note(console, "decide", command_line(["replicate", chosen.name]))
 

@@ -11,7 +11,7 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from handaxe.errors import InputError
+from handaxe.core.errors import InputError
 
 __all__ = ["check_new_folder", "check_writable", "command_line", "console", "note", "write_json"]
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from handaxe.errors import InputError
+from handaxe.core.errors import InputError
 
 __all__ = ["picture"]
 

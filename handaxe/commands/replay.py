@@ -10,19 +10,19 @@ import tyro
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
-from handaxe.attributes import attribute
 from handaxe.commands.output import check_writable, console, note, write_json
+from handaxe.core.errors import InputError
+from handaxe.core.import_string import attribute
+from handaxe.core.protocols import Rollout
+from handaxe.core.records import Group, Sampling
 from handaxe.envs.tool_chat import tool_chat
-from handaxe.errors import InputError
 from handaxe.methods.build import START, build
-from handaxe.methods.names import tools_named
-from handaxe.methods.started import facts, started
+from handaxe.methods.lookup import tools_named
+from handaxe.methods.run_folder import recorded_method, recorded_run
 from handaxe.models.load import TINY, stand_in
-from handaxe.records import Group, Sampling
 from handaxe.rollouts.budget import SPEAKER
 from handaxe.rollouts.driver.others import voices
 from handaxe.rollouts.linear import linear
-from handaxe.slots import Rollout
 from handaxe.training.record.run_record import RunRecord
 from handaxe.training.replay.answers import Setup
 from handaxe.training.replay.attempts import Replayed, replay
@@ -69,7 +69,7 @@ def main(arguments: list[str]) -> int:
     options = tyro.cli(ReplayOptions, args=arguments, prog="handaxe replay")
     check_writable(options.json)
     groups = _groups(options)
-    setup = _of_recipe(options) if facts(options.run) is not None else _of_script(options, groups)
+    setup = _of_recipe(options) if recorded_method(options.run) is not None else _of_script(options, groups)
     terminal = console()
     replayed = [one for group in groups for one in replay(group, setup(group), only=options.trajectory)]
     differences = [difference for one in replayed for difference in one.differences]
@@ -85,8 +85,8 @@ def main(arguments: list[str]) -> int:
 def _of_recipe(options: ReplayOptions) -> Callable[[Group], Setup]:
     """What the attempts of a recipe's run are played with."""
     given = {"tools": options.tools} if options.tools else {}
-    chosen = started(options.run, changes=given).chosen
-    kwargs = build(chosen, policy=stand_in(chosen.setting.model.replace(START, TINY)))
+    chosen = recorded_run(options.run, changes=given).spec
+    kwargs = build(chosen, policy=stand_in(chosen.settings.model.replace(START, TINY)))
     rollout, sampling = _rollout(options) or kwargs["rollout"], kwargs["sampling"]
     context, real = kwargs["engine"].max_length, options.tools is not None
     setup = Setup(rollout, kwargs["format"], kwargs["env"], sampling, context, real, voices(kwargs["others"]))

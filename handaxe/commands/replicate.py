@@ -11,12 +11,12 @@ from rich.console import Console
 from handaxe.commands.jobs import TrainingJob, run_jobs
 from handaxe.commands.output import command_line, console, note
 from handaxe.commands.sides import Side, job_of, read_side, side
-from handaxe.errors import InputError
+from handaxe.core.errors import InputError
 from handaxe.evaluation.claims import Claim, control_of, decide
 from handaxe.evaluation.figures import TRAINING, RunFigures
 from handaxe.evaluation.replication import Decided, Replication, curve_of
-from handaxe.methods.catalogue import find_recipes
-from handaxe.methods.chosen import of_base
+from handaxe.methods.catalog import list_methods
+from handaxe.methods.run_spec import spec_of_base
 from handaxe.training.record.run_record import RunRecord
 from handaxe.view.plots import plot_curves
 from handaxe.view.verdicts import verdict_table
@@ -62,7 +62,7 @@ def main(arguments: list[str]) -> int:
     options = tyro.cli(
         ReplicateOptions, args=arguments, prog="handaxe replicate", config=(tyro.conf.FlagCreatePairsOff,)
     )
-    known = [one.name for one in find_recipes() if one.claims]
+    known = [one.name for one in list_methods() if one.page.claims]
     names = known if options.all else list(options.recipes)
     if not names:
         raise InputError(f"which recipes? --all, or some of {', '.join(known)}")
@@ -91,14 +91,14 @@ def replicate(name: str, options: ReplicateOptions, *, command: str, console: Co
         HandaxeError: a run failed.
     """
     ours = side(name, options.options)
-    claims = ours.chosen.choice.about.claims
+    claims = ours.chosen.template.page.claims
     if not claims:
         raise InputError(f"recipe {name} claims nothing, so there is nothing to replicate")
     theirs = {claim: _baseline(ours, claim, options.options) for claim in claims if not claim.alone}
     sides = {one.name: one for one in (ours, *theirs.values())}
     seeds = tuple(range(options.first_seed, options.first_seed + options.seeds))
     jobs = {(one.name, seed): job_of(one, seed, options.runs) for seed in seeds for one in sides.values()}
-    control = job_of(ours.shuffled(), seeds[0], options.runs) if any(claim.is_learned for claim in claims) else None
+    control = job_of(ours.permuted(), seeds[0], options.runs) if any(claim.needs_control for claim in claims) else None
     wanted: list[TrainingJob] = [*jobs.values(), *([] if control is None else [control])]
     run_jobs(wanted, at_once=options.at_once or len(os.sched_getaffinity(0)), console=console, title=title)
     runs = {one: [read_side(jobs[one, seed].folder) for seed in seeds] for one in sides}
@@ -111,7 +111,7 @@ def replicate(name: str, options: ReplicateOptions, *, command: str, console: Co
         if claim.metric.startswith("training/"):
             shown.setdefault(claim.metric, set()).update(one.name for one in (ours, theirs.get(claim)) if one)
     return Replication(
-        recipe=name,
+        method=name,
         command=command,
         version=ours.version,
         seeds=seeds,
@@ -149,7 +149,7 @@ def _silent(folders: Sequence[Path]) -> tuple[str, ...]:
 def _baseline(ours: Side, claim: Claim, options: str) -> Side:
     """What a claim compares with: the recipe's base in the same setting, or what a command line says."""
     if not claim.baseline:
-        return ours.like(of_base(ours.chosen))
+        return ours.like(spec_of_base(ours.chosen))
     return side(claim.baseline, options, setting_of=ours)
 
 
@@ -158,7 +158,7 @@ def _decide(
 ) -> Decided:
     others = [] if theirs is None else runs[theirs.name]
     moved = None
-    if control is not None and claim.is_learned:
+    if control is not None and claim.needs_control:
         moved = control_of(claim, control, others[0] if others else None)
     decision = decide(claim, runs[name], others, control=moved)
     return Decided(claim, decision, claim.baseline if theirs is None else theirs.name, moved)

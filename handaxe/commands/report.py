@@ -7,8 +7,8 @@ import tyro
 
 from handaxe.commands.output import console, note
 from handaxe.commands.show import decoder_of
-from handaxe.errors import InputError
-from handaxe.escape import escape
+from handaxe.core.errors import InputError
+from handaxe.core.escape import escape
 from handaxe.view.report_file import write_report
 
 __all__ = ["ReportOptions", "main"]

@@ -10,8 +10,8 @@ from handaxe.commands.configure import FLAT
 from handaxe.commands.outcome import read_outcome, result_body
 from handaxe.commands.output import check_writable, command_line, console, note, write_json
 from handaxe.commands.train import RunOptions, Service, train_chosen
-from handaxe.methods.machines import HERE, Machines
-from handaxe.methods.started import Started, started
+from handaxe.methods.hardware import HERE, Machines
+from handaxe.methods.run_folder import RecordedRun, recorded_run
 from handaxe.models.saved import checkpoints_in, verify
 
 __all__ = ["ResumeOptions", "main"]
@@ -41,14 +41,14 @@ class ResumeOptions:
 def main(arguments: list[str]) -> int:
     """Resume; returns the exit code."""
     options = tyro.cli(ResumeOptions, args=arguments, prog="handaxe resume")
-    made = started(options.run, changes={} if options.steps is None else {"steps": options.steps})
+    made = recorded_run(options.run, changes={} if options.steps is None else {"steps": options.steps})
     check_writable(options.json)
-    if (done := _done(options.run)) >= made.chosen.setting.steps:
+    if (done := _done(options.run)) >= made.spec.settings.steps:
         return _say_done(options, made, done)
     where = RunOptions(
         out=options.run, log=options.log, json=options.json, quiet=options.quiet, machines=options.machines
     )
-    return train_chosen(made.chosen, where, command=made.command, resume=True)
+    return train_chosen(made.spec, where, command=made.command, resume=True)
 
 
 def _done(folder: Path) -> int:
@@ -60,14 +60,14 @@ def _done(folder: Path) -> int:
     return found[-1].steps
 
 
-def _say_done(options: ResumeOptions, made: Started, done: int) -> int:
+def _say_done(options: ResumeOptions, made: RecordedRun, done: int) -> int:
     """There is nothing to do."""
     more = command_line(["resume", str(options.run), "--steps", str(2 * max(done, 1))])
     note(console(), "nothing", f"was done: all {done} steps of {options.run} were; `{more}` makes it longer")
     body = result_body(
         read_outcome(options.run),
-        recipe=made.chosen.name,
-        arguments=made.chosen.arguments(),
+        recipe=made.spec.name,
+        arguments=made.spec.arguments(),
         command=made.command,
         seconds=0.0,
     )

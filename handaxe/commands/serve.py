@@ -10,9 +10,9 @@ from typing import Literal
 
 import tyro
 
-from handaxe.attributes import attribute
-from handaxe.engines.local import LocalEngine
-from handaxe.errors import InputError
+from handaxe.core.errors import InputError
+from handaxe.core.import_string import attribute
+from handaxe.engines.local.engine import LocalEngine
 from handaxe.models.load import load
 from handaxe.tools.bearer import check_door, check_token
 from handaxe.tools.listening import listen
@@ -92,7 +92,7 @@ def _serve_model(options: ServeOptions, token: str) -> None:
     if options.max_tokens < 1:
         raise InputError(f"--max-tokens is {options.max_tokens}; give 1 or more")
     check_door(options.host, token)
-    chat_server = importlib.import_module("handaxe.engines.chat_server").chat_server
+    chat_server = importlib.import_module("handaxe.serving.chat_server").chat_server
     model, format = load(options.model)
     chat_server(
         LocalEngine(model),

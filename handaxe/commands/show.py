@@ -12,17 +12,17 @@ import tyro
 from rich.console import Console
 
 from handaxe.commands.output import check_writable, console, note, write_json
-from handaxe.errors import HandaxeError, InputError
-from handaxe.escape import escape
+from handaxe.core.errors import HandaxeError, InputError
+from handaxe.core.escape import escape
+from handaxe.core.records import Trajectory
 from handaxe.evaluation.figures import evaluations
 from handaxe.methods.build import START
-from handaxe.methods.started import facts, started
+from handaxe.methods.run_folder import recorded_method, recorded_run
 from handaxe.models.compact import Compact
 from handaxe.models.huggingface import load_tokenizer
 from handaxe.models.load import TINY, load_format
 from handaxe.models.saved import find_saved
 from handaxe.models.untrusted import SafeEncoder
-from handaxe.records import Trajectory
 from handaxe.training.record.groups import GroupRecord
 from handaxe.training.record.run_record import RunRecord
 from handaxe.view.escape import plain
@@ -171,8 +171,8 @@ def decoder_of(folder: Path) -> Decode:
         if saved is not None:
             return SafeEncoder(load_tokenizer(saved.model)).decode
     with suppress(HandaxeError):
-        if facts(folder) is not None:
-            return load_format(started(folder).chosen.setting.model.replace(START, TINY)).decode
+        if recorded_method(folder) is not None:
+            return load_format(recorded_run(folder).spec.settings.model.replace(START, TINY)).decode
     return _ids
 
 

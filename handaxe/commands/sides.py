@@ -14,9 +14,9 @@ from typing import Any
 import handaxe
 from handaxe.commands.configure import parse_train
 from handaxe.commands.jobs import TrainingJob
-from handaxe.errors import InputError
+from handaxe.core.errors import InputError
 from handaxe.evaluation.figures import RunFigures, evaluations
-from handaxe.methods.chosen import Chosen
+from handaxe.methods.run_spec import RunSpec
 from handaxe.training.record.run_record import RunRecord
 
 __all__ = ["Side", "job_of", "read_side", "side"]
@@ -30,7 +30,7 @@ class Side:
     """What is run, and what people read for it."""
 
     name: str
-    chosen: Chosen
+    chosen: RunSpec
 
     @property
     def version(self) -> str:
@@ -39,20 +39,20 @@ class Side:
 
     def arguments(self) -> dict[str, Any]:
         """Everything chosen but the seed, and the recipe's name."""
-        return {"recipe": self.chosen.name, **self.chosen.arguments(), "seed": None}
+        return {"method": self.chosen.name, **self.chosen.arguments(), "seed": None}
 
-    def like(self, chosen: Chosen) -> Side:
+    def like(self, chosen: RunSpec) -> Side:
         """Another choice, by its recipe's name."""
         return Side(chosen.name, chosen)
 
-    def shuffled(self) -> Side:
+    def permuted(self) -> Side:
         """The same with scores dealt out anew among siblings."""
-        setting = replace(self.chosen.setting, shuffled=True)
-        return Side(f"{self.name}, shuffled", replace(self.chosen, setting=setting))
+        settings = replace(self.chosen.settings, permute_rewards=True)
+        return Side(f"{self.name}, permuted", replace(self.chosen, settings=settings))
 
-    def seeded(self, seed: int) -> Chosen:
+    def seeded(self, seed: int) -> RunSpec:
         """What was chosen, with this seed."""
-        return replace(self.chosen, setting=replace(self.chosen.setting, seed=seed))
+        return replace(self.chosen, settings=replace(self.chosen.settings, seed=seed))
 
 
 def side(words: str, options: str = "", *, setting_of: Side | None = None) -> Side:
@@ -76,13 +76,13 @@ def side(words: str, options: str = "", *, setting_of: Side | None = None) -> Si
     return Side(words, chosen)
 
 
-def _taken_over(chosen: Chosen, other: Chosen, said: set[str]) -> Chosen:
+def _taken_over(chosen: RunSpec, other: RunSpec, said: set[str]) -> RunSpec:
     """With the other one's world, engine and settings but for those that were said."""
-    own = {one.name: getattr(chosen.setting, one.name) for one in fields(chosen.setting) if one.name in said}
+    own = {one.name: getattr(chosen.settings, one.name) for one in fields(chosen.settings) if one.name in said}
     parts = [part for part in ("world", "engine") if part not in said]
-    choice = replace(chosen.choice, **{part: getattr(other.choice, part) for part in parts})
+    template = replace(chosen.template, **{part: getattr(other.template, part) for part in parts})
     options = {**chosen.options, **{part: other.options[part] for part in parts}}
-    return replace(chosen, choice=choice, setting=replace(other.setting, **own), options=options)
+    return replace(chosen, template=template, settings=replace(other.settings, **own), options=options)
 
 
 def _flags(words: Sequence[str]) -> set[str]:
@@ -102,7 +102,7 @@ def job_of(one: Side, seed: int, runs: Path) -> TrainingJob:
     file = runs / f"{folder.name}.json"
     runs.mkdir(parents=True, exist_ok=True)
     file.write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
-    return TrainingJob(f"{one.name}, seed {seed}", ("train", str(file)), folder, chosen.setting.steps)
+    return TrainingJob(f"{one.name}, seed {seed}", ("train", str(file)), folder, chosen.settings.steps)
 
 
 def read_side(folder: Path) -> RunFigures:

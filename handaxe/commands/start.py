@@ -8,21 +8,21 @@ from typing import Any
 
 import tyro
 
-from handaxe.commands.configure import option_class, parse
+from handaxe.commands.configure import options_of_factory, parse
 from handaxe.commands.output import check_new_folder, check_writable, console, note, write_json
-from handaxe.engines.local import LocalEngine
-from handaxe.errors import InputError
+from handaxe.core.errors import InputError
+from handaxe.core.protocols import ChatFormat
+from handaxe.core.records import Sampling
+from handaxe.engines.local.engine import LocalEngine
 from handaxe.evaluation.result import Evaluation
 from handaxe.methods.build import made_world
-from handaxe.methods.chosen import Named
-from handaxe.methods.held_out import HeldOut
-from handaxe.methods.names import find, offered, tools_named
+from handaxe.methods.evaluator import HeldOut
+from handaxe.methods.lookup import find, names_of, tools_named
+from handaxe.methods.run_spec import NamedFactory
 from handaxe.models.load import Policy, load
-from handaxe.records import Sampling
-from handaxe.slots import ChatFormat
-from handaxe.training.cold_start import start_policy
+from handaxe.training.sft.cold_start import start_policy
 from handaxe.view.tables import evaluation_table
-from handaxe.worlds.demonstrate import demonstrate
+from handaxe.worlds.parts.demonstrate import demonstrate
 from handaxe.worlds.world import World
 
 __all__ = ["StartOptions", "main"]
@@ -79,10 +79,10 @@ def main(arguments: list[str]) -> int:
     """Make a start; returns the exit code."""
     if not arguments or arguments[0].startswith("-"):
         return _help(asked=bool(set(HELP) & set(arguments)))
-    made = Named(arguments[0], find("worlds", arguments[0]))
+    made = NamedFactory(arguments[0], find("worlds", arguments[0]))
     kinds: dict[str, tuple[Any, Any]] = {"start": (tyro.conf.OmitArgPrefixes[StartOptions], None)}
     if made.options():
-        kinds["world"] = (option_class(made), None)
+        kinds["world"] = (options_of_factory(made), None)
     found = parse(kinds, arguments[1:], prog=f"handaxe start {made.name}", description=StartOptions.__doc__ or "")
     options: StartOptions = found["start"]
     check_new_folder(options.out)
@@ -163,7 +163,7 @@ def _help(*, asked: bool) -> int:
         "usage: handaxe start WORLD [--world.OPTION ...] [--tools NAME ...] --out FOLDER\n"
         "       WORLD and NAME are names, or MODULE:ATTRIBUTE of your own"
     )
-    names = ", ".join(one.name for one in offered("worlds"))
+    names = ", ".join(names_of("worlds"))
     if not asked:
         raise InputError(f"which world? One of {names}.\n{text}")
     console().print(f"{text}\n\nworlds: {names}\n`handaxe start WORLD --help` lists the options of one.", markup=False)

@@ -9,11 +9,9 @@ import tyro
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
-import handaxe
 from handaxe.commands.output import console, write_json
-from handaxe.errors import RecipeError
-from handaxe.methods.catalogue import ListedStudy, find_studies
-from handaxe.methods.study import Measured
+from handaxe.core.errors import RecipeError
+from handaxe.methods.catalog import list_studies
 
 __all__ = ["StudyOptions", "main"]
 
@@ -36,11 +34,11 @@ class StudyOptions:
 def main(arguments: list[str]) -> int:
     """Compute and show; returns the exit code."""
     options = tyro.cli(StudyOptions, args=arguments, prog="handaxe study")
-    found = {one.name: one for one in find_studies()}
+    found = {one.name: one for one in list_studies()}
     if options.name not in found:
         raise RecipeError(f"there is no study {options.name!r}; there are {', '.join(found)}")
     one = found[options.name]
-    figures = dict(_made(one)(options.seed))
+    figures = dict(getattr(importlib.import_module(one.module), one.name)()(options.seed))
     table = Table(box=SIMPLE_HEAD)
     for name in ("figure", "value"):
         table.add_column(name)
@@ -48,17 +46,10 @@ def main(arguments: list[str]) -> int:
         table.add_row(name, f"{value:.4g}")
     terminal, verdicts = console(), list[dict[str, Any]]()
     terminal.print(table)
-    for bound in one.bounds:
+    for bound in one.page.bounds:
         verdict = "holds" if bound.holds(figures) else "does not hold"
-        verdicts.append({"statement": bound.statement, "bound": bound.said, "verdict": verdict})
-        terminal.print(f"{verdict}: {bound.statement} ({bound.said})", markup=False)
+        verdicts.append({"text": bound.text, "bound": bound.condition, "verdict": verdict})
+        terminal.print(f"{verdict}: {bound.text} ({bound.condition})", markup=False)
     write_json(options.json, {"study": one.name, "seed": options.seed, "figures": figures, "verdicts": verdicts})
     return 0
 
-
-def _made(one: ListedStudy) -> Measured:
-    """What measures, with every knob as it stands."""
-    inside = one.file.relative_to(Path(handaxe.__file__).parents[1]).with_suffix("")
-    made = getattr(importlib.import_module(".".join(inside.parts)), one.name)
-    measure: Measured = made()
-    return measure

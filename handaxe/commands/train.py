@@ -12,14 +12,14 @@ import tyro
 from handaxe.commands.configure import FLAT, parse_train
 from handaxe.commands.outcome import print_claims, print_outcome, read_outcome, result_body
 from handaxe.commands.output import check_new_folder, check_writable, command_line, console, note, write_json
-from handaxe.errors import InputError, RecipeError
-from handaxe.methods.catalogue import find_recipes
-from handaxe.methods.chosen import Chosen
-from handaxe.methods.machines import HERE, Machines
+from handaxe.core.errors import InputError, RecipeError
+from handaxe.methods.catalog import find_method, list_methods
+from handaxe.methods.hardware import HERE, Machines
 from handaxe.methods.run import run
-from handaxe.methods.started import about_recipe, chosen_in
-from handaxe.training.loggers import Logger, tensorboard, trackio, wandb
-from handaxe.training.pace import Keep
+from handaxe.methods.run_folder import method_record, spec_in_file
+from handaxe.methods.run_spec import RunSpec
+from handaxe.training.loop.config import RunConfig
+from handaxe.training.loop.loggers import Logger, tensorboard, trackio, wandb
 
 __all__ = ["INTERRUPTED", "RunOptions", "Service", "main", "make_loggers", "new_folder", "train_chosen"]
 
@@ -55,12 +55,12 @@ def main(arguments: list[str]) -> int:
         options = tyro.cli(
             RunOptions, args=arguments[1:], prog="handaxe train FILE", config=(tyro.conf.FlagCreatePairsOff,)
         )
-        return train_chosen(chosen_in(Path(name)), options, command=command_line(["train", *arguments]))
+        return train_chosen(spec_in_file(Path(name)), options, command=command_line(["train", *arguments]))
     chosen, more = parse_train(name, arguments[1:], prog=f"handaxe train {name}", also={"run": RunOptions})
     return train_chosen(chosen, more["run"], command=command_line(["train", *arguments]))
 
 
-def train_chosen(chosen: Chosen, options: RunOptions, *, command: str, resume: bool = False) -> int:
+def train_chosen(chosen: RunSpec, options: RunOptions, *, command: str, resume: bool = False) -> int:
     """Train what was chosen, show and write the result; the exit code.
 
     Args:
@@ -80,9 +80,9 @@ def train_chosen(chosen: Chosen, options: RunOptions, *, command: str, resume: b
         note(terminal, "run", str(folder))
     start = time.monotonic()
     loggers = make_loggers(options.log, folder, saved)
-    about, progress = about_recipe(chosen, command), not options.quiet
+    about, progress = method_record(chosen, command), not options.quiet
     try:
-        keep = Keep(out=folder, resume=resume, loggers=loggers, progress=progress, recipe=about)
+        keep = RunConfig(out=folder, resume=resume, loggers=loggers, progress=progress, recipe=about)
         result = run(chosen, keep, machines=options.machines)
     except KeyboardInterrupt:
         _say_stopped(folder)
@@ -123,9 +123,11 @@ def _say_stopped(folder: Path) -> None:
         sys.stderr.write(f"stopped at once; `{command_line(['resume', str(folder)])}` goes on\n")
 
 
-def _paper(chosen: Chosen) -> str:
-    paper = chosen.choice.about.paper
-    return "" if paper is None else f"({paper.short}{', arXiv ' + paper.arxiv if paper.arxiv else ''})"
+def _paper(chosen: RunSpec) -> str:
+    listed = find_method(chosen.name)
+    if listed is None or not listed.paper.title:
+        return ""
+    return f"({listed.page.short}{', arXiv ' + listed.paper.arxiv if listed.paper.arxiv else ''})"
 
 
 def _help(*, asked: bool) -> int:
@@ -134,7 +136,7 @@ def _help(*, asked: bool) -> int:
         "       RECIPE and the others are names, or MODULE:ATTRIBUTE of your own\n"
         "       handaxe train RUN/recipe.json ... begins the same anew"
     )
-    names = ", ".join(one.name for one in find_recipes())
+    names = ", ".join(one.name for one in list_methods())
     if not asked:
         raise RecipeError(f"which recipe? One of {names}.\n{text}")
     console().print(

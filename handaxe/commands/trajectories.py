@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from handaxe.commands.output import command_line, console, note, write_json
-from handaxe.errors import InputError
+from handaxe.core.errors import InputError
 from handaxe.training.record.run_record import RunRecord
 from handaxe.view.escape import plain
 from handaxe.view.exports.chosen import chosen

@@ -1,5 +1,5 @@
 """Credit: (Group, Scores) -> Advantages. Who gets how much of what was scored."""
 
-from handaxe.rooms import open_room
+import lazy_loader
 
-open_room(__name__)
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

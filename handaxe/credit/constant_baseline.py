@@ -2,9 +2,9 @@
 
 import numpy as np
 
+from handaxe.core.protocols import Credit
+from handaxe.core.records import Advantages, Group, Scores
 from handaxe.ops.ragged import rewards_of, scatter_group
-from handaxe.records import Advantages, Group, Scores
-from handaxe.slots import Credit
 
 __all__ = ["constant_baseline"]
 

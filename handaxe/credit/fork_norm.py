@@ -2,11 +2,11 @@
 
 import numpy as np
 
+from handaxe.core.protocols import Credit
+from handaxe.core.records import Advantages, Group, Scores
 from handaxe.ops.forks import steps_of
 from handaxe.ops.ragged import scatter, turn_channel, turn_of_token
 from handaxe.ops.returns import Std, standardise
-from handaxe.records import Advantages, Group, Scores
-from handaxe.slots import Credit
 
 __all__ = ["fork_norm"]
 

@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from handaxe.errors import InputError
+from handaxe.core.errors import InputError
+from handaxe.core.protocols import Credit
+from handaxe.core.records import Advantages, Group, Scores
 from handaxe.ops import returns
 from handaxe.ops.ragged import feature, kl_penalty, scatter, token_rewards
-from handaxe.records import Advantages, Group, Scores
-from handaxe.slots import Credit
 
 __all__ = ["gae"]
 

@@ -4,10 +4,10 @@ from typing import Literal
 
 import numpy as np
 
+from handaxe.core.protocols import Credit
+from handaxe.core.records import Advantages, Group, Scores
 from handaxe.ops.ragged import counted, rewards_of, scatter_group
 from handaxe.ops.returns import Lone, standardise
-from handaxe.records import Advantages, Group, Scores
-from handaxe.slots import Credit
 
 __all__ = ["leave_one_out"]
 

@@ -2,11 +2,11 @@
 
 from dataclasses import replace
 
-from handaxe.credit.shaped import shaped
+from handaxe.advantages.transformed import transformed
+from handaxe.core.protocols import Credit
+from handaxe.core.records import Advantages, Group
 from handaxe.ops.places import Where, in_calls
 from handaxe.ops.ragged import gather, scatter
-from handaxe.records import Advantages, Group
-from handaxe.slots import Credit
 
 __all__ = ["on_tokens"]
 
@@ -49,4 +49,4 @@ def on_tokens(credit: Credit, *, where: Where = CALLS) -> Credit:
         )
         return replace(advantages, tokens=tokens)
 
-    return shaped(credit, limited)
+    return transformed(credit, limited)

@@ -4,10 +4,10 @@ from typing import Literal
 
 import numpy as np
 
+from handaxe.core.protocols import Credit
+from handaxe.core.records import Advantages, Group, Scores
 from handaxe.ops.ragged import counted, feature, rewards_of, scatter, token_rewards
 from handaxe.ops.returns import EQUAL, Lone, discounted
-from handaxe.records import Advantages, Group, Scores
-from handaxe.slots import Credit
 
 __all__ = ["optimal_baseline"]
 

@@ -4,11 +4,11 @@ from typing import Literal
 
 import numpy as np
 
-from handaxe.errors import InputError
+from handaxe.core.errors import InputError
+from handaxe.core.protocols import Credit
+from handaxe.core.records import Advantages, Group, Scores
 from handaxe.ops import returns
 from handaxe.ops.ragged import scatter, token_rewards, turn_of_token
-from handaxe.records import Advantages, Group, Scores
-from handaxe.slots import Credit
 
 __all__ = ["return_to_go"]
 

@@ -4,11 +4,11 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from handaxe.core.protocols import Credit
+from handaxe.core.records import Advantages, Group, Scores
 from handaxe.credit.group_norm import group_norm
 from handaxe.ops.composite import Composite
 from handaxe.ops.forks import owners
-from handaxe.records import Advantages, Group, Scores
-from handaxe.slots import Credit
 
 __all__ = ["shared_prefix_mean"]
 

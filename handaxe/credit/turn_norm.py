@@ -4,11 +4,11 @@ from typing import Literal
 
 import numpy as np
 
-from handaxe.errors import InputError
+from handaxe.core.errors import InputError
+from handaxe.core.protocols import Credit
+from handaxe.core.records import Advantages, Group, Scores
 from handaxe.ops.ragged import counted, rewards_of, scatter, token_rewards, turn_channel, turn_of_token
 from handaxe.ops.returns import Lone, Std, discounted, standardise
-from handaxe.records import Advantages, Group, Scores
-from handaxe.slots import Credit
 
 __all__ = ["turn_norm"]
 

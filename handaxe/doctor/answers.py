@@ -8,14 +8,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from handaxe.core.errors import HandaxeError
+from handaxe.core.protocols import ChatFormat, EnvFactory, Reward, Rollout
+from handaxe.core.records import Group, Message, Task, Trajectory
 from handaxe.doctor.finding import THRESHOLDS, Finding, Thresholds, graded, unchecked
-from handaxe.errors import HandaxeError
 from handaxe.ops.ragged import rewards_of
-from handaxe.records import Group, Message, Task, Trajectory
 from handaxe.rewards.parts.scoring import NEVER_SCORED, score_group
-from handaxe.slots import ChatFormat, EnvFactory, Reward, Rollout
-from handaxe.training.rate import rewinder
-from handaxe.worlds.demonstrate import demonstrate
+from handaxe.training.loop.rate import rewinder
+from handaxe.worlds.parts.demonstrate import demonstrate
 from handaxe.worlds.world import World
 
 __all__ = ["Shown", "check_empty", "check_expert", "check_room", "show"]

@@ -6,8 +6,8 @@ import random
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from handaxe.core.records import Message, ToolCall, ToolSchema
 from handaxe.ops.seeds import derive_seed
-from handaxe.records import Message, ToolCall, ToolSchema
 
 __all__ = ["LOOK_UP", "Trial", "conversations"]
 

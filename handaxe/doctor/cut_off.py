@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
+from handaxe.core.records import STOPPED, Trajectory
 from handaxe.doctor.finding import THRESHOLDS, Finding, Thresholds, graded, unchecked
-from handaxe.records import STOPPED, Trajectory
 
 __all__ = ["check_cut_off"]
 

@@ -10,6 +10,8 @@ from typing import Any
 
 import torch
 
+from handaxe.core.errors import InputError
+from handaxe.core.protocols import Engine
 from handaxe.doctor.answers import Shown, check_empty, check_expert, check_room, show
 from handaxe.doctor.cost import Cost, check_memory, check_time, evaluations_of
 from handaxe.doctor.cut_off import check_cut_off
@@ -19,12 +21,10 @@ from handaxe.doctor.replies import check_failures, check_latency, check_sizes
 from handaxe.doctor.sampled import check_logps, check_mask
 from handaxe.doctor.scored import check_same_twice, check_zero_gradient
 from handaxe.doctor.template import check_control_text, check_keeps_prefixes, check_stops, model_ends
-from handaxe.engines.cluster import ClusterEngine
-from handaxe.errors import InputError
-from handaxe.methods.held_out import HeldOut
-from handaxe.slots import Engine
-from handaxe.training.loop import train
-from handaxe.training.run import Evaluate
+from handaxe.engines.cluster.engine import ClusterEngine
+from handaxe.methods.evaluator import HeldOut
+from handaxe.training.loop.run import Evaluate
+from handaxe.training.loop.train import train
 from handaxe.worlds.world import World
 
 __all__ = ["examine"]

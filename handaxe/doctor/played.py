@@ -10,14 +10,14 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from handaxe.core.protocols import Engine, Learner
+from handaxe.core.records import STOPPED, Trajectory
 from handaxe.doctor.finding import THRESHOLDS, Finding, Thresholds, graded
-from handaxe.records import STOPPED, Trajectory
 from handaxe.rewards.parts.scoring import NEVER_SCORED
-from handaxe.slots import Engine, Learner
-from handaxe.training.learners import begin_all
-from handaxe.training.loop import train
-from handaxe.training.pace import Keep
-from handaxe.training.rate import rewinder
+from handaxe.training.loop.config import RunConfig
+from handaxe.training.loop.learners import begin_all
+from handaxe.training.loop.rate import rewinder
+from handaxe.training.loop.train import train
 from handaxe.training.record.groups import GroupRecord
 from handaxe.training.record.run_record import RunRecord
 
@@ -111,7 +111,7 @@ def play_steps(arguments: Mapping[str, Any], *, steps: int, groups: int) -> Play
     watch, found = _Stopwatch(), Played()
     with TemporaryDirectory(prefix="handaxe-doctor-") as folder:
         out = Path(folder) / "run"
-        keep = Keep(out=out, progress=False, loggers=(watch,), checkpoint_every=steps + 1, checkpoints=1)
+        keep = RunConfig(out=out, progress=False, loggers=(watch,), checkpoint_every=steps + 1, checkpoints=1)
         own = {"steps": steps, "groups": groups, "evaluate": None, "eval_every": 0, "keep": keep}
         try:
             if train(**{**arguments, **own}).stopped:

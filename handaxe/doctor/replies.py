@@ -8,9 +8,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from handaxe.core.protocols import ChatFormat
+from handaxe.core.records import Message, ToolReply, Trajectory
 from handaxe.doctor.finding import THRESHOLDS, Finding, Thresholds, graded, unchecked
-from handaxe.records import Message, ToolReply, Trajectory
-from handaxe.slots import ChatFormat
 
 __all__ = ["check_failures", "check_latency", "check_sizes"]
 

@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
+from handaxe.core.errors import HandaxeError, RecordError
+from handaxe.core.protocols import ChatFormat, Engine
+from handaxe.core.records import Author, Group, Sampling, TokenSequence, Trajectory
+from handaxe.core.requests import Completion, Sample
+from handaxe.core.validation import check_group
 from handaxe.doctor.finding import THRESHOLDS, Finding, Thresholds, graded, unchecked
-from handaxe.errors import HandaxeError, RecordError
-from handaxe.exchange import Completion, Sample
-from handaxe.invariants import check_group
 from handaxe.ops.seeds import derive_seed
-from handaxe.records import Author, Group, Sampling, TokenSequence, Trajectory
-from handaxe.slots import ChatFormat, Engine
-from handaxe.training.batch import Row, pad, temperature
+from handaxe.training.loop.batch import Row, pad, temperature
 from handaxe.training.record.groups import GroupRecord
 
 __all__ = ["OTHER_SAMPLING", "check_logps", "check_mask"]

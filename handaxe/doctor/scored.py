@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from handaxe.core.protocols import Reward
 from handaxe.doctor.finding import THRESHOLDS, Finding, Thresholds, unchecked
 from handaxe.evaluation.agreement import SAME
 from handaxe.evaluation.rescoring import determinism, scored_groups
 from handaxe.ops.ragged import rewards_of
-from handaxe.slots import Reward
+from handaxe.training.loop.watch import why_flat
 from handaxe.training.record.groups import GroupRecord
-from handaxe.training.watch import why_flat
 
 __all__ = ["check_same_twice", "check_zero_gradient", "expected_equal"]
 

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
+from handaxe.core.errors import InputError
+from handaxe.core.protocols import ChatFormat, Engine
+from handaxe.core.records import Author, Message, ToolCall, ToolSchema
+from handaxe.core.requests import Rendered
 from handaxe.doctor.conversations import LOOK_UP, Trial, conversations
 from handaxe.doctor.finding import Finding
-from handaxe.errors import InputError
-from handaxe.exchange import Rendered
-from handaxe.records import Author, Message, ToolCall, ToolSchema
-from handaxe.slots import ChatFormat, Engine
 
 __all__ = ["ModelEnds", "check_control_text", "check_keeps_prefixes", "check_stops", "model_ends"]
 

@@ -1,6 +1,6 @@
 """Says of an environment factory that wraps others how many may be open."""
 
-from handaxe.slots import Bounded, EnvFactory
+from handaxe.core.protocols import Bounded, EnvFactory
 
 __all__ = ["bounded_as"]
 

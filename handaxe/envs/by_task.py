@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping
 
+from handaxe.core.errors import InputError, TaskError
+from handaxe.core.protocols import Env, EnvFactory
+from handaxe.core.records import Task
 from handaxe.envs.bounded_as import bounded_as
-from handaxe.errors import InputError, TaskError
-from handaxe.records import Task
-from handaxe.slots import Env, EnvFactory
 
 __all__ = ["by_task"]
 

@@ -8,12 +8,12 @@ from dataclasses import replace
 
 import numpy as np
 
+from handaxe.core.errors import InputError
+from handaxe.core.protocols import Env, EnvFactory
+from handaxe.core.records import ParsedTurn, Task
+from handaxe.core.requests import EnvReply
 from handaxe.envs.bounded_as import bounded_as
 from handaxe.envs.wrapped import AsyncWrapped
-from handaxe.errors import InputError
-from handaxe.exchange import EnvReply
-from handaxe.records import ParsedTurn, Task
-from handaxe.slots import Env, EnvFactory
 from handaxe.tools.deadline import Threads
 
 __all__ = ["slow"]

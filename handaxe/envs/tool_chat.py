@@ -7,11 +7,11 @@ from collections import Counter
 from collections.abc import Generator, Mapping, Sequence
 from typing import Any, Literal
 
-from handaxe.errors import HandaxeError, InfrastructureError, InputError, TaskError, ToolDefinitionError
-from handaxe.exchange import EnvReply
+from handaxe.core.errors import HandaxeError, InfrastructureError, InputError, TaskError, ToolDefinitionError
+from handaxe.core.protocols import EnvFactory
+from handaxe.core.records import Ending, Message, ParsedTurn, Task, ToolCall, ToolReply, ToolSchema
+from handaxe.core.requests import EnvReply
 from handaxe.ops.seeds import derive_seed
-from handaxe.records import Ending, Message, ParsedTurn, Task, ToolCall, ToolReply, ToolSchema
-from handaxe.slots import EnvFactory
 from handaxe.tools import fault
 from handaxe.tools.deadline import Threads
 from handaxe.tools.decorator import Tool

@@ -3,10 +3,10 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from handaxe.errors import TaskError
-from handaxe.exchange import EnvReply
-from handaxe.records import Message, ParsedTurn, Task, ToolSchema
-from handaxe.slots import EnvFactory
+from handaxe.core.errors import TaskError
+from handaxe.core.protocols import EnvFactory
+from handaxe.core.records import Message, ParsedTurn, Task, ToolSchema
+from handaxe.core.requests import EnvReply
 
 __all__ = ["ToolChoice", "tool_choice"]
 

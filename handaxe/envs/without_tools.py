@@ -2,9 +2,9 @@
 
 from dataclasses import replace
 
+from handaxe.core.protocols import Env, EnvFactory
+from handaxe.core.records import Task
 from handaxe.envs.bounded_as import bounded_as
-from handaxe.records import Task
-from handaxe.slots import Env, EnvFactory
 
 __all__ = ["without_tools"]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from handaxe.exchange import EnvReply
-from handaxe.records import Message, ParsedTurn, ToolSchema
-from handaxe.slots import Env, Hears
+from handaxe.core.protocols import Env, OnAuxReply
+from handaxe.core.records import Message, ParsedTurn, ToolSchema
+from handaxe.core.requests import EnvReply
 from handaxe.tools.deadline import Threads
 
 __all__ = ["AsyncWrapped", "Wrapped"]
@@ -25,7 +25,7 @@ class Wrapped:
 
     def __init__(self, env: Env):
         self.env = env
-        if isinstance(env, Hears):
+        if isinstance(env, OnAuxReply):
             self.heard = self._heard
 
     def told(self, turn: ParsedTurn) -> ParsedTurn:
@@ -55,7 +55,7 @@ class Wrapped:
         self.env.close()
 
     def _heard(self, turn: ParsedTurn, *, seed: int) -> EnvReply:
-        assert isinstance(self.env, Hears)
+        assert isinstance(self.env, OnAuxReply)
         return self.said(self.env.heard(turn, seed=seed))
 
 

@@ -9,9 +9,9 @@ from typing import NamedTuple
 import numpy as np
 from scipy import stats
 
-from handaxe.errors import InputError
+from handaxe.core.errors import InputError
+from handaxe.core.records import Group, Scores, Trajectory
 from handaxe.ops.ragged import rewards_of
-from handaxe.records import Group, Scores, Trajectory
 
 __all__ = ["Agreement", "COVARIATES", "Channel", "SAME", "Scored", "agreement", "channels_of", "spread"]
 

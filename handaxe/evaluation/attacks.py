@@ -11,8 +11,8 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from handaxe.core.records import Message, Task, ToolCall, Trajectory
 from handaxe.evaluation.scenes import Scene, lines, play, script
-from handaxe.records import Message, Task, ToolCall, Trajectory
 from handaxe.worlds.world import Expert, Facts
 
 __all__ = [

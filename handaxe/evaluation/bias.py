@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from handaxe.slots import Credit, Shape
+from handaxe.core.protocols import Credit, Shape
 from handaxe.testing.mdp import StopOrGo, estimate_moments, gradient
 
 __all__ = ["Case", "Measured", "Verdict", "measure"]

@@ -7,36 +7,36 @@ from dataclasses import replace
 
 import numpy as np
 
-from handaxe.credit.among import among
-from handaxe.credit.batch_norm import batch_norm
-from handaxe.credit.batch_whiten import batch_whiten
+from handaxe.advantages.batch_norm import batch_norm
+from handaxe.advantages.batch_whiten import batch_whiten
+from handaxe.advantages.mask_shared_prefix import mask_shared_prefix
+from handaxe.advantages.transformed import transformed
+from handaxe.core.protocols import Credit, Shape
+from handaxe.core.records import Group, Rated, Scores
 from handaxe.credit.bi_level_gae import bi_level_gae
-from handaxe.credit.bounded import bounded
 from handaxe.credit.constant_baseline import constant_baseline
-from handaxe.credit.difficulty_weight import difficulty_weight
-from handaxe.credit.duration_weight import duration_weight
-from handaxe.credit.entropy_scaled import entropy_scaled
 from handaxe.credit.fork_norm import fork_norm
 from handaxe.credit.gae import gae
 from handaxe.credit.group_norm import group_norm
 from handaxe.credit.kl_return import kl_return
 from handaxe.credit.leave_one_out import leave_one_out
-from handaxe.credit.min_form import min_form
 from handaxe.credit.on_tokens import on_tokens
 from handaxe.credit.optimal_baseline import optimal_baseline
-from handaxe.credit.own_part import own_part
 from handaxe.credit.return_to_go import return_to_go
-from handaxe.credit.shaped import shaped
 from handaxe.credit.shared_prefix_mean import shared_prefix_mean
-from handaxe.credit.step_leave_one_out import step_leave_one_out
 from handaxe.credit.total import total
 from handaxe.credit.turn_gae import turn_gae
 from handaxe.credit.turn_norm import turn_norm
-from handaxe.credit.useful_share import useful_share
 from handaxe.evaluation.bias import Case
 from handaxe.ops.places import in_turn
-from handaxe.records import Group, Rated, Scores
-from handaxe.slots import Credit, Shape
+from handaxe.papers.aepo.entropy_scaled import entropy_scaled
+from handaxe.papers.dgrpo.difficulty_weight import difficulty_weight
+from handaxe.papers.fathom.rescale_by_informative_groups import rescale_by_informative_groups
+from handaxe.papers.ipa.clip_advantages import clip_advantages
+from handaxe.papers.istar.step_leave_one_out import step_leave_one_out
+from handaxe.papers.pure.min_form_return import min_form_return
+from handaxe.papers.rl_mle.duration_weight import duration_weight
+from handaxe.papers.thor.sibling_subset import sibling_subset
 
 __all__ = ["CASES", "LEFT_OUT"]
 
@@ -110,8 +110,8 @@ CASES: tuple[Case, ...] = (
         turn_norm(norm="index", order="sum_first", std=None),
     ),
     _case("turn_norm", 'turn_norm(norm="index", order="sum_first")', turn_norm(norm="index", order="sum_first")),
-    _case("min_form", "min_form()", min_form()),
-    _case("min_form", 'min_form(form="sum")', min_form(form="sum")),
+    _case("min_form", "min_form()", min_form_return()),
+    _case("min_form", 'min_form(form="sum")', min_form_return(form="sum")),
     _case("step_leave_one_out", "step_leave_one_out()", step_leave_one_out()),
     _case("step_leave_one_out", "step_leave_one_out(released=True)", step_leave_one_out(released=True)),
     _case(
@@ -120,11 +120,11 @@ CASES: tuple[Case, ...] = (
         total({"attempt": (1.0, leave_one_out()), "step": (1.0, step_leave_one_out())}),
     ),
     _case("total", "total(...) as in MatchTIR", _matchtir()),
-    _case("among", "among(leave_one_out(), outcome > 0)", among(leave_one_out(), _paid)),
+    _case("among", "among(leave_one_out(), outcome > 0)", sibling_subset(leave_one_out(), _paid)),
     _case(
         "bounded",
         "return_to_go(gamma=0.9, baseline=0.5) within bounded(0.2), as in the recipe ipa",
-        shaped(return_to_go(gamma=0.9, baseline=0.5), bounded(limit=0.2)),
+        transformed(return_to_go(gamma=0.9, baseline=0.5), clip_advantages(limit=0.2)),
     ),
     _case("on_tokens", "on_tokens(leave_one_out(), where=in_turn(0))", on_tokens(leave_one_out(), where=in_turn(0))),
     Case("batch_norm", "batch_norm()", lambda: (group_norm(std=None), batch_norm()), groups=2),
@@ -148,7 +148,7 @@ CASES: tuple[Case, ...] = (
     Case(
         "useful_share",
         "useful_share() of group_norm(std=None)",
-        lambda: (group_norm(std=None), useful_share()),
+        lambda: (group_norm(std=None), rescale_by_informative_groups()),
         groups=2,
     ),
     Case(
@@ -167,7 +167,7 @@ CASES: tuple[Case, ...] = (
     _case("group_norm", "group_norm()", group_norm(), forks=True),
     _case("return_to_go", "return_to_go()", return_to_go(), forks=True),
     _case("shared_prefix_mean", "shared_prefix_mean()", shared_prefix_mean(), forks=True),
-    _case("own_part", "own_part() of return_to_go()", shaped(return_to_go(), own_part()), forks=True),
+    _case("own_part", "own_part() of return_to_go()", transformed(return_to_go(), mask_shared_prefix()), forks=True),
     _case("fork_norm", "fork_norm(std=None)", fork_norm(std=None), forks=True),
     _case("fork_norm", "fork_norm()", fork_norm(), forks=True),
 )

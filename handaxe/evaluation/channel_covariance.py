@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from handaxe.errors import InputError
-from handaxe.records import Scores
+from handaxe.core.errors import InputError
+from handaxe.core.records import Scores
 
 __all__ = ["ChannelCovariance", "channel_covariance"]
 

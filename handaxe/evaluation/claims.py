@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from scipy import stats
 
-from handaxe.errors import InputError
+from handaxe.core.errors import InputError
 from handaxe.evaluation.figures import TRAINING, Axis, RunFigures, Series
 from handaxe.ops.stats import Interval, mean_interval
 
@@ -34,12 +34,12 @@ class Claim:
     """What a recipe claims of its runs against those of a baseline with the same seeds and setting.
 
     Args:
-        statement: one sentence.
+        text: one sentence.
         metric: the figure it is about, as evaluation reports it, or "training/NAME" as the steps of a run do.
         direction: which way the paper moves it.
         baseline: "" for the recipe's base in the same setting, "start" for the policy that the run starts from, "zero"
             for the number 0, else a command line such as "toolrl --grade coarse".
-        same: a figure that stays where it is, "" for none.
+        keeps: a figure that must not fall, "" for none.
         within: how far that figure may fall, in its own unit: its paired difference's interval lies above -within.
         over: what is made of the figure along the run: its end, best, worst, mean over the axis (area), standard
             deviation (spread), what its end has beyond its beginning (gain), or where on the axis it first reaches
@@ -47,12 +47,12 @@ class Claim:
         level: see `over`.
         axis: what "area" and "first" run along.
         where: (metadata key, value) of the held-out tasks it is about; () for all.
-        vice: what the baseline's own figure (see `over`) must come to at least (direction down) or at most (up), on
-            average; where it does not, there is nothing to remove, and the claim is not testable here. None for no such
-            bound.
+        baseline_must_exceed: lower bound of the baseline's own mean figure (see `over`), None for no bound. Below it
+            there is nothing to remove, and the claim is not testable here.
+        baseline_must_not_exceed: upper bound of the same figure, None for no bound. Above it there is nothing to gain.
         budget: axes on which recipe and baseline may differ by 2 % at most, else there is no verdict.
-        learned: whether it is about what is learned. Such a claim is also run with scores dealt out anew among
-            siblings, where it must not hold. None: it is, unless it is about a figure of the training steps.
+        control: whether a run with permuted rewards must not show the same change. None: yes, unless the metric is a
+            training figure.
         by_turn: whether it is about telling the turns of an attempt apart. Where the recipe's advantages do not, or the
             baseline's attempts have fewer than 3 turns on average, such a claim is not testable here.
         note: what to know of the measured figures, "" for nothing.
@@ -61,28 +61,29 @@ class Claim:
         InputError: arguments that do not fit each other.
     """
 
-    statement: str
+    text: str
     metric: str
     direction: Literal["up", "down"]
     _: KW_ONLY
     baseline: str = ""
-    same: str = ""
+    keeps: str = ""
     within: float = 0.05
     over: Over = "end"
     level: float | None = None
     axis: Axis = "steps"
     where: tuple[str, Any] | tuple[()] = ()
-    vice: float | None = None
+    baseline_must_exceed: float | None = None
+    baseline_must_not_exceed: float | None = None
     budget: tuple[Axis, ...] = ()
-    learned: bool | None = None
+    control: bool | None = None
     by_turn: bool = False
     note: str = ""
 
     def __post_init__(self) -> None:
         if self.direction not in ("up", "down"):
             raise InputError(f"a claim goes up or down, not {self.direction!r}")
-        if self.same and self.same == self.metric:
-            raise InputError(f"a claim that {self.same!r} stays needs another metric than that")
+        if self.keeps and self.keeps == self.metric:
+            raise InputError(f"a claim that {self.keeps!r} stays needs another metric than that")
         if (self.over == "first") != (self.level is not None):
             raise InputError("a claim about when a level is first reached has over='first' and level=, both or neither")
         if self.over == "gain" and self.baseline == START:
@@ -91,9 +92,9 @@ class Claim:
             raise InputError(f"within is {self.within}; a margin is more than 0")
 
     @property
-    def is_learned(self) -> bool:
-        """Whether it must not hold with scores dealt out anew."""
-        return not self.metric.startswith(TRAINING) if self.learned is None else self.learned
+    def needs_control(self) -> bool:
+        """Whether the claim must not hold with permuted rewards."""
+        return not self.metric.startswith(TRAINING) if self.control is None else self.control
 
     @property
     def measured(self) -> str:
@@ -104,7 +105,7 @@ class Claim:
 
     def decides_as(self, other: Claim) -> bool:
         """Whether the same runs give both the same verdict: they differ in their prose at most."""
-        return replace(other, statement=self.statement, note=self.note) == self
+        return replace(other, text=self.text, note=self.note) == self
 
     @property
     def alone(self) -> bool:
@@ -130,14 +131,14 @@ class Decision(NamedTuple):
     """What came of a claim.
 
     verdict   holds, does not hold, undecided, or not testable here;  why   one sentence
-    paired    the figure claimed;  same   the one that stays, None where none is named
+    paired    the figure of the claim;  kept   the figure that must not fall, None if the claim names none
     seeds     pairs in all that would decide it at the spread seen, where it is undecided; 0 where that cannot be told
     """
 
     verdict: Verdict
     why: str
     paired: Paired
-    same: Paired | None = None
+    kept: Paired | None = None
     seeds: int = 0
 
 
@@ -177,8 +178,8 @@ def decide(
     if len(result) < 2 or (not claim.alone and len(others) != len(result)):
         raise InputError(f"{len(result)} runs and {len(others)} of the baseline: a claim needs two pairs or more")
     paired = paired_of(claim, result, others)
-    kept = paired_of(_stays(claim), result, others) if claim.same else None
-    if no := _missing_vice(claim, paired) or _missing_turns(claim, result, others) or _uneven(claim, result, others):
+    kept = paired_of(_stays(claim), result, others) if claim.keeps else None
+    if no := _out_of_bounds(claim, paired) or _missing_turns(claim, result, others) or _uneven(claim, result, others):
         return Decision("not testable here", no, paired, kept)
     side = 1 if claim.direction == "up" else -1
     if not (isfinite(paired.low) and isfinite(paired.high)):
@@ -188,17 +189,17 @@ def decide(
     if side * paired.difference < 0 and (paired.high if side > 0 else -paired.low) < 0:
         return Decision("does not hold", f"{claim.measured} goes the other way", paired, kept)
     if kept is not None and kept.high < -claim.within:
-        return Decision("does not hold", f"{claim.same} falls by more than {claim.within:g}", paired, kept)
+        return Decision("does not hold", f"{claim.keeps} falls by more than {claim.within:g}", paired, kept)
     if (paired.low if side > 0 else -paired.high) <= 0:
         seeds = _seeds(paired, 0.0)
-        return Decision("undecided", f"the interval of {claim.measured} holds 0{_more(seeds)}", paired, kept, seeds)
+        return Decision("undecided", f"the interval of {claim.measured} contains 0{_more(seeds)}", paired, kept, seeds)
     if kept is not None and kept.low <= -claim.within:
         seeds = _seeds(kept, -claim.within)
-        why = f"{claim.same} may have fallen by more than {claim.within:g}{_more(seeds)}"
+        why = f"{claim.keeps} may have fallen by more than {claim.within:g}{_more(seeds)}"
         return Decision("undecided", why, paired, kept, seeds)
     stayed = control is not None and (control.kept is None or control.kept > -claim.within)
     if control is not None and stayed and side * control.moved >= (paired.low if side > 0 else -paired.high):
-        why = f"with scores dealt out anew {claim.measured} moves by {control.moved:+.3g} too"
+        why = f"with permuted rewards {claim.measured} moves by {control.moved:+.3g} too"
         return Decision("not testable here", why, paired, kept)
     return Decision("holds", f"{claim.measured} goes {claim.direction}", paired, kept)
 
@@ -206,7 +207,7 @@ def decide(
 def control_of(claim: Claim, control: RunFigures, baseline: RunFigures | None) -> Control:
     """What a run with scores dealt out anew shows of a claim, against the baseline's run with the same seed."""
     others = [] if baseline is None else [baseline]
-    kept = paired_of(_stays(claim), [control], others).difference if claim.same else None
+    kept = paired_of(_stays(claim), [control], others).difference if claim.keeps else None
     return Control(paired_of(claim, [control], others).difference, kept)
 
 
@@ -264,20 +265,16 @@ def paired_of(claim: Claim, result: Sequence[RunFigures], baseline: Sequence[Run
 
 def _stays(claim: Claim) -> Claim:
     """The end of the figure that must stay, of the same tasks."""
-    return Claim(
-        statement=claim.statement, metric=claim.same, direction="up", baseline=claim.baseline, where=claim.where
-    )
+    return Claim(text=claim.text, metric=claim.keeps, direction="up", baseline=claim.baseline, where=claim.where)
 
 
-def _missing_vice(claim: Claim, paired: Paired) -> str:
-    if claim.vice is None:
-        return ""
-    shown = float(np.mean(paired.theirs))
-    enough = shown >= claim.vice if claim.direction == "down" else shown <= claim.vice
-    wanted = "at least" if claim.direction == "down" else "at most"
-    if enough:
-        return ""
-    return f"{claim.measured} of the baseline is {shown:.3g}; the claim needs {wanted} {claim.vice:g}"
+def _out_of_bounds(claim: Claim, paired: Paired) -> str:
+    shown, bound = float(np.mean(paired.theirs)), ""
+    if claim.baseline_must_exceed is not None and shown < claim.baseline_must_exceed:
+        bound = f"at least {claim.baseline_must_exceed:g}"
+    if claim.baseline_must_not_exceed is not None and shown > claim.baseline_must_not_exceed:
+        bound = f"at most {claim.baseline_must_not_exceed:g}"
+    return f"{claim.measured} of the baseline is {shown:.3g}; the claim needs {bound}" if bound else ""
 
 
 def _missing_turns(claim: Claim, result: Sequence[RunFigures], baseline: Sequence[RunFigures]) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from handaxe.errors import InputError
+from handaxe.core.errors import InputError
 from handaxe.evaluation.metrics import columns
 from handaxe.evaluation.result import Evaluation
 from handaxe.ops.stats import ratio, ratio_difference_interval

@@ -26,7 +26,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from handaxe.errors import InputError
+from handaxe.core.errors import InputError
 from handaxe.ops.returns import EQUAL
 from handaxe.testing.mdp import StopOrGo, gradient
 

@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from handaxe.errors import InputError
+from handaxe.core.errors import InputError
 from handaxe.evaluation.metrics import columns
 from handaxe.evaluation.result import Evaluation
 from handaxe.ops.stats import ratio

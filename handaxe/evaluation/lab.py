@@ -19,15 +19,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from handaxe.errors import HandaxeError
+from handaxe.core.errors import HandaxeError
+from handaxe.core.protocols import Judge, Reward
+from handaxe.core.records import Group, Scores, Trajectory
 from handaxe.evaluation.attacks import ATTACKS, Attack, perform
 from handaxe.evaluation.scenes import Scene, make_scenes
 from handaxe.ops.ragged import rewards_of
-from handaxe.records import Group, Scores, Trajectory
 from handaxe.rewards.parts.scoring import score_group
-from handaxe.slots import Judge, Reward
 from handaxe.tools.deadline import DeadlineError, within
-from handaxe.training.rate import rewinder
+from handaxe.training.loop.rate import rewinder
 from handaxe.worlds.world import World
 
 __all__ = [

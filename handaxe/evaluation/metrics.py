@@ -12,11 +12,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from handaxe.errors import InputError
-from handaxe.gauges import Gauge, Measure, Statistic, TaskResult
+from handaxe.core.errors import InputError
+from handaxe.core.metrics import Measure, RatioMetric, Statistic, TaskResult
+from handaxe.core.records import Group, Scores, Trajectory
 from handaxe.ops.seeds import generator
 from handaxe.ops.stats import Interval, pass_at_k, pass_hat_k, ratio, ratio_interval, wilson_interval
-from handaxe.records import Group, Scores, Trajectory
 from handaxe.rewards.parts.scoring import NEVER_SCORED
 
 __all__ = [
@@ -31,7 +31,7 @@ __all__ = [
     "task_result",
 ]
 
-NO_GAUGES: Mapping[str, Gauge] = MappingProxyType({})
+NO_GAUGES: Mapping[str, RatioMetric] = MappingProxyType({})
 NO_STATISTICS: Mapping[str, Statistic] = MappingProxyType({})
 
 
@@ -53,7 +53,7 @@ class Column(NamedTuple):
 
 
 def task_result(
-    group: Group, scores: Scores, *, correct_above: float = 0.5, gauges: Mapping[str, Gauge] = NO_GAUGES
+    group: Group, scores: Scores, *, correct_above: float = 0.5, gauges: Mapping[str, RatioMetric] = NO_GAUGES
 ) -> TaskResult:
     """Summarise one group.
 

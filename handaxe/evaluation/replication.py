@@ -10,14 +10,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from handaxe.errors import InputError
+from handaxe.core.errors import InputError
 from handaxe.evaluation.claims import Claim, Control, Decision, Paired
 from handaxe.evaluation.figures import RunFigures
 from handaxe.ops.stats import mean_interval
 
 __all__ = ["Curve", "Decided", "Replication", "curve_of"]
 
-FORMAT = 1
+FORMAT = 2
+RENAMED = {"statement": "text", "same": "keeps", "learned": "control"}
+"""Fields of a claim in format 1 and their names now."""
 
 
 class Curve(NamedTuple):
@@ -44,7 +46,7 @@ class Decided(NamedTuple):
 
 @dataclass(frozen=True)
 class Replication:
-    """All claims of a recipe, decided.
+    """All claims of a method, decided.
 
     command   what was typed;  seeds  one a pair;  arguments  of the recipe's runs
     baselines name of a baseline -> arguments of its runs
@@ -52,7 +54,7 @@ class Replication:
     silent    channels of the recipe's reward that told no two siblings apart in any of its runs
     """
 
-    recipe: str
+    method: str
     command: str
     version: str
     seeds: tuple[int, ...]
@@ -87,8 +89,10 @@ class Replication:
         """
         try:
             body = json.loads(text)
-            if body.pop("format") != FORMAT:
-                raise InputError(f"this is not of format {FORMAT}: replicate the recipe anew")
+            made = body.pop("format")
+            if made not in (1, FORMAT):
+                raise InputError(f"the result has format {made}, and this version reads {FORMAT}: replicate again")
+            body = _renamed(body) if made == 1 else body
             body |= {"seeds": tuple(body["seeds"]), "silent": tuple(body.get("silent", ()))}
             body["claims"] = tuple(_decided(one) for one in body["claims"])
             body["curves"] = {
@@ -117,7 +121,19 @@ def curve_of(runs: Sequence[RunFigures], metric: str) -> Curve:
 
 
 def _pairs(decision: Decision) -> dict[str, Any]:
-    return {"paired": decision.paired._asdict(), "same": None if decision.same is None else decision.same._asdict()}
+    return {"paired": decision.paired._asdict(), "kept": None if decision.kept is None else decision.kept._asdict()}
+
+
+def _renamed(body: Mapping[str, Any]) -> dict[str, Any]:
+    """A result of format 1 in the names of format 2."""
+    claims = []
+    for one in body["claims"]:
+        claim = {RENAMED.get(key, key): value for key, value in one["claim"].items() if key != "vice"}
+        down = claim["direction"] == "down"
+        claim["baseline_must_exceed" if down else "baseline_must_not_exceed"] = one["claim"]["vice"]
+        decision = {"kept" if key == "same" else key: value for key, value in one["decision"].items()}
+        claims.append({**one, "claim": claim, "decision": decision})
+    return {**{"method" if key == "recipe" else key: value for key, value in body.items()}, "claims": claims}
 
 
 def _decided(one: Mapping[str, Any]) -> Decided:
@@ -125,7 +141,7 @@ def _decided(one: Mapping[str, Any]) -> Decided:
         key: tuple(value) if isinstance(value, list) else value for key, value in one["claim"].items()
     }
     decision = dict(one["decision"])
-    for name in ("paired", "same"):
+    for name in ("paired", "kept"):
         decision[name] = None if decision[name] is None else _paired(decision[name])
     control = None
     if one["control"] is not None:

@@ -10,12 +10,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from handaxe.errors import HandaxeError, InputError
+from handaxe.core.errors import HandaxeError, InputError
+from handaxe.core.protocols import Reward
+from handaxe.core.records import Group, Scores
 from handaxe.evaluation.agreement import SAME, Scored
 from handaxe.evaluation.lab import LabError, ask
 from handaxe.ops.ragged import rewards_of
-from handaxe.records import Group, Scores
-from handaxe.slots import Reward
 from handaxe.training.record.groups import GroupRecord
 
 __all__ = ["Determinism", "Rescored", "determinism", "differences", "rescore", "scored_groups"]

@@ -6,9 +6,9 @@ from dataclasses import asdict, dataclass
 from math import inf, isfinite, nan
 from typing import Any
 
-from handaxe.errors import InputError
+from handaxe.core.errors import InputError
+from handaxe.core.metrics import TaskResult
 from handaxe.evaluation.metrics import Estimate
-from handaxe.gauges import TaskResult
 
 __all__ = ["Evaluation"]
 

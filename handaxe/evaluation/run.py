@@ -4,19 +4,19 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from handaxe.check_tasks import check_tasks
-from handaxe.errors import InputError, VerifierError
+from handaxe.core.check_tasks import check_tasks
+from handaxe.core.errors import InputError, VerifierError
+from handaxe.core.metrics import RatioMetric, Statistic
+from handaxe.core.protocols import AuxPolicy, ChatFormat, Engine, EnvFactory, Reward, Rollout
+from handaxe.core.records import STOPPED, Group, Sampling, Scores, Task, Trajectory
+from handaxe.core.requests import Attempt
 from handaxe.evaluation.metrics import NO_GAUGES, NO_STATISTICS, ending_shares, estimate, estimates, task_result
 from handaxe.evaluation.result import Evaluation
-from handaxe.exchange import Attempt
-from handaxe.gauges import Gauge, Statistic
 from handaxe.ops.seeds import derive_seed
-from handaxe.records import STOPPED, Group, Sampling, Scores, Task, Trajectory
 from handaxe.rewards.parts.scoring import score_group
 from handaxe.rollouts import driver
 from handaxe.rollouts.driver.executor import Executor
 from handaxe.rollouts.driver.others import NO_OTHERS, check_own, voices
-from handaxe.slots import ChatFormat, Engine, EnvFactory, Reward, Rollout, Speaker
 
 __all__ = ["evaluate", "summarise"]
 
@@ -37,12 +37,12 @@ def evaluate(
     lockstep: bool = False,
     ks: Sequence[int] = (),
     by: Sequence[str] = (),
-    gauges: Mapping[str, Gauge] = NO_GAUGES,
+    gauges: Mapping[str, RatioMetric] = NO_GAUGES,
     statistics: Mapping[str, Statistic] = NO_STATISTICS,
     correct_above: float = 0.5,
     level: float = 0.95,
     progress: Callable[[int], None] | None = None,
-    others: Mapping[str, Speaker] = NO_OTHERS,
+    others: Mapping[str, AuxPolicy] = NO_OTHERS,
 ) -> Evaluation:
     """Attempt every task `samples` times and estimate what matters, each with an interval.
 
@@ -63,7 +63,7 @@ def evaluate(
             waits for another one's tool; tokens are the same unless rounding tips a draw, log-probs within rounding.
         ks: pass@k and pass^k are estimated for these k; default 1 and `samples`.
         by: metadata keys to break the metrics down by, such as ("difficulty",).
-        gauges, statistics: further figures, by name; see handaxe.gauges.
+        gauges, statistics: further figures, by name; see handaxe.core.metrics.
         correct_above: an attempt is correct when its outcome is strictly above this.
         level: of the intervals.
         progress: called with the number of attempts that are over.
@@ -130,7 +130,7 @@ def summarise(
     *,
     ks: Sequence[int] = (1,),
     by: Sequence[str] = (),
-    gauges: Mapping[str, Gauge] = NO_GAUGES,
+    gauges: Mapping[str, RatioMetric] = NO_GAUGES,
     statistics: Mapping[str, Statistic] = NO_STATISTICS,
     correct_above: float = 0.5,
     level: float = 0.95,
@@ -145,7 +145,7 @@ def summarise(
             infra_error or verifier_error are not looked at.
         ks: pass@k and pass^k are estimated for these k.
         by: metadata keys to break down by; a task without the key is left out of that breakdown.
-        gauges, statistics: further figures, by name; see handaxe.gauges.
+        gauges, statistics: further figures, by name; see handaxe.core.metrics.
         correct_above: an attempt is correct when its outcome is strictly above this.
         level: of the intervals.
         resamples: of the bootstrap over tasks.

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from handaxe.errors import InputError
+from handaxe.core.errors import InputError
+from handaxe.core.records import Group, Message, Task, Trajectory
 from handaxe.models.compact import Compact
-from handaxe.records import Group, Message, Task, Trajectory
 from handaxe.rewards.parts.scoring import score_group
-from handaxe.worlds.demonstrate import demonstrate
+from handaxe.worlds.parts.demonstrate import demonstrate
 from handaxe.worlds.world import Expert, Facts, World
 
 __all__ = ["Scene", "lines", "make_scenes", "play", "script"]

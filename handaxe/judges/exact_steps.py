@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from handaxe.errors import InputError
-from handaxe.records import Group, Trajectory
+from handaxe.core.errors import InputError
+from handaxe.core.records import Group, Trajectory
 
 __all__ = ["ExactSteps", "exact_steps"]
 

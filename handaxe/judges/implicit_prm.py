@@ -9,16 +9,16 @@ from typing import Any, Literal
 import numpy as np
 import torch
 
-from handaxe.errors import InputError
+from handaxe.core.batch import Batch
+from handaxe.core.errors import InputError
+from handaxe.core.protocols import Copyable, Engine, KeptEngine, Labelled, Pairs
+from handaxe.core.records import Advantages, Group, Rated, Scores, TokenSequence, Trajectory
 from handaxe.losses.dpo import dpo
 from handaxe.losses.outcome_cross_entropy import outcome_cross_entropy
 from handaxe.ops.ragged import gather, turn_of_token
-from handaxe.records import Advantages, Group, Rated, Scores, TokenSequence, Trajectory
-from handaxe.slots import Engine, KeptEngine, Labelled, Pairs, Twins
-from handaxe.tensors import Batch
-from handaxe.training.batch import Row, make_batch, microbatches, pad, temperature
-from handaxe.training.supervised import pair_pieces
-from handaxe.training.update import mean_metrics, optimiser_step
+from handaxe.training.loop.batch import Row, make_batch, microbatches, pad, temperature
+from handaxe.training.loop.update import mean_metrics, optimiser_step
+from handaxe.training.sft.supervised import pair_pieces
 
 __all__ = ["ImplicitPrm", "implicit_prm"]
 
@@ -147,7 +147,7 @@ class ImplicitPrm:
         """Become a twin of the policy, unless it has a model already."""
         if self._engine is not None:
             return
-        if not isinstance(engine, Twins):
+        if not isinstance(engine, Copyable):
             raise InputError(
                 f"{type(engine).__name__} cannot be twinned, so an implicit PRM cannot begin as its policy: give it an "
                 "engine of its own; see slots.Twins"

@@ -6,10 +6,10 @@ import hashlib
 
 import numpy as np
 
-from handaxe.errors import InputError
+from handaxe.core.errors import InputError
+from handaxe.core.protocols import StepJudge
+from handaxe.core.records import Group, Trajectory
 from handaxe.ops.seeds import generator
-from handaxe.records import Group, Trajectory
-from handaxe.slots import StepJudge
 
 __all__ = ["Noisy", "noisy"]
 

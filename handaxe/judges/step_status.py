@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from handaxe.errors import InputError
-from handaxe.records import Group, Trajectory, Turn
+from handaxe.core.errors import InputError
+from handaxe.core.records import Group, Trajectory, Turn
 
 __all__ = ["StepStatus", "step_status"]
 

@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from handaxe.errors import InputError
+from handaxe.core.errors import InputError
+from handaxe.core.protocols import ChatFormat, KeptEngine, Measures, Source, StageContext
+from handaxe.core.records import Criterion, Group, Message, Rated, Trajectory
 from handaxe.judges.verdict_token import Ask, VerdictToken, about_turn, verdict_token
-from handaxe.records import Criterion, Group, Message, Rated, Trajectory
-from handaxe.slots import ChatFormat, KeptEngine, Measures, Site, Source
-from handaxe.training.scripted import trajectory_from_messages
-from handaxe.training.second_policy import SecondPolicy
-from handaxe.training.sources import scripted
+from handaxe.training.loop.aux_policy import SecondPolicy
+from handaxe.training.sft.scripted import trajectory_from_messages
+from handaxe.training.stages.sources import scripted
 
 __all__ = ["TaughtVerdict", "in_its_place", "taught_verdict"]
 
@@ -25,7 +25,7 @@ Labels = Callable[
     [Iterable[Trajectory]], Sequence[tuple[Trajectory, int, bool] | tuple[Trajectory, int, bool, Criterion]]
 ]
 """Attempts -> (attempt, number of a turn, whether it is right, and of which criterion where there is one), such as
-`rollouts.search.node_labels` and `ops.reached.drawn_reaches`."""
+`papers.grounded_prm.node_labels` and `papers.calm.reached.drawn_reaches`."""
 
 
 def in_its_place(trajectory: Trajectory, turn: int, criterion: Criterion | None) -> str:
@@ -99,7 +99,7 @@ class TaughtVerdict:
     def lessons(self, groups: Source, labels: Labels) -> Source:
         """A source of questions and answers about the steps of some groups that have a label."""
 
-        def source(site: Site) -> list[Rated]:
+        def source(site: StageContext) -> list[Rated]:
             self._format = self._format or site.format
             labelled = labels(one for rated in groups(site) for one in rated.group)
             made = [self._lesson(*label, number=n) for n, label in enumerate(labelled)]

@@ -8,10 +8,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from handaxe.errors import InputError
-from handaxe.exchange import Measure
-from handaxe.records import Criterion, Group, Message, Trajectory
-from handaxe.slots import ChatFormat, Measures
+from handaxe.core.errors import InputError
+from handaxe.core.protocols import ChatFormat, Measures
+from handaxe.core.records import Criterion, Group, Message, Trajectory
+from handaxe.core.requests import Measure
 
 __all__ = ["Ask", "VerdictToken", "about_turn", "just_now", "verdict_token"]
 

@@ -1,5 +1,5 @@
 """Losses: what the update follows, composed of a ratio, a surrogate, a reduction and further terms."""
 
-from handaxe.rooms import open_room
+import lazy_loader
 
-open_room(__name__)
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from handaxe.core.batch import Batch, LossOut, PolicyOut
+from handaxe.core.protocols import Loss
 from handaxe.losses.parts.metrics import floats
 from handaxe.losses.parts.pieces import Reduction
 from handaxe.losses.reductions.token_mean import token_mean
-from handaxe.slots import Loss
-from handaxe.tensors import Batch, LossOut, PolicyOut
 
 __all__ = ["cross_entropy"]
 

@@ -7,12 +7,12 @@ from typing import Literal
 import torch
 from torch.nn.functional import logsigmoid
 
-from handaxe.errors import InputError
+from handaxe.core.batch import Batch, LossOut, PolicyOut
+from handaxe.core.errors import InputError
+from handaxe.core.protocols import Loss
 from handaxe.losses.parts.metrics import floats
 from handaxe.losses.parts.pieces import extra, sum_over_rollout
 from handaxe.ops.masked import masked, sum_by
-from handaxe.slots import Loss
-from handaxe.tensors import Batch, LossOut, PolicyOut
 
 __all__ = ["dpo"]
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from torch.nn.functional import logsigmoid
 
+from handaxe.core.batch import Batch, LossOut, PolicyOut
+from handaxe.core.protocols import Loss
 from handaxe.losses.parts.metrics import floats
 from handaxe.losses.parts.pieces import extra, sum_over_rollout
 from handaxe.ops.masked import masked, sum_by
-from handaxe.slots import Loss
-from handaxe.tensors import Batch, LossOut, PolicyOut
 
 __all__ = ["outcome_cross_entropy"]
 

@@ -7,14 +7,14 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from handaxe.errors import InputError
+from handaxe.core.batch import Batch, LossOut, PolicyOut
+from handaxe.core.errors import InputError
+from handaxe.core.protocols import Loss
 from handaxe.losses.parts.metrics import floats, token_mean_of
 from handaxe.losses.parts.pieces import Adjustment, Correction, Ratio, Reduction, Surrogate, Term
 from handaxe.ops.kl import k3
 from handaxe.ops.masked import masked
 from handaxe.ops.shapes import check_shapes
-from handaxe.slots import Loss
-from handaxe.tensors import Batch, LossOut, PolicyOut
 
 __all__ = ["policy"]
 

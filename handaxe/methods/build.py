@@ -1,28 +1,28 @@
-"""Makes the keyword arguments of `train` out of what was chosen."""
+"""Makes the keyword arguments of `train` out of what was spec."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
+from handaxe.core.errors import InputError
+from handaxe.core.protocols import Engine, Loss
+from handaxe.core.records import Sampling
+from handaxe.curricula.in_order import in_order
 from handaxe.envs.slow import slow
-from handaxe.errors import InputError
 from handaxe.losses.policy import policy as policy_loss
-from handaxe.methods.chosen import Chosen, Named, is_root, recipe_of
-from handaxe.methods.held_out import HeldOut
-from handaxe.methods.machines import HERE, Machines, make_engine
-from handaxe.methods.method import Method, Setting
-from handaxe.methods.names import find, tools_named
+from handaxe.methods.aux_policies import speakers
+from handaxe.methods.evaluator import HeldOut
+from handaxe.methods.hardware import HERE, Machines, make_engine
+from handaxe.methods.limits import flag
+from handaxe.methods.lookup import tools_named
+from handaxe.methods.method import Method, RunSettings
 from handaxe.methods.options import options_of
-from handaxe.methods.others import speakers
-from handaxe.methods.ranges import flag
+from handaxe.methods.run_spec import NamedFactory, RunSpec, is_root, own_base
 from handaxe.models.load import Policy, load, stand_in
-from handaxe.records import Sampling
 from handaxe.rewards.shuffled import shuffled
-from handaxe.selection.in_order import in_order
-from handaxe.slots import Engine, Loss
-from handaxe.training.cold_start import start_policy
-from handaxe.training.siblings import check_siblings
+from handaxe.training.loop.siblings import check_siblings
+from handaxe.training.sft.cold_start import start_policy
 from handaxe.worlds.world import World
 
 __all__ = ["build", "loss_of", "made_world", "make_method", "make_world", "offered_tools"]
@@ -37,7 +37,7 @@ SELDOM = 1_000_000
 
 
 def build(
-    chosen: Chosen,
+    spec: RunSpec,
     *,
     policy: Policy | None = None,
     method: Method | None = None,
@@ -47,43 +47,43 @@ def build(
     """The keyword arguments of `train`; its `keep` is missing.
 
     Args:
-        chosen: recipe, base, world, engine, setting and their options.
-        policy: takes the place of what `Setting.model` names.
+        spec: method, base, world, engine, settings and their options.
+        policy: takes the place of what `RunSettings.model` names.
         method: takes the place of one that is made anew, where something else holds parts of it, such as its stages.
         progress: whether a bar is shown while the world's start is made, which is done once.
-        machines: where it computes. The caller has to close the engine (`methods.machines.closing_engine`).
+        machines: where it computes. The caller has to close the engine (`methods.hardware.closing_engine`).
 
     Raises:
         InputError: something named is not there, or does not fit.
     """
     machines.check()
-    setting, world = chosen.setting, make_world(chosen)
-    tools = offered_tools(setting, world)
-    env, method = world.env(tools), method or make_method(chosen, world)
+    settings, world = spec.settings, make_world(spec)
+    tools = offered_tools(settings, world)
+    env, method = world.env(tools), method or make_method(spec, world)
     if method.epochs:
-        check_siblings(setting.group_size, credit=method.credit, shape=method.shape, rollout=method.rollout)
-    held_out, train = world.tasks("test", setting.held_out, 0), world.tasks("train", TRAIN, setting.seed)
-    others = speakers(setting.others, max_tokens=setting.max_tokens)
-    load = _loads(setting) if machines and policy is None else None
-    loaded = policy or (_loaded(setting, world, tools, progress) if load is None else stand_in(setting.model))
-    plain = Sampling(max_tokens=setting.max_tokens)
+        check_siblings(settings.group_size, credit=method.credit, shape=method.shape, rollout=method.rollout)
+    held_out, train = world.tasks("test", settings.held_out, 0), world.tasks("train", TRAIN, settings.seed)
+    others = speakers(settings.aux_policies, max_tokens=settings.max_tokens)
+    load = _loads(settings) if machines and policy is None else None
+    loaded = policy or (_loaded(settings, world, tools, progress) if load is None else stand_in(settings.model))
+    plain = Sampling(max_tokens=settings.max_tokens)
     return {
-        "engine": _engine(chosen, loaded, method, machines, load),
+        "engine": _engine(spec, loaded, method, machines, load),
         "format": loaded.format,
-        "env": slow(env, median=setting.wait, sigma=setting.wait_sigma) if setting.wait else env,
-        "tasks": in_order(train, seed=setting.seed) if method.tasks is None else method.tasks(train, setting.seed),
+        "env": slow(env, median=settings.wait, sigma=settings.wait_sigma) if settings.wait else env,
+        "tasks": in_order(train, seed=settings.seed) if method.tasks is None else method.tasks(train, settings.seed),
         "rollout": method.rollout,
-        "reward": shuffled(method.reward, seed=setting.seed) if setting.shuffled else method.reward,
+        "reward": shuffled(method.reward, seed=settings.seed) if settings.permute_rewards else method.reward,
         "credit": method.credit,
         "loss": loss_of(method),
         "select": method.select,
         "shape": method.shape,
         "learners": method.learners,
         "sampling": plain if method.sampling is None else method.sampling,
-        "steps": setting.steps,
-        "groups": setting.groups,
-        "group_size": setting.group_size,
-        "learning_rate": setting.learning_rate,
+        "steps": settings.steps,
+        "groups": settings.groups,
+        "group_size": settings.group_size,
+        "learning_rate": settings.learning_rate,
         "epochs": method.epochs,
         "minibatches": method.minibatches,
         "enough": method.enough,
@@ -94,14 +94,14 @@ def build(
             tasks=held_out,
             env=env,
             format=loaded.format,
-            rollout=method.evaluate_rollout or world.plays(setting.max_turns),
+            rollout=method.evaluate_rollout or world.plays(settings.max_turns),
             sampling=plain,
-            samples=setting.samples,
-            seed=setting.seed,
+            samples=settings.samples,
+            seed=settings.seed,
             others=others,
         ),
-        "eval_every": setting.eval_every or SELDOM,
-        "seed": setting.seed,
+        "eval_every": settings.eval_every or SELDOM,
+        "seed": settings.seed,
         "pace": method.pace,
         "others": others,
     }
@@ -119,12 +119,12 @@ def loss_of(method: Method) -> Loss:
     )
 
 
-def make_world(chosen: Chosen) -> World:
+def make_world(spec: RunSpec) -> World:
     """The world, with its options."""
-    return made_world(chosen.choice.world, chosen.options["world"])
+    return made_world(spec.template.world, spec.options["world"])
 
 
-def made_world(made: Named, options: Mapping[str, Any]) -> World:
+def made_world(made: NamedFactory, options: Mapping[str, Any]) -> World:
     """What a world's function returns for these options. Raises InputError where that is something else."""
     found = made.make(**options)
     if not isinstance(found, World):
@@ -132,45 +132,44 @@ def made_world(made: Named, options: Mapping[str, Any]) -> World:
     return found
 
 
-def make_method(chosen: Chosen, world: World) -> Method:
+def make_method(spec: RunSpec, world: World) -> Method:
     """The recipe's change of its base's change ... of `plain`, each with its options.
 
     Raises:
         InputError: one of them returns something else than a Method.
     """
-    choice, setting = chosen.choice, chosen.setting
-    if choice.base is None:
-        return _changed(choice.recipe, chosen.options[""], world, setting)
-    base = _with_bases(choice.base, chosen.options["base"], world, setting)
-    return _changed(choice.recipe, chosen.options[""], base)
+    template, settings = spec.template, spec.settings
+    if template.base is None:
+        return _changed(template.method, spec.options[""], world, settings)
+    base = _with_bases(template.base, spec.options["base"], world, settings)
+    return _changed(template.method, spec.options[""], base)
 
 
-def _loaded(setting: Setting, world: World, tools: Sequence[Any], progress: bool) -> Policy:
-    if setting.model == START:
-        if setting.lora:
+def _loaded(settings: RunSettings, world: World, tools: Sequence[Any], progress: bool) -> Policy:
+    if settings.model == START:
+        if settings.lora:
             raise InputError("--model start is a tiny policy, which takes no adapter: leave --lora out")
         return start_policy(world, tools=tools, progress=progress)
-    return load(setting.model, lora=setting.lora)
+    return load(settings.model, lora=settings.lora)
 
 
-def _loads(setting: Setting) -> Callable[[], Policy] | None:
+def _loads(settings: RunSettings) -> Callable[[], Policy] | None:
     """What loads a model elsewhere, for which this process needs its chat format alone; None for one made here."""
-    return None if setting.model == START else partial(load, setting.model, lora=setting.lora)
+    return None if settings.model == START else partial(load, settings.model, lora=settings.lora)
 
 
-def offered_tools(setting: Setting, world: World) -> Sequence[Any]:
-    """The tools that the setting names, those of the world where it names none."""
-    return world.tools if setting.tools is None else tools_named(setting.tools)
+def offered_tools(settings: RunSettings, world: World) -> Sequence[Any]:
+    """The tools that the settings names, those of the world where it names none."""
+    return world.tools if settings.tools is None else tools_named(settings.tools)
 
 
-def _with_bases(made: Named, options: Mapping[str, Any], world: World, setting: Setting) -> Method:
+def _with_bases(made: NamedFactory, options: Mapping[str, Any], world: World, settings: RunSettings) -> Method:
     if is_root(made.make):
-        return _changed(made, options, world, setting, prefix="base.")
-    under = recipe_of(made.make).base or find("recipes", "plain")
-    return _changed(made, options, _with_bases(Named("", under), {}, world, setting), prefix="base.")
+        return _changed(made, options, world, settings, prefix="base.")
+    return _changed(made, options, _with_bases(own_base(made), {}, world, settings), prefix="base.")
 
 
-def _changed(made: Named, options: Mapping[str, Any], *given: Any, prefix: str = "") -> Method:
+def _changed(made: NamedFactory, options: Mapping[str, Any], *given: Any, prefix: str = "") -> Method:
     try:
         found = made.make(*given, **options)
     except InputError as error:  # of a mechanism, in the words of its arguments
@@ -184,13 +183,13 @@ def _changed(made: Named, options: Mapping[str, Any], *given: Any, prefix: str =
 
 
 def _engine(
-    chosen: Chosen, loaded: Policy, method: Method, machines: Machines, load: Callable[[], Policy] | None
+    spec: RunSpec, loaded: Policy, method: Method, machines: Machines, load: Callable[[], Policy] | None
 ) -> Engine:
     """The engine, with a critic or a reference model where a feature needs it."""
-    made = chosen.choice.engine
+    made = spec.template.engine
     takes = {one.name for one in options_of(made.make)}
     needs = {"critic": "value" in method.annotate, "reference": "ref_logp" in method.annotate}
     if lacking := [name for name, needed in needs.items() if needed and name not in takes]:
-        raise InputError(f"engine {made.name} has no {' and no '.join(lacking)}, which recipe {chosen.name} needs")
+        raise InputError(f"engine {made.name} has no {' and no '.join(lacking)}, which recipe {spec.name} needs")
     given = {name: needed for name, needed in needs.items() if name in takes}
-    return make_engine(made.make, loaded.model, machines, {**chosen.options["engine"], **given}, load=load)
+    return make_engine(made.make, loaded.model, machines, {**spec.options["engine"], **given}, load=load)

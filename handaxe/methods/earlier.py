@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from handaxe.core.protocols import Curriculum, Stage
 from handaxe.methods.build import ROWS, loss_of
 from handaxe.methods.method import Method
-from handaxe.slots import Curriculum, Stage
 from handaxe.training.stages.reinforce import reinforce
 
 __all__ = ["earlier", "learning"]
@@ -24,7 +24,7 @@ def earlier(method: Method, *, steps: int, tasks: Curriculum | None = None) -> S
     Example:
         replace(method, stages=(earlier(method, steps=6), prefer(...))): six steps, preferences, then the run's steps
     """
-    own = method.setting
+    own = method.settings
     sizes: dict[str, Any] = {"steps": steps, "groups": own.groups, "group_size": own.group_size}
     sizes |= {"learning_rate": own.learning_rate, "micro_batch_rows": ROWS}
     return reinforce(arguments={**learning(method), **sizes, **({} if tasks is None else {"tasks": tasks})})

@@ -8,30 +8,30 @@ A recipe file is one constant `RECIPE = Recipe(...)` and one function of the fil
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import partial
 
-from handaxe.evaluation.claims import Claim
+from handaxe.core.protocols import Credit, Curriculum, HiddenMeasure, Learner, Reward, Rollout, Selector, Shape, Stage
+from handaxe.core.records import Sampling, Task
 from handaxe.losses.parts.pieces import Adjustment, Correction, Ratio, Reduction, Surrogate, Term
-from handaxe.methods.paper import Paper
-from handaxe.records import Sampling, Task
 from handaxe.selection.keep_all import keep_all
-from handaxe.slots import Credit, Curriculum, HiddenMeasure, Learner, Reward, Rollout, Selector, Shape, Stage
-from handaxe.training.pace import Pace
-from handaxe.training.update import Enough
+from handaxe.training.loop.config import AsyncConfig
+from handaxe.training.loop.update import Enough
 from handaxe.worlds.world import World
 
-__all__ = ["Change", "Claim", "Method", "Paper", "Recipe", "Setting", "partial", "replace"]
+__all__ = ["Change", "Measured", "Method", "RunSettings", "replace"]
 
 KEEP_ALL = keep_all()
 Change = Callable[..., "Method"]
 """What a recipe's file defines: (Method of the base, *, knobs) -> Method. The root of all, `plain`, takes (World,
 Setting) in the base's place."""
 
+Measured = Callable[[int], Mapping[str, float]]
+"""What the function of a study returns: seed -> figures by name."""
+
 
 @dataclass(frozen=True, kw_only=True)
-class Setting:
+class RunSettings:
     """What every recipe can be run with, whatever it changes.
 
     Args:
@@ -50,9 +50,9 @@ class Setting:
         samples: attempts at each of them.
         eval_every: steps between evaluations; 0: one before the first step and one after the last.
         seed: of everything.
-        others: engines that may be asked besides the policy, such as user=smollm2 for a simulated user, or
-            user=http://127.0.0.1:8000/v1#NAME for a model of a chat server.
-        shuffled: deal the outcomes of a group out to its attempts anew: a control that has nothing to learn.
+        aux_policies: further models that environments and rollouts may ask, such as user=smollm2 for a simulated user,
+            or user=http://127.0.0.1:8000/v1#NAME for a model of a chat server.
+        permute_rewards: permute the outcomes within each group: a control with nothing to learn.
     """
 
     model: str = "tiny"
@@ -70,8 +70,8 @@ class Setting:
     samples: int = 1
     eval_every: int = 0
     seed: int = 0
-    others: tuple[str, ...] = ()
-    shuffled: bool = False
+    aux_policies: tuple[str, ...] = ()
+    permute_rewards: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,17 +80,17 @@ class Method:
     counts as an answer. The critic and the reference model follow from `annotate` ("value", "ref_logp").
 
     tasks      (tasks to train on, seed) -> the curriculum; None goes through them in order
-    sampling   None: temperature 1, `Setting.max_tokens`; else a value or a function of the training step
+    sampling   None: temperature 1, `RunSettings.max_tokens`; else a value or a function of the training step
     setting    what the run is told, there to be read as `world` is: a stage that trains takes its sizes from it
     shared, stages    what is done before the loop; `shared` depends on no seed and is done once for all runs, see
-               training.run_stages. A stage with a loss against a reference needs "ref_logp" in `annotate`
+               training.stages.run_stages. A stage with a loss against a reference needs "ref_logp" in `annotate`
     closing    stages after the loop's last step, before the last evaluation; the run's weights are what they leave
     enough     asked after each optimiser step whether the rest of the training step's are left out
     evaluate_rollout  the strategy of evaluations; None is that of the world, mostly the linear one
     """
 
     world: World
-    setting: Setting = Setting()
+    settings: RunSettings = RunSettings()
     reward: Reward
     rollout: Rollout
     credit: Credit
@@ -109,26 +109,8 @@ class Method:
     shared: tuple[Stage, ...] = ()
     stages: tuple[Stage, ...] = ()
     closing: tuple[Stage, ...] = ()
-    pace: Pace = field(default_factory=Pace)
+    pace: AsyncConfig = field(default_factory=AsyncConfig)
     epochs: int = 1
     minibatches: int = 1
     enough: Enough | None = None
     evaluate_rollout: Rollout | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class Recipe:
-    """What a recipe's file says of it besides its change.
-
-    paper     where it comes from; None where there is no paper
-    claims    what it says will happen; the first is the main one
-    base      the recipe it changes: the base's function, or a `partial` of it; None is `plain`
-    world     the world it is run in unless told otherwise: a world's function, or a `partial` of it; None is `gym`
-    setting   what it is run with unless told otherwise
-    """
-
-    paper: Paper | None = None
-    claims: tuple[Claim, ...] = ()
-    base: Change | None = None
-    world: Callable[..., World] | None = None
-    setting: Setting = Setting()

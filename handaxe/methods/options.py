@@ -1,17 +1,21 @@
-"""The options of a function: its keyword arguments with type and default, to JSON and back."""
+"""Options of a function: its keyword arguments, as command-line flags, and to JSON and back."""
 
+import dataclasses
 import inspect
+import io
 import types
 import typing
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import redirect_stderr, redirect_stdout
 from functools import partial
 from typing import Any, NamedTuple
 
 import pydantic
+import tyro
 
-from handaxe.errors import RecipeError
+from handaxe.core.errors import RecipeError
 
-__all__ = ["Option", "dump_options", "options_of", "read_options", "unwrapped"]
+__all__ = ["Option", "dump_options", "option_class", "options_of", "parse_words", "read_options", "unwrapped"]
 
 REQUIRED = inspect.Parameter.empty
 
@@ -93,6 +97,56 @@ def read_options(options: list[Option], saved: Mapping[str, Any], *, whose: str)
                 f"the arguments saved with this run do not fit {whose}: {one.name} is {saved[one.name]!r:.60} ({why})"
             ) from error
     return found
+
+
+def option_class(name: str, options: Sequence[Option], doc: str | None) -> type:
+    """A dataclass with a field for each option: its type, default and documentation, for tyro.
+
+    Args:
+        name: of the class.
+        options: its fields.
+        doc: docstring whose Args document the fields.
+    """
+    fields = [
+        (
+            one.name,
+            one.type,
+            dataclasses.field() if one.default is REQUIRED else dataclasses.field(default=one.default),
+        )
+        for one in options
+    ]
+    kind = dataclasses.make_dataclass(name, fields, frozen=True, kw_only=True)
+    kind.__doc__ = doc
+    return kind
+
+
+def parse_words(made: Callable[..., Any], words: Sequence[str], *, whose: str) -> dict[str, Any]:
+    """Parse options of a function in the grammar of the command line.
+
+    Args:
+        made: the function.
+        words: such as ["--rounds", "1"].
+        whose: shown in errors.
+
+    Returns:
+        Name -> value, of the options that differ from their defaults.
+
+    Raises:
+        RecipeError: the words do not parse.
+
+    Example:
+        parse_words(dapo, ["--rounds", "1"], whose="dapo --rounds 1") -> {"rounds": 1}
+    """
+    options = [one for one in options_of(made) if one.default is not REQUIRED]
+    printed = io.StringIO()
+    kind = option_class("Options", options, None)
+    try:
+        with redirect_stdout(printed), redirect_stderr(printed):
+            found: Any = tyro.cli(kind, args=list(words), prog=whose, config=(tyro.conf.FlagCreatePairsOff,))
+    except SystemExit as error:
+        shown = " ".join(printed.getvalue().split())
+        raise RecipeError(f"{whose!r} does not parse: {shown:.300}") from error
+    return {one.name: value for one in options if (value := getattr(found, one.name)) != one.default}
 
 
 def _simple(hint: Any) -> Any:

@@ -1,22 +1,172 @@
-"""Where a recipe comes from."""
+"""The page of a paper: `paper.toml` in the folder of its method, read into one validated record.
 
-from dataclasses import dataclass
+    title = "OTC: Optimal Tool Calls via Reinforcement Learning"
+    arxiv = "2504.14870"
+    base = "dapo --rounds 1"                  a method and its options, as on the command line
+    world = "hops --lengths 2 3"              a world and its options, as on the command line
+    settings = { model = "start" }            run settings that differ from their defaults
 
-__all__ = ["Paper"]
+    [[claims]]                                of the method named as the folder
+    text = "Fewer calls than GRPO at equal accuracy."
+    metric = "calls"
+    direction = "down"
+
+    [[variants]]                              a further method of the folder, in the file of its name
+    name = "codedance_turns"
+    base = "grpo_no_kl"
+
+    [[studies]]                               computed figures; nothing is trained
+    name = "calm_judge"
+
+The fields are those of `Paper`, `MethodPage`, `StudyPage`, `Claim` and `Bound`.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from math import inf
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pydantic
+
+from handaxe.core.errors import RecipeError
+from handaxe.evaluation.claims import Claim
+
+__all__ = ["Bound", "MethodPage", "PAGE", "Paper", "StudyPage", "page_of_folder", "read_paper"]
+
+PAGE = "paper.toml"
+ROOT_METHOD = "grpo_no_kl"
+STRICT = pydantic.ConfigDict(extra="forbid")
 
 
-@dataclass(frozen=True)
-class Paper:
-    """Where a recipe comes from.
+@dataclass(frozen=True, kw_only=True)
+class Bound:
+    """One decision of a study: it holds if least <= figure <= most.
 
     Args:
-        title: the paper's title.
-        short: the name people use, such as "OTC".
-        arxiv: the arXiv id such as "2504.14870", or "" for what was published elsewhere or not at all.
-        number: its number in the project's list of papers; None for a base algorithm.
+        text: one sentence.
+        metric: name of the figure.
+        least, most: bounds of the figure, inclusive.
     """
 
-    title: str
-    short: str
+    __pydantic_config__: ClassVar[pydantic.ConfigDict] = STRICT
+    text: str
+    metric: str
+    least: float = -inf
+    most: float = inf
+
+    def holds(self, figures: Mapping[str, float]) -> bool:
+        """Return True if the figure lies between the bounds. NaN never does."""
+        return self.least <= figures[self.metric] <= self.most
+
+    @property
+    def condition(self) -> str:
+        """The bounds in words, such as "angle at most 1"."""
+        sides = [("at least", self.least), ("at most", self.most)]
+        bounds = " and ".join(f"{word} {value:g}" for word, value in sides if value not in (-inf, inf))
+        return f"{self.metric} {bounds or 'is computed'}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class MethodPage:
+    """What a page says of one method.
+
+    Args:
+        name: of the function.
+        short: name in tables, such as "OTC"; the method's name by default.
+        base: the method that it changes and is measured against, with options, in the grammar of the command line; ""
+            only for the root of all methods.
+        world: the default world, with options, in the same grammar.
+        settings: run settings that differ from the defaults of `RunSettings`.
+        claims: what runs of the method must show; the first is the main claim.
+        differs: departures from the paper, a sentence each.
+        unconfirmed: formulas that could not be checked against the paper, a sentence each.
+        notes: further facts about the method or its setting.
+    """
+
+    __pydantic_config__: ClassVar[pydantic.ConfigDict] = STRICT
+    name: str = ""
+    short: str = ""
+    base: str = ROOT_METHOD
+    world: str = "gym"
+    settings: dict[str, Any] = field(default_factory=dict)
+    claims: tuple[Claim, ...] = ()
+    differs: tuple[str, ...] = ()
+    unconfirmed: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class StudyPage:
+    """What a page says of one study: a function of its name returns `seed -> figures by name`.
+
+    Args:
+        name: of the function.
+        short: name in tables.
+        bounds: what the figures decide.
+        differs, unconfirmed: as of `MethodPage`.
+    """
+
+    __pydantic_config__: ClassVar[pydantic.ConfigDict] = STRICT
+    name: str
+    short: str = ""
+    bounds: tuple[Bound, ...] = ()
+    differs: tuple[str, ...] = ()
+    unconfirmed: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Paper(MethodPage):
+    """A whole page. The fields of `MethodPage` are those of the method named as the folder.
+
+    Args:
+        title: of the paper, "" without a paper.
+        arxiv: id such as "2504.14870", "" without one.
+        number: in the project's list of papers; None for a base algorithm.
+        about: what the paper does, in some four sentences.
+        variants: further methods of the folder.
+        studies: of the folder. A folder with a study of its own name has no method of that name.
+    """
+
+    title: str = ""
     arxiv: str = ""
     number: int | None = None
+    about: str = ""
+    variants: tuple[MethodPage, ...] = ()
+    studies: tuple[StudyPage, ...] = ()
+
+    @property
+    def methods(self) -> tuple[MethodPage, ...]:
+        """Every method of the folder, the one named as the folder first."""
+        own = () if any(study.name == self.name for study in self.studies) else (self,)
+        return (*own, *self.variants)
+
+
+def read_paper(folder: Path) -> Paper:
+    """Read the page of a folder; an empty page if there is none.
+
+    Raises:
+        RecipeError: the file is not TOML, or a field is unknown or has a wrong value. The message names file and field.
+    """
+    file, name = folder / PAGE, folder.name
+    try:
+        body = tomllib.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise RecipeError(f"{file}: {error}") from error
+    if "name" in body:
+        raise RecipeError(f"{file}: name: the method is named as its folder, {name!r}; remove this line")
+    try:
+        found = pydantic.TypeAdapter(Paper).validate_python(body)
+    except pydantic.ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"]) or "the page"
+        raise RecipeError(f"{file}: {where}: {first['msg']} (found {first['input']!r:.60})") from error
+    return replace(found, name=name, short=found.short or name)
+
+
+def page_of_folder(folder: Path, name: str) -> MethodPage:
+    """The page of one method of a folder; an empty one if the page has no such method."""
+    return next((page for page in read_paper(folder).methods if page.name == name), MethodPage(name=name, short=name))

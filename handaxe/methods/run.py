@@ -7,27 +7,27 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from handaxe.errors import InputError
+from handaxe.core.errors import InputError
+from handaxe.core.protocols import Engine, Stage, StageContext
 from handaxe.methods.build import build, make_method, make_world
-from handaxe.methods.chosen import Chosen
-from handaxe.methods.held_out import HeldOut
-from handaxe.methods.machines import HERE, Machines, closing_engine
+from handaxe.methods.evaluator import HeldOut
+from handaxe.methods.hardware import HERE, Machines, closing_engine
 from handaxe.methods.method import Method
+from handaxe.methods.run_spec import RunSpec
 from handaxe.ops.seeds import derive_seed
-from handaxe.slots import Engine, Site, Stage
-from handaxe.training.loop import train
-from handaxe.training.pace import Keep
+from handaxe.training.loop.config import RunConfig
+from handaxe.training.loop.run import TrainResult
+from handaxe.training.loop.train import train
 from handaxe.training.record.run_record import RunRecord
-from handaxe.training.run import TrainResult
-from handaxe.training.run_stages import run_stages
-from handaxe.training.site import make_site
+from handaxe.training.stages.context import make_site
+from handaxe.training.stages.run_stages import run_stages
 
 __all__ = ["run"]
 
 ROLES = ("engine", "format", "env", "tasks", "rollout", "reward", "seed")
 
 
-def run(chosen: Chosen, keep: Keep, *, machines: Machines = HERE) -> TrainResult:
+def run(chosen: RunSpec, keep: RunConfig, *, machines: Machines = HERE) -> TrainResult:
     """Train what was chosen, its method's stages first, in OUT/stages, and those that close it last, in
     OUT/closing-STEPS: a run that is made longer goes on from what they left, and does them again.
 
@@ -46,7 +46,7 @@ def run(chosen: Chosen, keep: Keep, *, machines: Machines = HERE) -> TrainResult
         return _run(method, made, keep)
 
 
-def _run(method: Method, made: dict[str, Any], keep: Keep) -> TrainResult:
+def _run(method: Method, made: dict[str, Any], keep: RunConfig) -> TrainResult:
     site = make_site(
         **{name: made[name] for name in ROLES},
         sampling=made["evaluate"].sampling,
@@ -85,7 +85,7 @@ class _Closing:
     evaluate: HeldOut
     steps: int
     stages: tuple[Stage, ...]
-    site: Site
+    site: StageContext
 
     def __call__(self, engine: Engine, steps_done: int) -> dict[str, Any]:
         if steps_done == self.steps and run_stages(self.stages, self.site).stopped:

@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from handaxe.errors import CheckpointError
+from handaxe.core.errors import CheckpointError
 from handaxe.ops.digests import tensors_digest
 
 __all__ = ["ADAPTER", "Base", "base_digest", "base_weights", "read_base", "write_base"]

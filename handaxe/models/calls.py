@@ -14,8 +14,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
+from handaxe.core.records import ParsedTurn, ToolCall
 from handaxe.ops.nesting import DEEPEST, deeper
-from handaxe.records import ParsedTurn, ToolCall
 
 __all__ = ["CallSyntax", "Origin", "Piece", "TaggedCalls", "json_call", "read_json"]
 

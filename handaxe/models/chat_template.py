@@ -34,13 +34,13 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from jinja2.exceptions import TemplateError
 
-from handaxe.errors import InputError
-from handaxe.exchange import Rendered
+from handaxe.core.errors import InputError
+from handaxe.core.records import Author, Message, ParsedTurn, ToolCall, ToolSchema
+from handaxe.core.requests import Rendered
 from handaxe.models.calls import CallSyntax, Origin, TaggedCalls
 from handaxe.models.hermes import Wording, plain_chat, read_turn, turn_parts
 from handaxe.models.placeholders import Placeholders
 from handaxe.models.untrusted import Part, SafeEncoder
-from handaxe.records import Author, Message, ParsedTurn, ToolCall, ToolSchema
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase

@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from handaxe.errors import InputError
+from handaxe.core.errors import InputError
 
 __all__ = ["check_name"]
 

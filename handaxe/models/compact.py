@@ -15,9 +15,9 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from handaxe.exchange import Rendered
+from handaxe.core.records import Author, Message, ParsedTurn, ToolCall, ToolSchema
+from handaxe.core.requests import Rendered
 from handaxe.models.calls import read_json
-from handaxe.records import Author, Message, ParsedTurn, ToolCall, ToolSchema
 
 __all__ = ["ASSISTANT", "CALL", "CALL_END", "Compact", "END", "PAD", "SYSTEM", "TOOL", "USER", "VOCAB_SIZE"]
 

@@ -5,10 +5,10 @@ from collections.abc import Callable
 import numpy as np
 import torch
 
-from handaxe.errors import InputError
+from handaxe.core.errors import InputError
+from handaxe.core.model_api import EmbeddingModel
+from handaxe.core.records import Message
 from handaxe.models.load import Policy
-from handaxe.networks import EmbeddingModel
-from handaxe.records import Message
 
 __all__ = ["embeddings"]
 

@@ -25,11 +25,11 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from handaxe.errors import InputError
-from handaxe.exchange import Rendered
+from handaxe.core.errors import InputError
+from handaxe.core.records import Author, Message, ParsedTurn, ToolSchema
+from handaxe.core.requests import Rendered
 from handaxe.models.calls import CallSyntax, Origin, TaggedCalls
 from handaxe.models.untrusted import Part, SafeEncoder
-from handaxe.records import Author, Message, ParsedTurn, ToolSchema
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import torch
 from torch import Tensor
 
-from handaxe.errors import CheckpointError, InputError
+from handaxe.core.errors import CheckpointError, InputError
 from handaxe.models.adapter_base import ADAPTER, Base, base_digest, base_weights, read_base, write_base
 from handaxe.models.huggingface_cache import PretrainedSlots, fits
 from handaxe.models.trunk import ROUNDING, Trunk, wide

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from handaxe.networks import Reading
+from handaxe.core.model_api import Reading
 
 __all__ = ["Attend", "attend_read", "attend_written"]
 

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import torch
 from torch import Tensor
 
+from handaxe.core.model_api import Copying, Reading
 from handaxe.models.decoder import Decoder
 from handaxe.models.huggingface_attention import attend_read, attend_written
-from handaxe.networks import Copying, Reading
 
 if TYPE_CHECKING:
     from handaxe.models.trunk import Trunk

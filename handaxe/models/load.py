@@ -4,7 +4,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from handaxe.errors import InputError
+from handaxe.core.errors import InputError
+from handaxe.core.model_api import Model
+from handaxe.core.protocols import ChatFormat
 from handaxe.models.chat_template import ChatTemplate
 from handaxe.models.check_name import check_name
 from handaxe.models.compact import Compact
@@ -21,8 +23,6 @@ from handaxe.models.huggingface import (
 from handaxe.models.saved import find_saved
 from handaxe.models.saved_format import FORMAT, read_format
 from handaxe.models.tiny import TinyConfig, TinyModel
-from handaxe.networks import Model
-from handaxe.slots import ChatFormat
 
 __all__ = ["NAMED", "Policy", "TINY", "load", "load_format", "stand_in"]
 

@@ -8,9 +8,9 @@ import re
 from collections.abc import Sequence, Set
 from typing import Any
 
+from handaxe.core.records import Author, Message, ToolSchema
 from handaxe.models.untrusted import THINKING, Part, SafeEncoder
 from handaxe.ops.nesting import strings
-from handaxe.records import Author, Message, ToolSchema
 
 __all__ = ["Placeholders"]
 

@@ -12,7 +12,7 @@ import json
 from pathlib import Path
 from typing import NamedTuple
 
-from handaxe.errors import CheckpointError, InputError
+from handaxe.core.errors import CheckpointError, InputError
 
 __all__ = ["Found", "SavedPolicy", "checkpoints_in", "find_saved", "manifest_of", "verify"]
 

@@ -16,13 +16,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from handaxe.errors import CheckpointError, InputError
+from handaxe.core.errors import CheckpointError, InputError
+from handaxe.core.protocols import ChatFormat, Stateful
 from handaxe.models.calls import TaggedCalls
 from handaxe.models.chat_template import ChatTemplate
 from handaxe.models.compact import Compact
 from handaxe.models.hermes import Hermes
 from handaxe.models.transcript import Transcript
-from handaxe.slots import ChatFormat, Stateful
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase

@@ -21,7 +21,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 from torch.utils.checkpoint import checkpoint
 
-from handaxe.errors import CheckpointError, InputError
+from handaxe.core.errors import CheckpointError, InputError
 from handaxe.models.tiny_cache import TinySlots
 from handaxe.ops.tree_attention import tree_attention
 from handaxe.ops.trees import Pack

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from handaxe.networks import Copying, Reading
+from handaxe.core.model_api import Copying, Reading
 
 if TYPE_CHECKING:
     from handaxe.models.tiny import TinyNet

@@ -19,10 +19,10 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from handaxe.errors import InputError
-from handaxe.exchange import Rendered
+from handaxe.core.errors import InputError
+from handaxe.core.records import Author, Message, ParsedTurn, ToolCall, ToolSchema
+from handaxe.core.requests import Rendered
 from handaxe.models.calls import read_json
-from handaxe.records import Author, Message, ParsedTurn, ToolCall, ToolSchema
 
 __all__ = ["Transcript"]
 
@@ -32,7 +32,7 @@ AUTHORS = {"user": Author.USER, "system": Author.USER, "tool": Author.TOOL}
 
 
 class Transcript:
-    """Implements `slots.ChatFormat` and what `engines.openai_compatible` needs besides; see the module."""
+    """Implements `slots.ChatFormat` and what `engines.openai.engine` needs besides; see the module."""
 
     stop_ids = frozenset({END})
     header_ids = frozenset({PAD, TURN})

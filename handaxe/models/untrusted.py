@@ -21,11 +21,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from handaxe.errors import InputError
-from handaxe.exchange import Rendered
+from handaxe.core.errors import InputError
+from handaxe.core.records import Author
+from handaxe.core.requests import Rendered
 from handaxe.models.exporting.marks import takes_out_marks
 from handaxe.models.token_names import TokenNames
-from handaxe.records import Author
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase

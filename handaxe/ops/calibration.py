@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from handaxe.errors import InputError
+from handaxe.core.errors import InputError
 
 __all__ = ["auroc", "calibration_error"]
 

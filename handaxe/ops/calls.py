@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from handaxe.records import ToolCall
+from handaxe.core.records import ToolCall
 
 __all__ = ["call_key", "told_call"]
 

@@ -14,10 +14,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from handaxe.errors import InputError, TaskError
+from handaxe.core.errors import InputError, TaskError
+from handaxe.core.protocols import Check
+from handaxe.core.records import Criterion, Trajectory
 from handaxe.ops.spoken import spoken_at
-from handaxe.records import Criterion, Trajectory
-from handaxe.slots import Check
 
 __all__ = ["Marks", "marks_of", "told_of", "user_parts"]
 

@@ -54,7 +54,7 @@ def load_text(text: str | bytes) -> str:
 
 
 def dump_record(record: Any) -> str:
-    """A dataclass of `handaxe.records`, or a tuple of them, as JSON."""
+    """A dataclass of `handaxe.core.records`, or a tuple of them, as JSON."""
     return ENCODER.encode(record)
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from handaxe.slots import Stateful
+from handaxe.core.protocols import Stateful
 
 __all__ = ["Composite", "remembers"]
 

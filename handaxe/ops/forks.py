@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from handaxe.records import Author, Branch, Group, Spent, Trajectory
+from handaxe.core.records import Author, Branch, Group, Spent, Trajectory
 
 __all__ = ["Steps", "owners", "shared_turns", "steps_of", "used_together"]
 

@@ -1,6 +1,6 @@
 """Whether a recorded attempt says enough to be begun again in its middle: one answer for who does and who stores it."""
 
-from handaxe.records import Trajectory
+from handaxe.core.records import Trajectory
 
 __all__ = ["ANEW", "why_not_back"]
 

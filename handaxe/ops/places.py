@@ -4,9 +4,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from handaxe.errors import InputError
+from handaxe.core.errors import InputError
+from handaxe.core.records import Trajectory
 from handaxe.ops.ragged import first_of_turn, turn_of_token
-from handaxe.records import Trajectory
 
 __all__ = ["Where", "in_calls", "in_turn"]
 

@@ -1,7 +1,8 @@
 """From a group's ragged token arrays to flat ones and back, and what a group's siblings earned.
 
 The policy's tokens of a trajectory are read in the order they were written: turn after turn, through all its
-sequences. The two-turn drawing of `handaxe.records`, whose policy tokens stand at 3, 4 and 8, gathers and scatters so:
+sequences. The two-turn drawing of `handaxe.core.records`, whose policy tokens stand at 3, 4 and 8, gathers and
+scatters so:
 
     [T = 9]  . . . a b . . . c    <->    [P = 3]  a b c         turn_of_token  0 0 1
                                          [N = 2]  x y    ->     broadcast      x x y
@@ -13,8 +14,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from handaxe.errors import InputError
-from handaxe.records import Group, Scores, Trajectory
+from handaxe.core.errors import InputError
+from handaxe.core.records import Group, Scores, Trajectory
 
 __all__ = [
     "channel_inside",

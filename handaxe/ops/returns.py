@@ -9,7 +9,7 @@ from typing import Literal
 
 import numpy as np
 
-from handaxe.errors import InputError
+from handaxe.core.errors import InputError
 
 __all__ = ["EQUAL", "Lone", "Std", "deviation", "discounted", "gae_advantages", "standardise", "whiten"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from handaxe.errors import InputError
+from handaxe.core.errors import InputError
 
 __all__ = ["check_shapes"]
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from handaxe.records import Message
+from handaxe.core.records import Message
 
 __all__ = ["opening", "spoken_at"]
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import stats
 
-from handaxe.errors import InputError
+from handaxe.core.errors import InputError
 from handaxe.ops.seeds import generator
 
 __all__ = [

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from handaxe.records import Turn
+from handaxe.core.records import Turn
 
 __all__ = ["is_void"]
 

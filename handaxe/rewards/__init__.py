@@ -7,6 +7,6 @@
 The whole reward of a trajectory is its outcome plus the sum of its per-turn rewards, and nothing is in both.
 """
 
-from handaxe.rooms import open_room
+import lazy_loader
 
-open_room(__name__)
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -3,12 +3,12 @@
 from collections.abc import Callable, Sequence
 from math import dist
 
-from handaxe.errors import InputError, TaskError
-from handaxe.records import Task, ToolCall, Trajectory
+from handaxe.core.errors import InputError, TaskError
+from handaxe.core.protocols import Reward
+from handaxe.core.records import Task, ToolCall, Trajectory
 from handaxe.rewards.outcome import outcome
 from handaxe.rewards.parts.checks import is_number
 from handaxe.rewards.parts.reference import gold_calls
-from handaxe.slots import Reward
 
 __all__ = ["action_match"]
 

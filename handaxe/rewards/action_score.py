@@ -2,10 +2,10 @@
 
 from collections.abc import Callable, Sequence
 
-from handaxe.records import Task, ToolCall, Trajectory
+from handaxe.core.protocols import Reward
+from handaxe.core.records import Task, ToolCall, Trajectory
 from handaxe.rewards.outcome import outcome
 from handaxe.rewards.parts.reference import gold_calls
-from handaxe.slots import Reward
 
 __all__ = ["action_score", "right_calls"]
 

@@ -4,10 +4,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-from handaxe.errors import InputError
-from handaxe.records import Group, Scores
+from handaxe.core.errors import InputError
+from handaxe.core.protocols import Reward
+from handaxe.core.records import Group, Scores
 from handaxe.rewards.parts.checks import checked
-from handaxe.slots import Reward
 
 __all__ = ["annealed_calls"]
 
@@ -21,7 +21,7 @@ def annealed_calls(*, scale: float | Callable[[int], float], each: float = 0.1, 
     gate(on=correct, then=annealed_calls(scale=mu, each=1.0), otherwise=annealed_calls(scale=mu)).
 
     Args:
-        scale: mu; the paper's, training.schedule.cosine(1.0, steps=200), falls from 1 to 0.
+        scale: mu; the paper's, training.loop.schedule.cosine(1.0, steps=200), falls from 1 to 0.
         each: earned by a turn, >= 0; 0.1 in the paper.
         most: >= 0; 1 in the paper.
 

@@ -2,10 +2,10 @@
 
 from collections.abc import Callable
 
-from handaxe.records import Task, Trajectory
+from handaxe.core.protocols import Reward
+from handaxe.core.records import Task, Trajectory
 from handaxe.rewards.outcome import outcome
 from handaxe.rewards.parts.extract import final_text
-from handaxe.slots import Reward
 
 __all__ = ["answer_score"]
 

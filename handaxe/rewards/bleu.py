@@ -5,12 +5,12 @@ import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 
-from handaxe.errors import InputError, TaskError
-from handaxe.records import Trajectory
+from handaxe.core.errors import InputError, TaskError
+from handaxe.core.protocols import Reward
+from handaxe.core.records import Trajectory
 from handaxe.rewards.outcome import outcome
 from handaxe.rewards.parts.extract import final_text
 from handaxe.rewards.parts.reference import gold_answers
-from handaxe.slots import Reward
 
 __all__ = ["bleu", "words_and_marks"]
 

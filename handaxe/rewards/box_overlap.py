@@ -4,11 +4,11 @@ from collections.abc import Callable, Iterator, Sequence
 from math import prod
 from typing import Literal
 
-from handaxe.errors import InputError, TaskError
-from handaxe.records import Task, Trajectory
+from handaxe.core.errors import InputError, TaskError
+from handaxe.core.protocols import Reward
+from handaxe.core.records import Task, Trajectory
 from handaxe.rewards.outcome import outcome
 from handaxe.rewards.parts.checks import is_number
-from handaxe.slots import Reward
 
 __all__ = ["Box", "Measure", "box_overlap"]
 

@@ -2,11 +2,11 @@
 
 from collections.abc import Mapping
 
-from handaxe.errors import InputError, TaskError
+from handaxe.core.errors import InputError, TaskError
+from handaxe.core.protocols import Reward
+from handaxe.core.records import Group, Scores
 from handaxe.ops.composite import Composite
-from handaxe.records import Group, Scores
 from handaxe.rewards.parts.checks import checked
-from handaxe.slots import Reward
 
 __all__ = ["by_task"]
 

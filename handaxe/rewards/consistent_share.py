@@ -2,13 +2,13 @@
 
 import numpy as np
 
-from handaxe.errors import InputError
-from handaxe.records import Group, Scores
+from handaxe.core.errors import InputError
+from handaxe.core.protocols import Reward, StepJudge
+from handaxe.core.records import Group, Scores
 from handaxe.rewards.judged_steps import judged_steps
 from handaxe.rewards.parts.checks import outcome_only
 from handaxe.rewards.parts.combined import Combined
 from handaxe.rewards.parts.step_signs import step_signs
-from handaxe.slots import Reward, StepJudge
 
 __all__ = ["consistent_share"]
 

@@ -2,11 +2,11 @@
 
 from collections.abc import Callable
 
-from handaxe.records import Trajectory
+from handaxe.core.protocols import Reward
+from handaxe.core.records import Trajectory
 from handaxe.rewards.outcome import outcome
 from handaxe.rewards.parts.extract import final_text
 from handaxe.rewards.parts.reference import gold_answers, normalise
-from handaxe.slots import Reward
 
 __all__ = ["exact_match"]
 

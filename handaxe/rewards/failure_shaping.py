@@ -1,8 +1,8 @@
 """Makes a failure that used its tools a little less bad than one that did not."""
 
+from handaxe.core.protocols import Reward
 from handaxe.rewards.gate import gate
 from handaxe.rewards.outcome import outcome
-from handaxe.slots import Reward
 
 __all__ = ["failure_shaping"]
 

@@ -9,11 +9,11 @@ from typing import Literal
 
 import numpy as np
 
-from handaxe.errors import InputError
-from handaxe.records import Group, Scores, Trajectory
+from handaxe.core.errors import InputError
+from handaxe.core.protocols import Reward
+from handaxe.core.records import Group, Scores, Trajectory
 from handaxe.rewards.parts.checks import checked, outcome_only
 from handaxe.rewards.parts.combined import Combined, Merge
-from handaxe.slots import Reward
 
 __all__ = ["gate"]
 

@@ -7,12 +7,12 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from handaxe.errors import InputError
-from handaxe.records import Group, Scores, Task, ToolCall, Trajectory
+from handaxe.core.errors import InputError
+from handaxe.core.protocols import Reward
+from handaxe.core.records import Group, Scores, Task, ToolCall, Trajectory
 from handaxe.rewards.outcome import outcome
 from handaxe.rewards.parts.checks import called_with, is_number
 from handaxe.rewards.parts.reference import gold_calls
-from handaxe.slots import Reward
 
 __all__ = ["graded_call"]
 

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from handaxe.errors import InputError, VerifierError
-from handaxe.records import Group, Scores
-from handaxe.slots import Reward, StepJudge
+from handaxe.core.errors import InputError, VerifierError
+from handaxe.core.protocols import Reward, StepJudge
+from handaxe.core.records import Group, Scores
 
 __all__ = ["judged_steps"]
 
@@ -16,7 +16,7 @@ def judged_steps(*, judge: StepJudge) -> Reward:
 
     All siblings are read at once. The judge is asked and nothing else: the reward has no state, and the judge's weights
     are never a part of it, so list a judge that learns in `learners` of `train`. In a step it says what it has learned
-    up to the step before; `credit.credited_again` asks it once more after it has learned.
+    up to the step before; `papers.istar.credited_again` asks it once more after it has learned.
 
     Args:
         judge: scores turns; of room judges or your own.

@@ -8,11 +8,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from handaxe.errors import InputError
-from handaxe.records import Group, Scores
+from handaxe.core.errors import InputError
+from handaxe.core.protocols import Reward
+from handaxe.core.records import Group, Scores
 from handaxe.rewards.parts.checks import outcome_only
 from handaxe.rewards.parts.combined import Combined
-from handaxe.slots import Reward
 
 __all__ = ["Rung", "ladder"]
 

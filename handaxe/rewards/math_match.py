@@ -3,12 +3,12 @@
 from collections.abc import Callable
 from typing import Any
 
-from handaxe.errors import InputError, TaskError, VerifierError
-from handaxe.records import Trajectory
+from handaxe.core.errors import InputError, TaskError, VerifierError
+from handaxe.core.protocols import Reward
+from handaxe.core.records import Trajectory
 from handaxe.rewards.outcome import outcome
 from handaxe.rewards.parts.extract import final_text
 from handaxe.rewards.parts.reference import gold_answers
-from handaxe.slots import Reward
 
 __all__ = ["math_match"]
 

@@ -4,12 +4,12 @@ import re
 from collections.abc import Callable
 from fractions import Fraction
 
-from handaxe.errors import TaskError
-from handaxe.records import Trajectory
+from handaxe.core.errors import TaskError
+from handaxe.core.protocols import Reward
+from handaxe.core.records import Trajectory
 from handaxe.rewards.outcome import outcome
 from handaxe.rewards.parts.extract import last_number
 from handaxe.rewards.parts.reference import gold_answers
-from handaxe.slots import Reward
 
 __all__ = ["numeric_match"]
 

@@ -12,9 +12,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from handaxe.records import Group, Scores, Trajectory
+from handaxe.core.protocols import Reward
+from handaxe.core.records import Group, Scores, Trajectory
 from handaxe.rewards.parts.checks import called_with, number
-from handaxe.slots import Reward
 
 __all__ = ["outcome"]
 

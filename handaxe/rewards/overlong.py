@@ -1,9 +1,9 @@
 """Takes reward from attempts that come close to the length limit."""
 
-from handaxe.errors import InputError
-from handaxe.records import Trajectory
+from handaxe.core.errors import InputError
+from handaxe.core.protocols import Reward
+from handaxe.core.records import Trajectory
 from handaxe.rewards.outcome import outcome
-from handaxe.slots import Reward
 
 __all__ = ["overlong"]
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from handaxe.errors import VerifierError
-from handaxe.records import Group, Scores, Trajectory
+from handaxe.core.errors import VerifierError
+from handaxe.core.protocols import Reward
+from handaxe.core.records import Group, Scores, Trajectory
 from handaxe.rewards.parts.checks import called_with, number
-from handaxe.slots import Reward
 
 __all__ = ["per_turn"]
 

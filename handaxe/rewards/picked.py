@@ -5,10 +5,10 @@ Idea: a reward that computes several figures is asked for one of them, without b
 
 from dataclasses import replace
 
-from handaxe.errors import InputError
-from handaxe.records import Group, Scores
+from handaxe.core.errors import InputError
+from handaxe.core.protocols import Reward
+from handaxe.core.records import Group, Scores
 from handaxe.rewards.parts.combined import Combined
-from handaxe.slots import Reward
 
 __all__ = ["picked"]
 

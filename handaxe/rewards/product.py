@@ -7,10 +7,10 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from handaxe.records import Group, Scores
+from handaxe.core.protocols import Reward
+from handaxe.core.records import Group, Scores
 from handaxe.rewards.parts.checks import outcome_only
 from handaxe.rewards.parts.combined import Combined
-from handaxe.slots import Reward
 
 __all__ = ["product"]
 

@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping
 
-from handaxe.errors import InputError
-from handaxe.records import Status, Trajectory
+from handaxe.core.errors import InputError
+from handaxe.core.protocols import Reward
+from handaxe.core.records import Status, Trajectory
 from handaxe.rewards.per_turn import per_turn
-from handaxe.slots import Reward
 
 __all__ = ["reply_status"]
 

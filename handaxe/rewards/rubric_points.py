@@ -5,11 +5,11 @@ from typing import Literal
 
 import numpy as np
 
-from handaxe.errors import InputError, TaskError
+from handaxe.core.errors import InputError, TaskError
+from handaxe.core.protocols import Check, Reward
+from handaxe.core.records import Criterion, Task, Trajectory
 from handaxe.ops.checklists import marks_of
-from handaxe.records import Criterion, Task, Trajectory
 from handaxe.rewards.outcome import outcome
-from handaxe.slots import Check, Reward
 
 __all__ = ["Aggregate", "rubric_points"]
 

@@ -3,10 +3,10 @@
 from collections.abc import Callable, Hashable, Iterable
 from typing import Literal
 
-from handaxe.errors import InputError
-from handaxe.records import Task, Trajectory
+from handaxe.core.errors import InputError
+from handaxe.core.protocols import Reward
+from handaxe.core.records import Task, Trajectory
 from handaxe.rewards.outcome import outcome
-from handaxe.slots import Reward
 
 __all__ = ["Measure", "set_overlap"]
 

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from handaxe.core.protocols import Reward
+from handaxe.core.records import Group, Scores
 from handaxe.ops.seeds import generator
-from handaxe.records import Group, Scores
 from handaxe.rewards.parts.combined import Combined
 from handaxe.rewards.total import total
-from handaxe.slots import Reward
 
 __all__ = ["shuffled"]
 

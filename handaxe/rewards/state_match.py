@@ -3,11 +3,11 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from handaxe.errors import TaskError
-from handaxe.records import Task, Trajectory
+from handaxe.core.errors import TaskError
+from handaxe.core.protocols import Reward
+from handaxe.core.records import Task, Trajectory
 from handaxe.rewards.outcome import outcome
 from handaxe.rewards.parts.reference import gold_state
-from handaxe.slots import Reward
 
 __all__ = ["state_match"]
 

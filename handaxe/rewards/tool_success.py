@@ -3,11 +3,11 @@
 from collections.abc import Iterable
 from typing import Literal
 
-from handaxe.errors import InputError
-from handaxe.records import ToolReply, Trajectory
+from handaxe.core.errors import InputError
+from handaxe.core.protocols import Reward
+from handaxe.core.records import ToolReply, Trajectory
 from handaxe.rewards.outcome import outcome
 from handaxe.rewards.per_turn import per_turn
-from handaxe.slots import Reward
 
 __all__ = ["tool_success"]
 

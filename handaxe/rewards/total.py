@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from handaxe.records import Group, Scores
+from handaxe.core.protocols import Reward
+from handaxe.core.records import Group, Scores
 from handaxe.rewards.parts.combined import Combined
-from handaxe.slots import Reward
 
 __all__ = ["total"]
 

@@ -2,10 +2,10 @@
 
 from collections.abc import Collection
 
-from handaxe.errors import InputError
-from handaxe.records import Trajectory
+from handaxe.core.errors import InputError
+from handaxe.core.protocols import Reward
+from handaxe.core.records import Trajectory
 from handaxe.rewards.outcome import outcome
-from handaxe.slots import Reward
 
 __all__ = ["used_tools"]
 

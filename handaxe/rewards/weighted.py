@@ -7,10 +7,10 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from handaxe.errors import InputError
-from handaxe.records import Group, Scores
+from handaxe.core.errors import InputError
+from handaxe.core.protocols import Reward
+from handaxe.core.records import Group, Scores
 from handaxe.rewards.parts.combined import Combined
-from handaxe.slots import Reward
 
 __all__ = ["weighted"]
 

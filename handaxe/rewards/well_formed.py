@@ -5,9 +5,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from handaxe.records import Group, Scores, Trajectory, Turn
+from handaxe.core.protocols import Reward
+from handaxe.core.records import Group, Scores, Trajectory, Turn
 from handaxe.rewards.outcome import outcome
-from handaxe.slots import Reward
 from handaxe.tools.decorator import Tool
 
 __all__ = ["well_formed"]

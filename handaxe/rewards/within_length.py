@@ -4,12 +4,12 @@ from collections.abc import Callable
 
 import numpy as np
 
-from handaxe.errors import InputError
-from handaxe.records import Group, Scores, Trajectory
+from handaxe.core.errors import InputError
+from handaxe.core.protocols import Reward
+from handaxe.core.records import Group, Scores, Trajectory
 from handaxe.rewards.parts.checks import called_with, outcome_only
 from handaxe.rewards.parts.combined import Combined
 from handaxe.rewards.parts.extract import final_text
-from handaxe.slots import Reward
 
 __all__ = ["within_length"]
 

@@ -1,5 +1,5 @@
 """Rollouts: strategies that play a task, as generators without I/O; and the driver that carries them out."""
 
-from handaxe.rooms import open_room
+import lazy_loader
 
-open_room(__name__)
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

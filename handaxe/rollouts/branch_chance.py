@@ -2,7 +2,7 @@
 
 from math import log
 
-from handaxe.errors import InputError
+from handaxe.core.errors import InputError
 from handaxe.rollouts.branching import Chance
 
 __all__ = ["branch_chance"]

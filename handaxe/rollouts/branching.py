@@ -5,15 +5,15 @@ from typing import Any
 
 import numpy as np
 
-from handaxe.errors import InputError
-from handaxe.exchange import Attempt, Measure, Stopped
+from handaxe.core.errors import InputError
+from handaxe.core.protocols import Rollout, RolloutPlan
+from handaxe.core.records import Branch, Ending
+from handaxe.core.requests import Attempt, Measure, Stopped
 from handaxe.ops.seeds import derive_seed, generator
-from handaxe.records import Branch, Ending
 from handaxe.rollouts.budget import Budget, Tell
 from handaxe.rollouts.play import Play, Request, Rules
 from handaxe.rollouts.play.fork import fork
 from handaxe.rollouts.play.rounds import Rounds
-from handaxe.slots import Rollout, RolloutPlan
 
 __all__ = ["Chance", "Split", "branching"]
 

@@ -4,8 +4,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from handaxe.errors import InputError
-from handaxe.records import Spent
+from handaxe.core.errors import InputError
+from handaxe.core.records import Spent
 
 __all__ = ["Budget", "Left", "SPEAKER", "Tell", "budgets", "left_of", "say_left"]
 

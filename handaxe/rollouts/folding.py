@@ -3,13 +3,13 @@
 from collections.abc import Generator
 from typing import Any
 
-from handaxe.errors import InputError
-from handaxe.exchange import Attempt
+from handaxe.core.errors import InputError
+from handaxe.core.protocols import Rollout, RolloutPlan
+from handaxe.core.records import Ending, Message
+from handaxe.core.requests import Attempt
 from handaxe.ops.spoken import opening
-from handaxe.records import Ending, Message
 from handaxe.rollouts.budget import Budget, Tell
 from handaxe.rollouts.play import Following, Play, Request, Rules
-from handaxe.slots import Rollout, RolloutPlan
 
 __all__ = ["SPEAKER", "folding"]
 

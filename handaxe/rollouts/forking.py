@@ -2,14 +2,14 @@
 
 from collections.abc import Callable, Sequence
 
-from handaxe.errors import InputError
-from handaxe.exchange import Attempt, Spawn, Stopped
+from handaxe.core.errors import InputError
+from handaxe.core.protocols import Rollout, RolloutPlan
+from handaxe.core.records import Branch, Trajectory
+from handaxe.core.requests import Attempt, Spawn, Stopped
 from handaxe.ops.seeds import derive_seed
-from handaxe.records import Branch, Trajectory
 from handaxe.rollouts.budget import Budget, Tell
 from handaxe.rollouts.play import Play, Rules
 from handaxe.rollouts.play.fork import fork
-from handaxe.slots import Rollout, RolloutPlan
 
 __all__ = ["Choose", "forking"]
 

@@ -7,11 +7,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from handaxe.errors import InputError
-from handaxe.exchange import Attempt
+from handaxe.core.errors import InputError
+from handaxe.core.protocols import ChatFormat, Rollout, RolloutPlan
+from handaxe.core.records import Author, Criterion, Message, Task, TokenSequence, Trajectory
+from handaxe.core.requests import Attempt
 from handaxe.ops.seeds import generator
-from handaxe.records import Author, Criterion, Message, Task, TokenSequence, Trajectory
-from handaxe.slots import ChatFormat, Rollout, RolloutPlan
 
 __all__ = ["hinted"]
 
@@ -62,7 +62,7 @@ def hinted(
     Paper: arXiv:2508.16949 (RuscaRL), intra-group differentiation and decay of its scaffolding; strip is the experience
     stripping of arXiv:2511.10395 (AgentEvolver).
     Differs: a criterion is said by its text alone, without its points. AgentEvolver's larger clip for what hints led to
-    is `credit.hint_room`'s.
+    is `papers.agent_evolver.hint_clip_bonus`'s.
     """
     if not callable(fraction):
         _in_range(fraction)

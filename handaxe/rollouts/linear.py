@@ -2,10 +2,10 @@
 
 from collections.abc import Callable
 
-from handaxe.exchange import Attempt
+from handaxe.core.protocols import Rollout, RolloutPlan
+from handaxe.core.requests import Attempt
 from handaxe.rollouts.budget import Budget, Tell
 from handaxe.rollouts.play import Play, Rules
-from handaxe.slots import Rollout, RolloutPlan
 
 __all__ = ["linear"]
 

@@ -4,14 +4,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from handaxe.errors import InputError
-from handaxe.exchange import Attempt, EnvReply
+from handaxe.core.errors import InputError
+from handaxe.core.protocols import Rollout, RolloutPlan
+from handaxe.core.records import Ending, Message, ParsedTurn, Spent, Task, ToolSchema, Trajectory
+from handaxe.core.requests import Attempt, EnvReply
 from handaxe.ops.seeds import generator
-from handaxe.records import Ending, Message, ParsedTurn, Spent, Task, ToolSchema, Trajectory
 from handaxe.rollouts.budget import Budget
 from handaxe.rollouts.play import Play, Rules
 from handaxe.rollouts.rewind import rewind
-from handaxe.slots import Rollout, RolloutPlan
 
 __all__ = ["Starts", "restarting"]
 

@@ -1,10 +1,10 @@
 """From a recorded attempt, a play that begins where one of its turns began."""
 
-from handaxe.errors import InputError
-from handaxe.exchange import Attempt
+from handaxe.core.errors import InputError
+from handaxe.core.records import Branch, Spent, Trajectory
+from handaxe.core.requests import Attempt
 from handaxe.ops.going_back import why_not_back
 from handaxe.ops.spoken import spoken_at
-from handaxe.records import Branch, Spent, Trajectory
 from handaxe.rollouts.play import Beginning, Mark, Play, Rules
 from handaxe.rollouts.play.sequence_builder import SequenceBuilder
 

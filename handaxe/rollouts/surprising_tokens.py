@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from handaxe.errors import InputError
-from handaxe.records import Branch, Trajectory
+from handaxe.core.errors import InputError
+from handaxe.core.records import Branch, Trajectory
 from handaxe.rollouts.forking import Choose
 
 __all__ = ["surprising_tokens"]

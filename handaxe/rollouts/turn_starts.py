@@ -1,7 +1,7 @@
 """Chooses where to fork a trunk: at the first tokens of turns."""
 
-from handaxe.errors import InputError
-from handaxe.records import Branch, Trajectory
+from handaxe.core.errors import InputError
+from handaxe.core.records import Branch, Trajectory
 from handaxe.rollouts.forking import Choose
 
 __all__ = ["turn_starts"]

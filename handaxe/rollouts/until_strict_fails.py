@@ -3,14 +3,14 @@
 from collections.abc import Callable, Generator, Sequence
 from typing import Any
 
-from handaxe.errors import InfrastructureError
-from handaxe.exchange import Attempt, Work
+from handaxe.core.errors import InfrastructureError
+from handaxe.core.protocols import Check, Rollout, RolloutPlan
+from handaxe.core.records import Criterion, Ending, Task, Trajectory
+from handaxe.core.requests import Attempt, Work
 from handaxe.ops.checklists import marks_of, user_parts
-from handaxe.records import Criterion, Ending, Task, Trajectory
 from handaxe.rollouts.budget import Budget
 from handaxe.rollouts.play import Play, Request, Rules
 from handaxe.rollouts.play.env_session import infra_error
-from handaxe.slots import Check, Rollout, RolloutPlan
 
 __all__ = ["until_strict_fails"]
 
@@ -40,7 +40,7 @@ def until_strict_fails(
         A rollout strategy: Attempt -> generator of requests that returns one trajectory.
 
     Raises:
-        InputError: as `linear`. TaskError: as `rewards.checklist`.
+        InputError: as `linear`. TaskError: as `papers.cm2.checklist`.
 
     Example:
         a strict "opened" about the first of two turns of the user, not met when the second begins

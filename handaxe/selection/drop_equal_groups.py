@@ -4,11 +4,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from handaxe.errors import InputError
+from handaxe.core.errors import InputError
+from handaxe.core.protocols import Selector
+from handaxe.core.records import Rated
 from handaxe.ops.ragged import channel_inside, rewards_of
 from handaxe.ops.returns import Std, deviation
-from handaxe.records import Rated
-from handaxe.slots import Selector
 
 __all__ = ["drop_equal_groups"]
 

@@ -5,9 +5,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from handaxe.errors import InputError
-from handaxe.records import Rated
-from handaxe.slots import Selector
+from handaxe.core.errors import InputError
+from handaxe.core.protocols import Selector
+from handaxe.core.records import Rated
 
 __all__ = ["drop_small_advantages"]
 

@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from handaxe.records import Rated
-from handaxe.slots import Selector
+from handaxe.core.protocols import Selector
+from handaxe.core.records import Rated
 
 __all__ = ["keep_all"]
 

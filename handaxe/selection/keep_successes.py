@@ -5,11 +5,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from handaxe.errors import InputError
+from handaxe.core.errors import InputError
+from handaxe.core.protocols import Selector
+from handaxe.core.records import Rated, Trajectory
 from handaxe.ops.calls import call_key
 from handaxe.ops.ragged import rewards_of
-from handaxe.records import Rated, Trajectory
-from handaxe.slots import Selector
 
 __all__ = ["keep_successes"]
 

@@ -5,11 +5,11 @@ from math import ceil
 
 import numpy as np
 
-from handaxe.errors import InputError
+from handaxe.core.errors import InputError
+from handaxe.core.protocols import Selector
+from handaxe.core.records import Rated
 from handaxe.ops.ragged import rewards_of
 from handaxe.ops.returns import Std, deviation
-from handaxe.records import Rated
-from handaxe.slots import Selector
 
 __all__ = ["keep_varied"]
 

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from handaxe.errors import InputError
-from handaxe.records import Rated, Trajectory
-from handaxe.slots import Selector
+from handaxe.core.errors import InputError
+from handaxe.core.protocols import Selector
+from handaxe.core.records import Rated, Trajectory
 
 __all__ = ["mask_repetitive"]
 

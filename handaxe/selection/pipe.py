@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import Protocol, runtime_checkable
 
+from handaxe.core.protocols import Selector
+from handaxe.core.records import Rated
 from handaxe.ops.composite import Composite
-from handaxe.records import Rated
-from handaxe.slots import Selector
 
 __all__ = ["Staged", "pipe"]
 

@@ -6,14 +6,14 @@ from typing import Any, Literal
 
 import numpy as np
 
-from handaxe.errors import InputError
+from handaxe.core.errors import InputError
+from handaxe.core.protocols import Credit, Selector
+from handaxe.core.records import Rated
 from handaxe.ops.composite import remembers
 from handaxe.ops.ragged import rewards_of
 from handaxe.ops.returns import deviation
 from handaxe.ops.seeds import generator
-from handaxe.records import Rated
 from handaxe.selection.parts.stored import alone, dump, earned, load, put
-from handaxe.slots import Credit, Selector
 
 __all__ = ["SuccessReplay", "success_replay"]
 

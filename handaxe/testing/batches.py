@@ -9,8 +9,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from handaxe.core.batch import Batch, Denominators, PolicyOut
 from handaxe.ops.seeds import generator
-from handaxe.tensors import Batch, Denominators, PolicyOut
 
 __all__ = ["Rows", "random_batch", "random_policy", "small_batch", "small_policy"]
 

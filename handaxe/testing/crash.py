@@ -18,7 +18,7 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
-from handaxe.errors import HandaxeError
+from handaxe.core.errors import HandaxeError
 
 __all__ = ["dies_at", "kill_until_done", "run_until_killed", "start_child"]
 
@@ -82,7 +82,7 @@ def start_child(file: Path, function: str, arguments: tuple[Any, ...]) -> BasePr
     imported the training loop, so it starts at once and shares no thread or lock with this one."""
     context = multiprocessing.get_context("forkserver")
     # torch's optimisers import torch._dynamo when the first one is made, which takes a second
-    context.set_forkserver_preload(["handaxe.training.loop", "handaxe.engines.local", "torch._dynamo"])
+    context.set_forkserver_preload(["handaxe.training.loop.train", "handaxe.engines.local.engine", "torch._dynamo"])
     child = context.Process(target=_call, args=(str(file), function, arguments))
     child.start()
     return child

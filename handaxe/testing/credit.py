@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import numpy as np
 
+from handaxe.core.protocols import Credit, Stateful
+from handaxe.core.records import Advantages, Group, Scores, TokenSequence
 from handaxe.ops.ragged import gather
-from handaxe.records import Advantages, Group, Scores, TokenSequence
-from handaxe.slots import Credit, Stateful
 from handaxe.testing.copies import untouched_copy
 from handaxe.testing.ragged import random_group, random_scores
 from handaxe.testing.records import make_group, make_scores, make_trajectory

@@ -16,11 +16,11 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from handaxe.errors import InputError
-from handaxe.exchange import Sample
-from handaxe.networks import Model
-from handaxe.records import Sampling
-from handaxe.slots import Engine, Streams
+from handaxe.core.errors import InputError
+from handaxe.core.model_api import Model
+from handaxe.core.protocols import Engine, Streams
+from handaxe.core.records import Sampling
+from handaxe.core.requests import Sample
 from handaxe.testing import engine_streams, engine_training
 from handaxe.testing.engine_case import (
     EngineCase,

@@ -15,11 +15,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from handaxe.exchange import Completion, Sample
-from handaxe.networks import Model
-from handaxe.records import Sampling
-from handaxe.slots import Engine
-from handaxe.tensors import Batch, Denominators, LossOut, PolicyOut
+from handaxe.core.batch import Batch, Denominators, LossOut, PolicyOut
+from handaxe.core.model_api import Model
+from handaxe.core.protocols import Engine
+from handaxe.core.records import Sampling
+from handaxe.core.requests import Completion, Sample
 
 __all__ = [
     "EngineCase",

@@ -12,10 +12,10 @@ from dataclasses import replace
 
 import torch
 
-from handaxe.errors import InputError
-from handaxe.exchange import Completion, Partial, Sample
-from handaxe.records import Sampling
-from handaxe.slots import Engine, Stream, Streams
+from handaxe.core.errors import InputError
+from handaxe.core.protocols import Engine, Stream, Streams
+from handaxe.core.records import Sampling
+from handaxe.core.requests import Completion, Partial, Sample
 from handaxe.testing.engine_case import (
     EngineCase,
     close,

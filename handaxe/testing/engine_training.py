@@ -9,9 +9,9 @@ from functools import partial
 
 import torch
 
-from handaxe.errors import CheckpointError, TrainingError
-from handaxe.records import Sampling
-from handaxe.tensors import Batch, LossOut, PolicyOut
+from handaxe.core.batch import Batch, LossOut, PolicyOut
+from handaxe.core.errors import CheckpointError, TrainingError
+from handaxe.core.records import Sampling
 from handaxe.testing.engine_case import (
     EngineCase,
     close,

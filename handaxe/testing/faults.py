@@ -11,12 +11,12 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any, Literal
 
+from handaxe.core.errors import InputError
+from handaxe.core.protocols import AsyncEnv, Env, EnvFactory
+from handaxe.core.records import Message, ParsedTurn, Task, ToolCall, ToolReply
+from handaxe.core.requests import EnvReply
 from handaxe.envs.wrapped import Wrapped
-from handaxe.errors import InputError
-from handaxe.exchange import EnvReply
 from handaxe.ops.seeds import generator
-from handaxe.records import Message, ParsedTurn, Task, ToolCall, ToolReply
-from handaxe.slots import AsyncEnv, Env, EnvFactory
 from handaxe.tools.deadline import Threads
 from handaxe.tools.decorator import Tool
 from handaxe.tools.state import tools_of

@@ -4,9 +4,9 @@ import random
 from collections import Counter
 from collections.abc import Sequence
 
-from handaxe.exchange import Rendered
-from handaxe.records import Author, Message, ToolCall, ToolSchema
-from handaxe.slots import ChatFormat
+from handaxe.core.protocols import ChatFormat
+from handaxe.core.records import Author, Message, ToolCall, ToolSchema
+from handaxe.core.requests import Rendered
 
 __all__ = ["check_format"]
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from handaxe.records import Group, Scores, Trajectory
-from handaxe.slots import Fittable, Judge, PairJudge, Stateful, StepJudge
+from handaxe.core.protocols import Fittable, Judge, PairJudge, Stateful, StepJudge
+from handaxe.core.records import Group, Scores, Trajectory
 from handaxe.testing.rewards import without_turns
 
 __all__ = ["check_judge"]

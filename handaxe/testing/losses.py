@@ -14,9 +14,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from handaxe.core.batch import Batch, Denominators, PolicyOut, combine_metrics
+from handaxe.core.protocols import Loss
 from handaxe.ops.seeds import generator
-from handaxe.slots import Loss
-from handaxe.tensors import Batch, Denominators, PolicyOut, combine_metrics
 from handaxe.testing.batches import random_batch, random_policy
 
 __all__ = ["Evaluated", "check_loss", "differentiate", "join"]

@@ -23,8 +23,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from handaxe.records import Branch, Group, Rated, Scores, Trajectory
-from handaxe.slots import Credit, Shape
+from handaxe.core.protocols import Credit, Shape
+from handaxe.core.records import Branch, Group, Rated, Scores, Trajectory
 from handaxe.testing.records import make_group, make_scores, make_trajectory
 
 __all__ = ["Moments", "StopOrGo", "estimate_moments", "expected", "gradient"]

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from handaxe.records import Pair, Rated
-from handaxe.slots import Pairs
+from handaxe.core.protocols import Pairs
+from handaxe.core.records import Pair, Rated
 from handaxe.testing.ragged import random_group, random_scores
 from handaxe.testing.records import make_group, make_rated, make_scores
 

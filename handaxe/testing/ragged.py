@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from handaxe.core.records import Group, Scores
 from handaxe.ops.seeds import generator
-from handaxe.records import Group, Scores
 from handaxe.testing.records import make_group, make_trajectory
 
 __all__ = ["random_group", "random_scores"]

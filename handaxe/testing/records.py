@@ -1,7 +1,8 @@
 """Small valid records from token tables, for tests: trajectories, groups, scores, rated groups.
 
 A layout is a sequence drawn with one letter a token, `U` user, `t` template, `T` tool, `p` policy, `f` forced, `x`
-expert; blanks are ignored. Every maximal run of `p` and `f` is one turn. The two-turn drawing of `handaxe.records` is
+expert; blanks are ignored. Every maximal run of `p` and `f` is one turn. The two-turn drawing of
+`handaxe.core.records` is
 
     make_trajectory(layouts=["UUt pp tTt p"])
 
@@ -25,9 +26,8 @@ from typing import Any
 
 import numpy as np
 
-from handaxe.errors import InputError
-from handaxe.ops.seeds import generator
-from handaxe.records import (
+from handaxe.core.errors import InputError
+from handaxe.core.records import (
     Advantages,
     Author,
     Ending,
@@ -46,6 +46,7 @@ from handaxe.records import (
     Turn,
     check,
 )
+from handaxe.ops.seeds import generator
 
 __all__ = ["make_group", "make_rated", "make_scores", "make_task", "make_trajectory"]
 
@@ -153,7 +154,7 @@ def make_group(
     Args:
         trajectories: the siblings; or
         layouts: one drawing (or one per sequence) for each sibling; or
-        size: that many copies of the two-turn drawing in `handaxe.records`.
+        size: that many copies of the two-turn drawing in `handaxe.core.records`.
         task: the task they share; left out, the first sibling's.
     """
     if trajectories is None:

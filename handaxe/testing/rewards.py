@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from handaxe.records import Group, Scores, TokenSequence, Trajectory
-from handaxe.slots import Reward, Stateful
+from handaxe.core.protocols import Reward, Stateful
+from handaxe.core.records import Group, Scores, TokenSequence, Trajectory
 
 __all__ = ["check_reward", "without_turns"]
 

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import torch
 
-from handaxe.errors import InputError
-from handaxe.exchange import Completion, Partial, Sample
-from handaxe.records import Finish, Message, ToolCall
-from handaxe.slots import ChatFormat, HiddenMeasure, Loss
-from handaxe.tensors import Batch, LossOut
+from handaxe.core.batch import Batch, LossOut
+from handaxe.core.errors import InputError
+from handaxe.core.protocols import ChatFormat, HiddenMeasure, Loss
+from handaxe.core.records import Finish, Message, ToolCall
+from handaxe.core.requests import Completion, Partial, Sample
 
 __all__ = ["ScriptedEngine", "say"]
 

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from handaxe.records import Group, Rated
-from handaxe.slots import Selector, Shape, Stateful
+from handaxe.core.protocols import Selector, Shape, Stateful
+from handaxe.core.records import Group, Rated
 from handaxe.testing.copies import untouched_copy
 from handaxe.testing.credit import check_advantages
 from handaxe.testing.ragged import random_group, random_scores

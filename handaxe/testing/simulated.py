@@ -15,11 +15,11 @@ from pathlib import Path
 
 import torch
 
-from handaxe.errors import InputError
-from handaxe.exchange import Act, Completion, Partial, Sample, Work
+from handaxe.core.batch import Batch, LossOut
+from handaxe.core.errors import InputError
+from handaxe.core.protocols import Engine, HiddenMeasure, Loss, Stream, Streams
+from handaxe.core.requests import Act, Completion, Partial, Sample, Work
 from handaxe.rollouts.driver.executor import Answer
-from handaxe.slots import Engine, HiddenMeasure, Loss, Stream, Streams
-from handaxe.tensors import Batch, LossOut
 
 __all__ = ["SimulatedClock", "SimulatedEngine", "SimulatedWorkers"]
 

@@ -4,7 +4,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Sequence
 
-from handaxe.records import Task
+from handaxe.core.records import Task
 
 __all__ = ["check_tasks"]
 

@@ -5,10 +5,10 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from typing import Any
 
+from handaxe.core.protocols import Env, EnvFactory
+from handaxe.core.records import Message, ParsedTurn, Task, ToolCall, ToolReply, ToolSchema
+from handaxe.core.requests import EnvReply
 from handaxe.envs.tool_chat import tool_chat
-from handaxe.exchange import EnvReply
-from handaxe.records import Message, ParsedTurn, Task, ToolCall, ToolReply, ToolSchema
-from handaxe.slots import Env, EnvFactory
 from handaxe.tools.decorator import Tool
 
 __all__ = ["check_env", "check_mcp", "check_no_leak", "check_tool"]

@@ -7,18 +7,18 @@ import random
 from collections.abc import Sequence
 from typing import Any
 
-from handaxe.engines.local import LocalEngine
-from handaxe.exchange import Attempt
+from handaxe.core.records import Group, Message, ParsedTurn, Sampling, Task, ToolCall, Trajectory
+from handaxe.core.requests import Attempt
+from handaxe.engines.local.engine import LocalEngine
 from handaxe.models.compact import Compact
 from handaxe.models.load import Policy
 from handaxe.ops.seeds import derive_seed
-from handaxe.records import Group, Message, ParsedTurn, Sampling, Task, ToolCall, Trajectory
 from handaxe.rewards.parts.scoring import score_group
 from handaxe.rollouts import driver
 from handaxe.testing.tools import check_no_leak
 from handaxe.tools.decorator import tool
 from handaxe.tools.schema import NAME
-from handaxe.worlds.demonstrate import demonstrate
+from handaxe.worlds.parts.demonstrate import demonstrate
 from handaxe.worlds.world import Split, World
 
 __all__ = ["check_world"]
@@ -52,7 +52,8 @@ def check_world(
         world: what to check.
         tools: offered; None: the world's own.
         count: tasks of each split.
-        start: what `handaxe.training.cold_start.start_policy` makes, which takes minutes; None leaves its check out.
+        start: what `handaxe.training.sft.cold_start.start_policy` makes, which takes minutes; None leaves its check
+            out.
         max_turns: turns of the start's attempts.
         max_tokens: tokens of each turn.
 

@@ -1,9 +1,5 @@
 """Tools: typed functions with a docstring that a policy can call. One tool per file."""
 
-from handaxe.rooms import open_room
-from handaxe.tools.decorator import Tool, tool
-from handaxe.tools.schema import Billed, ToolContext
+import lazy_loader
 
-__all__ = ["Billed", "Tool", "ToolContext", "tool"]
-
-open_room(__name__)
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

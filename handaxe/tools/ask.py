@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated, NamedTuple
 
-from handaxe.errors import InputError, Retry
-from handaxe.exchange import Sample
-from handaxe.records import Message
-from handaxe.slots import Speaker
+from handaxe.core.errors import InputError, Retry
+from handaxe.core.protocols import AuxPolicy
+from handaxe.core.records import Message
+from handaxe.core.requests import Sample
 from handaxe.tools.decorator import Tool, tool
 from handaxe.tools.schema import Billed, ToolContext
 
@@ -24,7 +24,7 @@ class PolicyAnswer(NamedTuple):
 
 
 def ask(
-    speaker: Speaker,
+    speaker: AuxPolicy,
     *,
     name: str = "ask",
     description: str = "Ask another model a question.",
@@ -71,7 +71,7 @@ def ask(
     return tool(name=name, timeout=None, limit=1)(asked)
 
 
-def answer_of(speaker: Speaker, question: str, *, seed: int) -> PolicyAnswer:
+def answer_of(speaker: AuxPolicy, question: str, *, seed: int) -> PolicyAnswer:
     """What a policy says to one question, without tools.
 
     Args:

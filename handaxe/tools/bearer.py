@@ -9,7 +9,7 @@ import re
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
-from handaxe.errors import InputError
+from handaxe.core.errors import InputError
 
 __all__ = ["Bearer", "OnlyHere", "check_door", "check_token", "is_this_machine"]
 

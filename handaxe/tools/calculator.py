@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 from typing import Annotated, Any
 
-from handaxe.errors import Retry
+from handaxe.core.errors import Retry
 from handaxe.tools.decorator import tool
 
 __all__ = ["MAX_BITS", "MAX_CHARS", "MAX_DEPTH", "calculator"]

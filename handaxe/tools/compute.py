@@ -4,7 +4,7 @@ import operator as op
 from collections.abc import Callable
 from typing import Annotated, Literal
 
-from handaxe.errors import Retry
+from handaxe.core.errors import Retry
 from handaxe.tools.calculator import MAX_BITS
 from handaxe.tools.decorator import tool
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Annotated, Any, NoReturn
 
-from handaxe.errors import InfrastructureError, InputError, Retry
+from handaxe.core.errors import InfrastructureError, InputError, Retry
 from handaxe.tools.decorator import Tool, tool
 from handaxe.tools.sandbox.command import Spec
 from handaxe.tools.sandbox.layout import layout_of

@@ -11,8 +11,8 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
-from handaxe.errors import InputError, ToolDefinitionError
-from handaxe.records import ToolSchema
+from handaxe.core.errors import InputError, ToolDefinitionError
+from handaxe.core.records import ToolSchema
 from handaxe.tools.decorator import Tool, tool
 from handaxe.tools.fault import TimeoutIs
 from handaxe.tools.schema import NAME, Definition, ToolContext

@@ -13,8 +13,8 @@ from typing import Any, overload
 
 from pydantic import ValidationError
 
-from handaxe.errors import InputError, ToolDefinitionError
-from handaxe.records import ToolCall, ToolReply, ToolSchema
+from handaxe.core.errors import InputError, ToolDefinitionError
+from handaxe.core.records import ToolCall, ToolReply, ToolSchema
 from handaxe.tools import fault
 from handaxe.tools.deadline import Threads, within, within_async
 from handaxe.tools.fault import CallOutcome, TimeoutIs

@@ -25,9 +25,9 @@ from typing import Any, Literal, NamedTuple
 
 from pydantic import ValidationError
 
-from handaxe.errors import Failed, InfrastructureError, Retry
+from handaxe.core.errors import Failed, InfrastructureError, Retry
+from handaxe.core.records import Ending, Status, ToolReply
 from handaxe.ops.nesting import DEEPEST, deeper, strings
-from handaxe.records import Ending, Status, ToolReply
 from handaxe.tools.deadline import DeadlineError
 from handaxe.tools.text import explain
 

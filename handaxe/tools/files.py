@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Callable, Mapping
 from typing import Annotated, Any
 
-from handaxe.errors import InputError, Retry
+from handaxe.core.errors import InputError, Retry
 from handaxe.tools.decorator import Tool, tool
 
 __all__ = ["Files", "files"]

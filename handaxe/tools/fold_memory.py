@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from handaxe.errors import Retry
+from handaxe.core.errors import Retry
 from handaxe.tools.decorator import tool
 
 __all__ = ["fold_memory"]

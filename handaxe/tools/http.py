@@ -7,7 +7,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Literal, NamedTuple
 
-from handaxe.errors import InputError, Retry
+from handaxe.core.errors import InputError, Retry
 from handaxe.tools.decorator import Tool, tool
 from handaxe.tools.fault import TimeoutIs, trouble
 from handaxe.tools.web.fetch import ExchangeError, ForbiddenAddressError, Response, exchange

@@ -2,7 +2,7 @@
 
 import socket
 
-from handaxe.errors import InputError
+from handaxe.core.errors import InputError
 
 __all__ = ["listen"]
 

@@ -11,8 +11,8 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from handaxe.errors import InfrastructureError, InputError, ToolDefinitionError
-from handaxe.records import ToolSchema
+from handaxe.core.errors import InfrastructureError, InputError, ToolDefinitionError
+from handaxe.core.records import ToolSchema
 from handaxe.tools.declared import declared
 from handaxe.tools.decorator import Tool
 from handaxe.tools.fault import TimeoutIs

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
-from handaxe.errors import InputError
+from handaxe.core.errors import InputError
 
 try:
     import httpx2

@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any
 
-from handaxe.errors import InputError
+from handaxe.core.errors import InputError
 
 try:
     from anyio import EndOfStream

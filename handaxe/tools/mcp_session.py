@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import handaxe
-from handaxe.errors import InfrastructureError, InputError, Retry
+from handaxe.core.errors import InfrastructureError, InputError, Retry
 from handaxe.tools.fault import check_sendable
 from handaxe.tools.mcp_http import over_http
 from handaxe.tools.mcp_limits import MAX_TOOLS, Heard, bounded

@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from handaxe.errors import InputError
+from handaxe.core.errors import InputError
+from handaxe.core.records import ToolCall
 from handaxe.ops.seeds import derive_seed
-from handaxe.records import ToolCall
 from handaxe.tools.decorator import Tool
 
 __all__ = ["noisy"]

@@ -23,7 +23,7 @@ from pydantic_monty import (
     ResourceLimits,
 )
 
-from handaxe.errors import InfrastructureError, InputError, Retry
+from handaxe.core.errors import InfrastructureError, InputError, Retry
 from handaxe.tools.decorator import Tool, tool
 from handaxe.tools.sandbox.reply import reply_text
 from handaxe.tools.schema import ToolContext

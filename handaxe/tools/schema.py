@@ -12,8 +12,8 @@ from docstring_parser import parse as parse_docstring
 from pydantic import BaseModel, ConfigDict, Field, create_model
 from pydantic.errors import PydanticInvalidForJsonSchema, PydanticSchemaGenerationError
 
-from handaxe.errors import ToolDefinitionError
-from handaxe.records import ToolSchema
+from handaxe.core.errors import ToolDefinitionError
+from handaxe.core.records import ToolSchema
 
 __all__ = ["Billed", "Definition", "ToolContext", "check_names", "define"]
 

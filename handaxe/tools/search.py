@@ -4,7 +4,7 @@ import difflib
 from pathlib import Path
 from typing import Annotated
 
-from handaxe.errors import InputError, Retry
+from handaxe.core.errors import InputError, Retry
 from handaxe.tools.decorator import Tool, tool
 from handaxe.tools.index.documents import Passage
 from handaxe.tools.index.lexical import words

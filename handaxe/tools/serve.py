@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from contextlib import closing, nullcontext, suppress
 from typing import Any, Literal
 
-from handaxe.errors import HandaxeError, InputError, ToolDefinitionError
+from handaxe.core.errors import HandaxeError, InputError, ToolDefinitionError
+from handaxe.core.records import ToolCall, ToolReply, ToolSchema
 from handaxe.ops.seeds import derive_seed
-from handaxe.records import ToolCall, ToolReply, ToolSchema
 from handaxe.tools.bearer import Bearer, check_door
 from handaxe.tools.decorator import Tool
 from handaxe.tools.fault import machinery

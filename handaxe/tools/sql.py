@@ -6,7 +6,7 @@ import importlib.util
 from pathlib import Path
 from typing import Annotated
 
-from handaxe.errors import InputError, Retry
+from handaxe.core.errors import InputError, Retry
 from handaxe.tools.database.client import QueryPool
 from handaxe.tools.database.table import format_schema, format_table
 from handaxe.tools.decorator import Tool, tool

@@ -7,7 +7,7 @@ import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Protocol, runtime_checkable
 
-from handaxe.errors import ToolDefinitionError
+from handaxe.core.errors import ToolDefinitionError
 from handaxe.tools.decorator import Tool
 
 __all__ = ["Closes", "Forks", "Offered", "Reports", "address_of", "entries_of", "tools_of"]

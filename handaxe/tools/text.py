@@ -6,7 +6,7 @@ from typing import Any
 from pydantic import ValidationError
 from pydantic_core import PydanticSerializationError, to_json
 
-from handaxe.errors import InputError
+from handaxe.core.errors import InputError
 from handaxe.tools.schema import Billed
 
 __all__ = ["as_bill", "as_text", "explain"]

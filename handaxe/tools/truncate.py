@@ -3,7 +3,7 @@
 import unicodedata
 from typing import Literal
 
-from handaxe.errors import InputError
+from handaxe.core.errors import InputError
 
 __all__ = ["Drop", "truncate"]
 

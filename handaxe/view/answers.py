@@ -14,7 +14,7 @@ from typing import Any, get_args
 import numpy as np
 
 import handaxe
-from handaxe.errors import InputError
+from handaxe.core.errors import InputError
 from handaxe.evaluation.figures import TRAINING
 from handaxe.training.record.groups import Fate, GroupRecord
 from handaxe.view.curves import AXES, bands, run_curves, setting_of

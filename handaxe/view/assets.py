@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 from pathlib import Path
 
-from handaxe.errors import InputError
+from handaxe.core.errors import InputError
 
 __all__ = ["MODULES", "PAGES", "library_file", "page_file"]
 

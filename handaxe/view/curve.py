@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 import plotext
 from rich.text import Text
 
-from handaxe.escape import escape
+from handaxe.core.escape import escape
 
 __all__ = ["curve"]
 

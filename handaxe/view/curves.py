@@ -10,7 +10,7 @@ from typing import Any, get_args
 
 import numpy as np
 
-from handaxe.errors import InputError
+from handaxe.core.errors import InputError
 from handaxe.evaluation.figures import TRAINING, Axis, RunFigures
 from handaxe.ops.stats import mean_interval
 from handaxe.view.runs import ViewedRun

@@ -4,7 +4,7 @@ import unicodedata
 
 from rich.text import Text
 
-from handaxe.escape import UNSAFE, escape
+from handaxe.core.escape import UNSAFE, escape
 
 __all__ = ["add_untrusted", "plain", "shorten"]
 

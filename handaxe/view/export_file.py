@@ -6,7 +6,7 @@ import shutil
 from pathlib import Path
 from typing import Literal, get_args
 
-from handaxe.errors import InputError
+from handaxe.core.errors import InputError
 from handaxe.view.exports.chosen import chosen
 from handaxe.view.exports.dataset import write_dataset
 from handaxe.view.exports.inspect_log import write_inspect

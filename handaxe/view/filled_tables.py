@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from handaxe.errors import InputError
+from handaxe.core.errors import InputError
 
 __all__ = ["Verdicts", "filled", "listed_in"]
 

@@ -3,7 +3,7 @@
 import re
 from typing import Any
 
-from handaxe.errors import InputError
+from handaxe.core.errors import InputError
 from handaxe.view.search import Bounds, Where
 
 __all__ = ["parse_where"]

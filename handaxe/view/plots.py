@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from handaxe.errors import InputError
+from handaxe.core.errors import InputError
 from handaxe.evaluation.bias import Measured
 from handaxe.evaluation.replication import Curve, Replication
 
@@ -55,7 +55,7 @@ def plot_curves(found: Replication, file: Path) -> None:
         panel.tick_params(labelsize=8)
         panel.spines[["top", "right"]].set_visible(False)
     axes[0].legend(fontsize=8, frameon=False)
-    figure.suptitle(f"{found.recipe}: mean of {len(found.seeds)} runs a side, 95 % intervals", fontsize=10)
+    figure.suptitle(f"{found.method}: mean of {len(found.seeds)} runs a side, 95 % intervals", fontsize=10)
     figure.savefig(file, metadata={"Software": None})
 
 

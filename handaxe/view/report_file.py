@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from handaxe.errors import InputError
+from handaxe.core.errors import InputError
 from handaxe.ops.codec import dump_text
 from handaxe.view.answers import Answers, finite, whole_step
 from handaxe.view.assets import MODULES, library_file, page_file

@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from handaxe.errors import InputError
+from handaxe.core.errors import InputError
 from handaxe.evaluation.replication import Replication
 from handaxe.view.runs import INSIDE
 

@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from handaxe.errors import InputError
+from handaxe.core.errors import InputError
 from handaxe.evaluation.figures import RunFigures, evaluations
 from handaxe.training.record.run_record import RunRecord
 from handaxe.view.rows import Rows

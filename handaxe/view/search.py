@@ -16,9 +16,9 @@ from typing import Any, NamedTuple, get_args
 
 import numpy as np
 
-from handaxe.errors import InputError
+from handaxe.core.errors import InputError
+from handaxe.core.records import Message, ToolCall
 from handaxe.ops import codec
-from handaxe.records import Message, ToolCall
 from handaxe.training.record.groups import Fate
 from handaxe.training.record.run_record import RunRecord
 from handaxe.training.record.writing import TURN_REWARD

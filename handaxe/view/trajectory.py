@@ -15,7 +15,7 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from handaxe.records import Author, TokenSequence, Trajectory
+from handaxe.core.records import Author, TokenSequence, Trajectory
 from handaxe.view.escape import add_untrusted, plain, shorten
 
 __all__ = ["Characters", "Decode", "pieces", "token_table", "trajectory_panel"]

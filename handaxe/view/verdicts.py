@@ -21,7 +21,7 @@ def claimed(claim: Claim) -> str:
     if claim.over == "first":
         said = f"{'more' if claim.direction == 'up' else 'fewer'} {claim.measured}"
     where = f" where {claim.where[0]} is {claim.where[1]}" if claim.where else ""
-    stays = f" and {claim.same} stays within {claim.within:g}" if claim.same else ""
+    stays = f" and {claim.keeps} stays within {claim.within:g}" if claim.keeps else ""
     return f"{said}{where}{stays}"
 
 
@@ -32,9 +32,9 @@ def decided_by(claim: Claim, base: str) -> str:
 
 def verdict_table(found: Replication) -> Table:
     """One row a claim: both sides' means, the paired difference with its 95 % interval, and the verdict."""
-    title = f"{found.recipe}, {len(found.seeds)} pairs of runs, 95 % intervals over pairs"
+    title = f"{found.method}, {len(found.seeds)} pairs of runs, 95 % intervals over pairs"
     table = Table(title=title, box=SIMPLE_HEAD, title_justify="left", title_style="bold")
-    for name in ("claim", "against", found.recipe, "other", "difference", "verdict"):
+    for name in ("claim", "against", found.method, "other", "difference", "verdict"):
         words = name in ("claim", "against", "verdict")
         table.add_column(name, justify="left" if words else "right", overflow="fold")
     for one in found.claims:
@@ -43,8 +43,8 @@ def verdict_table(found: Replication) -> Table:
         if verdict != "holds":
             said.append(f": {why}", style="bright_black")
         table.add_row(plain(claimed(one.claim)), plain(one.baseline), *_cells(one.decision.paired), said)
-        if one.decision.same is not None:
-            table.add_row(plain(f"  {one.claim.same}"), "", *_cells(one.decision.same), "")
+        if one.decision.kept is not None:
+            table.add_row(plain(f"  {one.claim.keeps}"), "", *_cells(one.decision.kept), "")
     if found.silent:
         table.caption = plain(f"told no two siblings apart, in no run: {', '.join(found.silent)}", style="yellow")
     return table

@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from handaxe.errors import InputError
+from handaxe.core.errors import InputError
 from handaxe.tools.bearer import OnlyHere
 from handaxe.tools.listening import listen
 from handaxe.view.answers import Answers, where_of

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from handaxe.core.records import Author, TokenSequence, Trajectory, Turn
 from handaxe.ops.going_back import ANEW
-from handaxe.records import Author, TokenSequence, Trajectory, Turn
 from handaxe.training.record.groups import GroupRecord
 from handaxe.view.trajectory import Decode, pieces
 

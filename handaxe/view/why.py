@@ -15,10 +15,10 @@ from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
+from handaxe.core.records import STOPPED, Author, Trajectory
 from handaxe.ops.returns import deviation
-from handaxe.records import STOPPED, Author, Trajectory
+from handaxe.selection.mask_empty_turns import mask_empty_turns
 from handaxe.selection.mask_overlong import mask_overlong
-from handaxe.selection.void_turns import void_turns
 from handaxe.training.record.groups import GroupRecord
 from handaxe.training.record.run_record import RunRecord
 
@@ -87,7 +87,7 @@ TEXTS: Mapping[Kind, str] = {
     "clipped": "The loss stopped every token that has an advantage, as a clip or a mask on ratios does.",
 }
 ALL_THE_SAME = "Another term of the loss, such as a KL penalty, moved it all the same."
-BY: Mapping[str, Kind] = {void_turns.__name__: "void_turn", mask_overlong.__name__: "truncated"}
+BY: Mapping[str, Kind] = {mask_empty_turns.__name__: "void_turn", mask_overlong.__name__: "truncated"}
 """What it means that one of these selectors left an attempt out."""
 RETRY = re.compile(r"\d+/retry-(\d+)(?:/|$)")
 

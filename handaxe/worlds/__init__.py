@@ -1,5 +1,5 @@
 """Worlds: tasks, the environment they are tried in, and what is right there. One world a file."""
 
-from handaxe.rooms import open_room
+import lazy_loader
 
-open_room(__name__)
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from handaxe.core.protocols import EnvFactory
+from handaxe.core.records import Message, Task
 from handaxe.envs.tool_choice import tool_choice
-from handaxe.records import Message, Task
 from handaxe.rewards.graded_call import graded_call
-from handaxe.slots import EnvFactory
 from handaxe.tools.compute import compute
 from handaxe.tools.decorator import Tool
 from handaxe.tools.state import entries_of, tools_of
-from handaxe.worlds import arithmetic
+from handaxe.worlds.parts import arithmetic_tasks as arithmetic
 from handaxe.worlds.sums import kept_calls
-from handaxe.worlds.world import Facts, Habit, Split, Start, World
+from handaxe.worlds.world import DemonstrationNoise, Facts, Split, Start, World
 
 __all__ = ["calls", "deciding"]
 
-START = Start(Habit(needed=0.5, clumsy=0.3))
+START = Start(DemonstrationNoise(needed=0.5, clumsy=0.3))
 
 
 def calls(*, easy: float = 0.5) -> World:

@@ -5,26 +5,26 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from handaxe.errors import InputError
-from handaxe.gauges import Gauge
-from handaxe.records import Task, ToolCall
+from handaxe.core.errors import InputError
+from handaxe.core.metrics import RatioMetric
+from handaxe.core.protocols import Rollout
+from handaxe.core.records import Task, ToolCall
 from handaxe.rewards.action_score import right_calls
 from handaxe.rollouts.folding import folding
-from handaxe.slots import Rollout
 from handaxe.tools.fold_memory import fold_memory
-from handaxe.worlds.experts import calls_then_answer
-from handaxe.worlds.hops import hops
-from handaxe.worlds.searched import gold_searches
+from handaxe.worlds.hops.world import hops
+from handaxe.worlds.parts.experts import calls_then_answer
+from handaxe.worlds.parts.search_tools import gold_searches
 from handaxe.worlds.sums import kept_calls
-from handaxe.worlds.world import Facts, Habit, Start, World
+from handaxe.worlds.world import DemonstrationNoise, Facts, Start, World
 
 __all__ = ["folded_hops"]
 
-START = Start(Habit(needed=0.85, clumsy=0.05), skill=500, steps=60, batch_size=24)
+START = Start(DemonstrationNoise(needed=0.85, clumsy=0.05), skill=500, steps=60, batch_size=24)
 FOLD = fold_memory.schema.name
-FOLDS = Gauge(lambda one, right: float(any(r.name == FOLD and r.status == "ok" for r in one.replies)))
+FOLDS = RatioMetric(lambda one, right: float(any(r.name == FOLD and r.status == "ok" for r in one.replies)))
 """The share of attempts that folded their memory."""
-PRECISION = Gauge(
+PRECISION = RatioMetric(
     lambda one, right: right_calls(one, kept_calls(one.task)), lambda one, right: sum(c.name != FOLD for c in one.calls)
 )
 """The share of calls that are a reference call; folds are not counted."""

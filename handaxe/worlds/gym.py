@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from handaxe.core.errors import TaskError
+from handaxe.core.records import Task, ToolCall
 from handaxe.envs.noisy_replies import noisy_replies
 from handaxe.envs.tool_chat import tool_chat
-from handaxe.errors import TaskError
-from handaxe.records import Task, ToolCall
 from handaxe.rewards.answer_score import answer_score
 from handaxe.rewards.parts import extract
 from handaxe.tools.calculator import calculator
-from handaxe.worlds import reasoning_gym
-from handaxe.worlds.experts import arithmetic_call, calls_then_answer
+from handaxe.worlds.parts import reasoning_gym
+from handaxe.worlds.parts.experts import arithmetic_call, calls_then_answer
 from handaxe.worlds.sums import states_number
-from handaxe.worlds.world import Facts, Habit, Split, Start, World
+from handaxe.worlds.world import DemonstrationNoise, Facts, Split, Start, World
 
 __all__ = ["GYM", "SMALL", "gym"]
 
@@ -25,7 +25,7 @@ SMALL: dict[str, dict[str, int]] = {
     "products": {"max_digits": 4},
 }
 """Settings that keep questions within what a policy of 0.85M parameters can copy; other generators are as they come."""
-START = Start(Habit(needed=0.5, clumsy=0.3))
+START = Start(DemonstrationNoise(needed=0.5, clumsy=0.3))
 
 
 def gym(*, names: tuple[str, ...] = GYM, last_number: bool = False, noise: float = 0.0) -> World:

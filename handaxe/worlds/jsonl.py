@@ -9,15 +9,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from handaxe.attributes import attribute
+from handaxe.core.errors import InputError, TaskError
+from handaxe.core.import_string import attribute
+from handaxe.core.protocols import Reward
+from handaxe.core.records import Ending, Group, Message, Task, ToolCall, Trajectory
 from handaxe.envs.tool_chat import tool_chat
-from handaxe.errors import InputError, TaskError
 from handaxe.ops.seeds import derive_seed
-from handaxe.records import Ending, Group, Message, Task, ToolCall, Trajectory
 from handaxe.rewards.parts.by_name import reward_by_name
-from handaxe.slots import Reward
-from handaxe.worlds.experts import calls_then_answer
-from handaxe.worlds.rows import FileRow, read_rows
+from handaxe.worlds.parts.experts import calls_then_answer
+from handaxe.worlds.parts.rows import FileRow, read_rows
 from handaxe.worlds.sums import kept_calls
 from handaxe.worlds.world import Expert, Facts, Split, Start, World
 

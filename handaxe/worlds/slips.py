@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
+from handaxe.core.metrics import RatioMetric
+from handaxe.core.records import Message, Task, ToolCall, Trajectory, Turn
 from handaxe.envs.tool_chat import tool_chat
-from handaxe.gauges import Gauge
 from handaxe.ops.seeds import derive_seed
-from handaxe.records import Message, Task, ToolCall, Trajectory, Turn
 from handaxe.rewards.answer_score import answer_score
 from handaxe.rewards.parts import extract
 from handaxe.tools.calculator import calculator
-from handaxe.worlds import arithmetic
-from handaxe.worlds.experts import arithmetic_call
+from handaxe.worlds.parts import arithmetic_tasks as arithmetic
+from handaxe.worlds.parts.experts import arithmetic_call
 from handaxe.worlds.sums import states_number
-from handaxe.worlds.world import Facts, Habit, Split, Start, World
+from handaxe.worlds.world import DemonstrationNoise, Facts, Split, Start, World
 
 __all__ = ["slips"]
 
-START = Start(Habit(needed=0.6), steps=60)
-FAILED = Gauge(
+START = Start(DemonstrationNoise(needed=0.6), steps=60)
+FAILED = RatioMetric(
     lambda one, outcome: float(_first_failed(one)), lambda one, outcome: float(_calling_turn(one) is not None)
 )
 

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from handaxe.core.metrics import RatioMetric
+from handaxe.core.records import Task, ToolCall, Turn
 from handaxe.envs.tool_chat import tool_chat
-from handaxe.gauges import Gauge
-from handaxe.records import Task, ToolCall, Turn
 from handaxe.rewards.action_score import right_calls
 from handaxe.rewards.answer_score import answer_score
 from handaxe.rewards.parts import extract
 from handaxe.tools.calculator import calculator
-from handaxe.worlds import arithmetic
-from handaxe.worlds.call_gauges import USED_TOOLS
-from handaxe.worlds.experts import arithmetic_call, calls_then_answer
-from handaxe.worlds.world import Facts, Habit, Split, Start, World
+from handaxe.worlds.parts import arithmetic_tasks as arithmetic
+from handaxe.worlds.parts.call_metrics import USED_TOOLS
+from handaxe.worlds.parts.experts import arithmetic_call, calls_then_answer
+from handaxe.worlds.world import DemonstrationNoise, Facts, Split, Start, World
 
 __all__ = ["kept_calls", "states_number", "sums"]
 
@@ -28,12 +28,16 @@ TABLES = tuple(
     for right in range(10)
 )
 """Everything that two one-digit numbers make, which is known by heart before anything is asked."""
-START = Start(Habit(needed=0.6, needless=0.9, clumsy=0.1), skill=600, steps=100, lessons=TABLES, drill=1000)
+START = Start(
+    DemonstrationNoise(needed=0.6, needless=0.9, clumsy=0.1), skill=600, steps=100, lessons=TABLES, drill=1000
+)
 
 
-PRECISION = Gauge(lambda one, outcome: right_calls(one, kept_calls(one.task)), lambda one, outcome: len(one.calls))
+PRECISION = RatioMetric(
+    lambda one, outcome: right_calls(one, kept_calls(one.task)), lambda one, outcome: len(one.calls)
+)
 """The share of calls that are the reference call."""
-ON_HARD = Gauge(
+ON_HARD = RatioMetric(
     lambda one, outcome: len(one.calls) * float(one.task.metadata["difficulty"] == "hard"),
     lambda one, outcome: len(one.calls),
 )

@@ -8,16 +8,16 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 
+from handaxe.core.errors import InputError, Retry, TaskError
+from handaxe.core.metrics import RatioMetric
+from handaxe.core.protocols import Env, EnvFactory
+from handaxe.core.records import Message, Task, ToolCall, Trajectory
 from handaxe.envs.tool_chat import tool_chat
-from handaxe.errors import InputError, Retry, TaskError
-from handaxe.gauges import Gauge
 from handaxe.ops.seeds import derive_seed
-from handaxe.records import Message, Task, ToolCall, Trajectory
 from handaxe.rewards.exact_match import exact_match
-from handaxe.slots import Env, EnvFactory
 from handaxe.tools.decorator import tool
-from handaxe.worlds.worked_lines import BACK, LINE, remaining, verdicts
-from handaxe.worlds.world import Facts, Habit, Split, Start, World
+from handaxe.worlds.parts.worked_lines import BACK, LINE, remaining, verdicts
+from handaxe.worlds.world import DemonstrationNoise, Facts, Split, Start, World
 
 __all__ = ["Sheet", "worked_steps"]
 
@@ -26,8 +26,8 @@ SHORTEST, LONGEST = 3, 6
 PAIRS = tuple((f"{a}+{b}", f"{a}+{b}={a + b}") for a in range(1, 9 * LONGEST - 8) for b in range(1, 10))
 """All sums of which a line can consist that adds one number, in words that no task has."""
 STARTS: dict[Ask, Start] = {
-    "sum": Start(Habit(needed=0.95), skill=300, steps=10, batch_size=16, lessons=PAIRS, drill=400),
-    "parity": Start(Habit(needed=0.95), skill=140, steps=10),
+    "sum": Start(DemonstrationNoise(needed=0.95), skill=300, steps=10, batch_size=16, lessons=PAIRS, drill=400),
+    "parity": Start(DemonstrationNoise(needed=0.95), skill=140, steps=10),
 }
 TEST_SHARE = 4
 """One expression in so many is in test."""
@@ -82,8 +82,8 @@ def worked_steps(*, ask: Ask = "sum", slips: float = 0.2) -> World:
         start=STARTS[ask],
         verdicts=verdicts,
         gauges={
-            "wrong_lines": Gauge(lambda one, right: _wrong(one), lambda one, right: _written(one)),
-            "lucky": Gauge(
+            "wrong_lines": RatioMetric(lambda one, right: _wrong(one), lambda one, right: _written(one)),
+            "lucky": RatioMetric(
                 lambda one, right: float(right > 0.5 and bool(_standing(one))), lambda one, right: float(right > 0.5)
             ),
         },

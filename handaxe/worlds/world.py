@@ -6,16 +6,16 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from handaxe.errors import InputError
-from handaxe.gauges import Gauge, Statistic
-from handaxe.records import Criterion, Message, Task, ToolCall, Trajectory, Turn
+from handaxe.core.errors import InputError
+from handaxe.core.metrics import RatioMetric, Statistic
+from handaxe.core.protocols import Check, EnvFactory, Reward, Rollout
+from handaxe.core.records import Criterion, Message, Task, ToolCall, Trajectory, Turn
 from handaxe.rollouts.linear import linear
-from handaxe.slots import Check, EnvFactory, Reward, Rollout
 
 if TYPE_CHECKING:
     import numpy as np
 
-__all__ = ["Expert", "Exploring", "Facts", "Habit", "Split", "Start", "World"]
+__all__ = ["DemonstrationNoise", "Expert", "Exploring", "Facts", "Split", "Start", "World"]
 
 Split = Literal["train", "test"]
 Facts = Mapping[str, Any]
@@ -26,7 +26,7 @@ Expert = Callable[[Task, Facts], Message]
 """(task, facts) -> the assistant message that is right in this state."""
 
 
-class Habit(NamedTuple):
+class DemonstrationNoise(NamedTuple):
     """How often demonstrations call tools, as shares from 0 to 1.
 
     needed: calls made where the expert makes one. needless: calls made where it makes none. clumsy: of the calls made,
@@ -46,7 +46,7 @@ class Start(NamedTuple):
     words that no task has. They come first, for `drill` steps, and then in every other conversation.
     """
 
-    habit: Habit = Habit()
+    habit: DemonstrationNoise = DemonstrationNoise()
     skill: int = 300
     steps: int = 100
     batch_size: int = 32
@@ -110,7 +110,7 @@ class World:
     solution: Callable[[Task], str] | None = None
     exploring: Exploring | None = None
     rollout: Callable[[int], Rollout] | None = None
-    gauges: Mapping[str, Gauge] = field(default_factory=dict)
+    gauges: Mapping[str, RatioMetric] = field(default_factory=dict)
     statistics: Mapping[str, Statistic] = field(default_factory=dict)
 
     def plays(self, max_turns: int) -> Rollout:

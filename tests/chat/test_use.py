@@ -8,11 +8,11 @@ import pytest
 import handaxe as hx
 from handaxe.chat.runs import run_facts
 from handaxe.chat.use import use
-from handaxe.errors import InfrastructureError, InputError
+from handaxe.core.errors import InfrastructureError, InputError
+from handaxe.core.records import Message, ToolCall, check
 from handaxe.models.compact import Compact
 from handaxe.models.load import load
 from handaxe.models.tiny import TinyModel
-from handaxe.records import Message, ToolCall, check
 from handaxe.testing.scripted import ScriptedEngine
 from handaxe.tools import tool
 from handaxe.tools.calculator import calculator

@@ -3,10 +3,10 @@
 import pytest
 
 from handaxe.commands import bias
+from handaxe.core.errors import InputError
 from handaxe.credit.leave_one_out import leave_one_out
 from handaxe.credit.return_to_go import return_to_go
 from handaxe.credit.turn_norm import turn_norm
-from handaxe.errors import InputError
 from handaxe.evaluation.bias import Case, measure
 from handaxe.evaluation.bias_cases import CASES
 

@@ -8,11 +8,11 @@ from handaxe.commands.doctor import DoctorOptions
 from handaxe.commands.eval import EvalOptions
 from handaxe.commands.resume import ResumeOptions
 from handaxe.commands.train import RunOptions
-from handaxe.errors import InputError, RecipeError
-from handaxe.methods.machines import Machines
-from handaxe.methods.method import Setting
-from handaxe.methods.ranges import flag
-from handaxe.methods.started import chosen_in
+from handaxe.core.errors import InputError, RecipeError
+from handaxe.methods.hardware import Machines
+from handaxe.methods.limits import flag
+from handaxe.methods.method import RunSettings
+from handaxe.methods.run_folder import spec_in_file
 
 
 def chosen(recipe, *words):
@@ -22,24 +22,24 @@ def chosen(recipe, *words):
 def test_own_options_and_settings_are_flat_and_the_others_nested():
     words = "--smooth 2 --steps 30 --base dapo --base.rounds 4 --world gym --world.last-number --engine.max-rows 32"
     found, more = chosen("otc", *words.split(), "--quiet")
-    assert found.options[""] == {"smooth": 2.0} and found.setting.steps == 30
-    assert found.choice.base.name == "dapo" and found.options["base"]["rounds"] == 4
-    assert found.choice.world.name == "gym" and found.options["world"]["last_number"] is True
+    assert found.options[""] == {"smooth": 2.0} and found.settings.steps == 30
+    assert found.template.base.name == "dapo" and found.options["base"]["rounds"] == 4
+    assert found.template.world.name == "gym" and found.options["world"]["last_number"] is True
     assert found.options["engine"]["max_rows"] == 32 and more["run"].quiet
 
 
 def test_the_recipes_setting_and_base_stand_unless_told_otherwise():
     found, _ = chosen("retool")
-    assert found.setting.tools == ("python",) and found.options["base"]["lam"] == 1.0
+    assert found.settings.tools == ("python",) and found.options["base"]["lam"] == 1.0
     found, _ = chosen("retool", "--base.lam", "0.5", "--steps", "3")
-    assert found.setting.tools == ("python",) and found.options["base"]["lam"] == 0.5
+    assert found.settings.tools == ("python",) and found.options["base"]["lam"] == 0.5
     assert chosen("retool", "--base", "ppo")[0].options["base"]["lam"] == 1.0
 
 
 def test_tools_with_nothing_after_it_offers_none():
-    assert chosen("retool", "--tools")[0].setting.tools == ()
-    assert chosen("retool", "--tools", "None")[0].setting.tools is None
-    assert chosen("otc", "--tools", "python", "mine:convert")[0].setting.tools == ("python", "mine:convert")
+    assert chosen("retool", "--tools")[0].settings.tools == ()
+    assert chosen("retool", "--tools", "None")[0].settings.tools is None
+    assert chosen("otc", "--tools", "python", "mine:convert")[0].settings.tools == ("python", "mine:convert")
 
 
 def test_where_a_run_computes_is_asked_without_a_prefix():
@@ -112,7 +112,7 @@ def test_names_that_stand_for_nothing():
     assert Names() == Names(base="", world="", engine="local")
 
 
-@pytest.mark.parametrize("field", dataclasses.fields(Setting), ids=lambda field: field.name)
+@pytest.mark.parametrize("field", dataclasses.fields(RunSettings), ids=lambda field: field.name)
 def test_a_setting_out_of_range_is_told_in_the_words_of_the_command_line(field, capsys):
     """Every number there is; none may be less than 0, but the seed."""
     if type(field.default) not in (int, float) or field.name == "seed":
@@ -126,4 +126,4 @@ def test_a_setting_of_a_run_that_is_read_back_is_looked_at_too(tmp_path):
     chosen = parse_train("grpo", [], prog="handaxe train grpo", also={})[0]
     file.write_text(json.dumps({"recipe": {"name": "grpo", "arguments": {**chosen.arguments(), "max_turns": 0}}}))
     with pytest.raises(InputError, match="^--max-turns is 0; give 1 or more$"):
-        chosen_in(file)
+        spec_in_file(file)

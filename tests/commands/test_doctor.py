@@ -9,10 +9,10 @@ from handaxe.commands import doctor
 from handaxe.commands.configure import option_names
 from handaxe.commands.doctor import DoctorOptions
 from handaxe.commands.train import RunOptions
-from handaxe.engines.cluster import ClusterEngine
-from handaxe.errors import TrainingError
+from handaxe.core.errors import TrainingError
+from handaxe.engines.cluster.engine import ClusterEngine
 from handaxe.methods.build import build
-from handaxe.methods.catalogue import find_recipes
+from handaxe.methods.catalog import find_recipes
 
 SMALL = ["--groups", "2", "--group-size", "4", "--held-out", "4", "--steps", "2", "--seconds", "100000", "--quiet"]
 CONSTANT = """from dataclasses import replace

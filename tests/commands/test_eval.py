@@ -36,7 +36,7 @@ def test_without_a_checkpoint_there_is_nothing_to_evaluate(run, capsys):
 
 @pytest.fixture(scope="module")
 def chat():
-    spec = importlib.util.spec_from_file_location("chat_server", Path(__file__).parents[1] / "engines/chat_server.py")
+    spec = importlib.util.spec_from_file_location("chat_server", Path(__file__).parents[1] / "serving/chat_server.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module

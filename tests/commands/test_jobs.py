@@ -9,7 +9,7 @@ from rich.console import Console
 
 from handaxe.commands.jobs import TrainingJob, finished, run_jobs
 from handaxe.commands.sides import job_of, side
-from handaxe.errors import HandaxeError, InputError
+from handaxe.core.errors import HandaxeError, InputError
 from handaxe.training.record.run_record import RunRecord
 
 SMALL = "--steps 2 --groups 2 --group-size 2 --held-out 2"

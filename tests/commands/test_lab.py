@@ -12,16 +12,16 @@ from handaxe import cli
 from handaxe.commands import lab, lab_page
 from handaxe.commands.configure import parse_train
 from handaxe.commands.train import RunOptions
-from handaxe.errors import InputError
+from handaxe.core.errors import InputError
 from handaxe.evaluation.lab_cases import LAB_CASES
 from handaxe.evaluation.lab_words import EXPLAINED, NOT_TRIED
 from handaxe.evaluation.rescoring import differences, rescore, scored_groups
-from handaxe.methods import tried
-from handaxe.methods.catalogue import find_recipes
-from handaxe.methods.named_rewards import reward_named
+from handaxe.methods import reward_trials as tried
+from handaxe.methods.catalog import find_recipes
+from handaxe.methods.reward_lookup import reward_named
 from handaxe.methods.run import run
 from handaxe.rewards.exact_match import exact_match
-from handaxe.training.pace import Keep
+from handaxe.training.loop.config import RunConfig
 from handaxe.training.record.run_record import RunRecord
 
 SMALL = ["--steps", "3", "--groups", "4", "--group-size", "4", "--held-out", "2", "--seed", "1", "--wait", "0"]
@@ -51,7 +51,7 @@ def played(tmp_path_factory):
     """Three steps of OTC, whose reward remembers."""
     folder = tmp_path_factory.mktemp("lab") / "run"
     made = parse_train("otc", [*SMALL, "--model", "tiny"], prog="", also={"run": RunOptions})[0]
-    run(made, Keep(out=folder, progress=False, recipe={"name": "otc", "arguments": made.arguments()}))
+    run(made, RunConfig(out=folder, progress=False, recipe={"name": "otc", "arguments": made.arguments()}))
     return folder
 
 

@@ -5,7 +5,7 @@ from rich.console import Console
 
 from handaxe.commands.outcome import print_claims, print_outcome, read_outcome, result_body
 from handaxe.evaluation.figures import evaluations
-from handaxe.methods.chosen import choice
+from handaxe.methods.run_spec import run_template
 from handaxe.training.record.run_record import RunRecord
 
 
@@ -80,7 +80,7 @@ def test_a_run_that_counted_no_tokens_in_some_steps_has_no_rate(tmp_path):
 
 def claims_of(name, width=400):
     console = Console(record=True, width=width)
-    print_claims(choice(name).default(), console)
+    print_claims(run_template(name).default(), console)
     return console.export_text().splitlines()
 
 

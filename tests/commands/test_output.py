@@ -4,7 +4,7 @@ import math
 import pytest
 
 from handaxe.commands.output import check_writable, command_line, console, note, write_json
-from handaxe.errors import InputError
+from handaxe.core.errors import InputError
 
 
 def test_numbers_that_are_not_finite_become_null(tmp_path):

@@ -5,7 +5,7 @@ import pytest
 from rich.console import Console
 
 from handaxe.commands.picture import picture
-from handaxe.errors import InputError
+from handaxe.core.errors import InputError
 
 
 def test_what_is_shown_is_in_the_picture_too_and_nothing_in_it_is_fetched(tmp_path):

@@ -7,7 +7,7 @@ import psutil
 import pytest
 
 from handaxe.commands import compare, replicate
-from handaxe.errors import InputError
+from handaxe.core.errors import InputError
 from handaxe.evaluation.figures import RunFigures
 from handaxe.evaluation.replication import Replication
 

@@ -7,22 +7,22 @@ from pathlib import Path
 import pytest
 
 from handaxe.cli import main
+from handaxe.core.records import Sampling
 from handaxe.credit.group_norm import group_norm
-from handaxe.engines.local import LocalEngine
+from handaxe.curricula.in_order import in_order
+from handaxe.engines.local.engine import LocalEngine
 from handaxe.losses.policy import policy as policy_loss
 from handaxe.losses.ratios.token import token
 from handaxe.losses.reductions.token_mean import token_mean
 from handaxe.losses.surrogates.clip import clip
 from handaxe.models.chat_template import ChatTemplate
 from handaxe.models.load import load
-from handaxe.records import Sampling
 from handaxe.rewards.exact_match import exact_match
 from handaxe.rollouts.budget import Budget
 from handaxe.rollouts.linear import linear
-from handaxe.selection.in_order import in_order
 from handaxe.tools.calculator import calculator
-from handaxe.training.loop import train
-from handaxe.training.pace import Keep
+from handaxe.training.loop.config import RunConfig
+from handaxe.training.loop.train import train
 from handaxe.worlds.sums import sums
 
 OWN = """from handaxe.rewards.exact_match import exact_match
@@ -52,7 +52,7 @@ def script(out, policy, *, rollout=None):
         steps=2,
         groups=2,
         group_size=2,
-        keep=Keep(out=out, progress=False),
+        keep=RunConfig(out=out, progress=False),
     )
     return out
 

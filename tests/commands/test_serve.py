@@ -13,8 +13,8 @@ import psutil
 import pytest
 
 from handaxe.cli import main
-from handaxe.errors import InfrastructureError
-from handaxe.records import ToolCall
+from handaxe.core.errors import InfrastructureError
+from handaxe.core.records import ToolCall
 from handaxe.tools.mcp import mcp
 
 HANDAXE = [sys.executable, "-c", "import sys; from handaxe.cli import main; sys.exit(main())", "serve"]

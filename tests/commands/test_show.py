@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from handaxe.cli import main
-from handaxe.records import Advantages, Message, Scores, Task, ToolCall
+from handaxe.core.records import Advantages, Message, Scores, Task, ToolCall
 from handaxe.tools import tool
 from handaxe.training.record.groups import GroupRecord
 from handaxe.training.record.run_record import RunRecord

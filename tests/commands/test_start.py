@@ -8,11 +8,11 @@ import pytest
 
 from handaxe.cli import main
 from handaxe.models.load import load
-from handaxe.training import cold_start
-from handaxe.training.schedule import cosine
+from handaxe.training.loop.schedule import cosine
+from handaxe.training.sft import cold_start
 
 TOOL = """
-from handaxe.records import Message, ToolCall
+from handaxe.core.records import Message, ToolCall
 from handaxe.tools import tool
 
 @tool

@@ -62,8 +62,8 @@ def test_unknown_base_world_engine_and_tool(tmp_path, words, message, capsys):
 OWN = """from dataclasses import replace
 
 from handaxe.methods.method import Method, Paper, Recipe, Setting
-from handaxe.recipes.base.dr_grpo import dr_grpo
-from handaxe.rewards.fewer_calls import fewer_calls
+from handaxe.baselines.dr_grpo.method import dr_grpo
+from handaxe.papers.otc.fewer_calls import fewer_calls
 from handaxe.tools import tool
 from handaxe.worlds.sums import sums
 from handaxe.worlds.world import World
@@ -216,7 +216,7 @@ def test_after_a_run_its_claim_and_what_decides_it(small_model, tmp_path, capsys
 
 DYING = '''from dataclasses import replace
 
-from handaxe.errors import VerifierError
+from handaxe.core.errors import VerifierError
 
 
 def dying(base):

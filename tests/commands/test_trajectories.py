@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from handaxe.cli import main
-from handaxe.records import Group, Scores
+from handaxe.core.records import Group, Scores
 from handaxe.testing.records import make_task, make_trajectory
 from handaxe.training.record.groups import GroupRecord
 from handaxe.training.record.run_record import RunRecord

@@ -3,11 +3,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from handaxe.core.errors import InputError
+from handaxe.core.records import Branch, Group
 from handaxe.credit.fork_norm import fork_norm
-from handaxe.errors import InputError
 from handaxe.ops.forks import steps_of
 from handaxe.ops.ragged import scatter
-from handaxe.records import Branch, Group
 from handaxe.testing.records import make_scores, make_trajectory
 
 CONTRACT = [{}, {"std": None}]

@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
+from handaxe.core.errors import InputError
 from handaxe.credit.gae import gae
 from handaxe.credit.return_to_go import return_to_go
-from handaxe.errors import InputError
 from handaxe.ops.ragged import gather
 from handaxe.testing.mdp import StopOrGo, expected, gradient
 from handaxe.testing.ragged import random_group, random_scores

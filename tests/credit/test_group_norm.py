@@ -3,8 +3,8 @@ import math
 import numpy as np
 import pytest
 
+from handaxe.core.errors import InputError
 from handaxe.credit.group_norm import group_norm
-from handaxe.errors import InputError
 from handaxe.testing.credit import check_credit
 from handaxe.testing.mdp import StopOrGo, expected, gradient
 from handaxe.testing.ragged import random_group, random_scores

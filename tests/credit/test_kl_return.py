@@ -1,11 +1,11 @@
 import numpy as np
 import pytest
 
-from handaxe.credit.batch_whiten import batch_whiten
+from handaxe.advantages.batch_whiten import batch_whiten
+from handaxe.core.errors import InputError
+from handaxe.core.records import Rated
 from handaxe.credit.kl_return import kl_return
-from handaxe.errors import InputError
 from handaxe.ops.ragged import gather
-from handaxe.records import Rated
 from handaxe.testing.mdp import StopOrGo, expected, gradient
 from handaxe.testing.ragged import random_group, random_scores
 from handaxe.testing.records import make_group, make_scores, make_trajectory

@@ -3,14 +3,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from handaxe.core.errors import InputError
+from handaxe.core.protocols import Stateful
+from handaxe.core.records import Advantages
 from handaxe.credit.group_norm import group_norm
 from handaxe.credit.on_tokens import on_tokens
 from handaxe.credit.return_to_go import return_to_go
 from handaxe.credit.total import total
-from handaxe.errors import InputError
 from handaxe.ops.places import in_calls, in_turn
-from handaxe.records import Advantages
-from handaxe.slots import Stateful
 from handaxe.testing.records import make_group, make_scores, make_trajectory
 
 CONTRACT = [

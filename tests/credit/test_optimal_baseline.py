@@ -3,8 +3,8 @@ import math
 import numpy as np
 import pytest
 
+from handaxe.core.errors import InputError
 from handaxe.credit.optimal_baseline import optimal_baseline
-from handaxe.errors import InputError
 from handaxe.ops.ragged import gather
 from handaxe.testing.mdp import StopOrGo, expected, gradient
 from handaxe.testing.ragged import random_group, random_scores

@@ -3,14 +3,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from handaxe.core.protocols import Stateful
+from handaxe.core.records import Branch, Group
 from handaxe.credit.group_norm import group_norm
 from handaxe.credit.return_to_go import return_to_go
 from handaxe.credit.shared_prefix_mean import shared_prefix_mean
 from handaxe.ops.forks import owners
-from handaxe.records import Branch, Group
+from handaxe.papers.portool.tree import tree
 from handaxe.rollouts.driver.run_plan import run_plan
-from handaxe.rollouts.tree import tree
-from handaxe.slots import Stateful
 from handaxe.testing.credit import check_credit
 from handaxe.testing.records import make_scores, make_trajectory
 

@@ -1,13 +1,13 @@
 import numpy as np
 import pytest
 
+from handaxe.core.errors import InputError
+from handaxe.core.protocols import Stateful
+from handaxe.core.records import Advantages
 from handaxe.credit.constant_baseline import constant_baseline
 from handaxe.credit.gae import gae
 from handaxe.credit.group_norm import group_norm
 from handaxe.credit.total import total
-from handaxe.errors import InputError
-from handaxe.records import Advantages
-from handaxe.slots import Stateful
 from handaxe.testing.ragged import random_group, random_scores
 from handaxe.testing.records import make_group, make_scores
 

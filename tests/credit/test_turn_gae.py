@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
+from handaxe.core.errors import InputError
 from handaxe.credit.turn_gae import turn_gae
-from handaxe.errors import InputError
 from handaxe.testing.mdp import StopOrGo, expected, gradient
 from handaxe.testing.ragged import random_group, random_scores
 from handaxe.testing.records import make_group, make_scores, make_trajectory

@@ -4,11 +4,11 @@ import statistics
 import numpy as np
 import pytest
 
+from handaxe.core.errors import InputError
+from handaxe.core.records import Scores
 from handaxe.credit.group_norm import group_norm
 from handaxe.credit.total import total
 from handaxe.credit.turn_norm import turn_norm
-from handaxe.errors import InputError
-from handaxe.records import Scores
 from handaxe.testing.mdp import StopOrGo, expected, gradient
 from handaxe.testing.ragged import random_group, random_scores
 from handaxe.testing.records import make_group, make_scores

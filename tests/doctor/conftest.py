@@ -4,7 +4,7 @@ import pytest
 
 from handaxe.doctor.played import play_steps, unchanged
 from handaxe.methods.build import build
-from handaxe.methods.chosen import choice
+from handaxe.methods.run_spec import run_template
 
 SMALL = {"model": "tiny", "groups": 4, "group_size": 4, "held_out": 8, "steps": 3}
 
@@ -12,7 +12,7 @@ SMALL = {"model": "tiny", "groups": 4, "group_size": 4, "held_out": 8, "steps": 
 @pytest.fixture(scope="session")
 def made():
     """The arguments of a small run of the plain recipe in the world of sums. A test puts back what it changes."""
-    return build(choice("plain", world="sums").read(SMALL))
+    return build(run_template("plain", world="sums").read(SMALL))
 
 
 @pytest.fixture(scope="session")

@@ -3,10 +3,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from handaxe.core.records import Message, Scores
 from handaxe.doctor.answers import check_empty, check_expert, check_room, show
 from handaxe.envs.tool_chat import tool_chat
 from handaxe.models.compact import Compact
-from handaxe.records import Message, Scores
 from handaxe.tools.calculator import calculator
 from handaxe.worlds.sums import sums
 

@@ -1,7 +1,7 @@
 from dataclasses import replace
 
+from handaxe.core.records import STOPPED, Ending
 from handaxe.doctor.cut_off import check_cut_off
-from handaxe.records import STOPPED, Ending
 from handaxe.testing.records import make_trajectory
 from handaxe.testing.rewards import without_turns
 

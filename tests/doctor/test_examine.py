@@ -5,11 +5,11 @@ import numpy as np
 import pytest
 import torch
 
+from handaxe.core.errors import InputError
+from handaxe.core.records import Scores
 from handaxe.doctor.examine import examine
 from handaxe.doctor.finding import Finding
 from handaxe.doctor.shown import findings_table, summary
-from handaxe.errors import InputError
-from handaxe.records import Scores
 
 CHECKS = ["prefix", "stop", "control text", "step", "mask", "log-probs", "reward twice", "zero gradient", "expert"]
 CHECKS += ["empty answer", "room", "tool time", "tool failures", "tool output", "cut off", "memory", "time"]

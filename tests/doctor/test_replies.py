@@ -4,15 +4,15 @@ from itertools import pairwise
 
 import pytest
 
+from handaxe.core.errors import InputError
+from handaxe.core.records import Message, Task, ToolCall
 from handaxe.doctor.finding import Thresholds
 from handaxe.doctor.replies import check_failures, check_latency, check_sizes
 from handaxe.envs.tool_chat import tool_chat
-from handaxe.errors import InputError
 from handaxe.models.compact import Compact
-from handaxe.records import Message, Task, ToolCall
 from handaxe.tools.decorator import tool
 from handaxe.worlds.calls import deciding
-from handaxe.worlds.demonstrate import demonstrate
+from handaxe.worlds.parts.demonstrate import demonstrate
 
 FORMAT = Compact()
 

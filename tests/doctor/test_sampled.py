@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 import torch
 
+from handaxe.core.records import Author, Sampling
 from handaxe.doctor.sampled import check_logps, check_mask
-from handaxe.engines.local import LocalEngine
+from handaxe.engines.local.engine import LocalEngine
 from handaxe.models.load import load
-from handaxe.records import Author, Sampling
 
 
 def test_a_sound_step(made, played):

@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
 
+from handaxe.core.errors import TaskError
+from handaxe.core.records import Scores
 from handaxe.credit.group_norm import group_norm
 from handaxe.doctor.scored import check_same_twice, check_zero_gradient, expected_equal
-from handaxe.errors import TaskError
-from handaxe.records import Scores
 from handaxe.rewards.outcome import outcome
 from handaxe.testing.records import make_group
 from handaxe.training.record.groups import GroupRecord

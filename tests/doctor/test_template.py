@@ -1,9 +1,9 @@
 import pytest
 
+from handaxe.core.records import Author
+from handaxe.core.requests import Rendered
 from handaxe.doctor.template import ModelEnds, check_control_text, check_keeps_prefixes, check_stops, model_ends
-from handaxe.exchange import Rendered
 from handaxe.models.compact import END, PAD, USER, Compact
-from handaxe.records import Author
 
 
 def test_a_sound_format():

@@ -6,7 +6,7 @@ import torch
 from safetensors.torch import save_file
 from torch import nn
 
-from handaxe.tensors import Batch, Denominators, LossOut
+from handaxe.core.batch import Batch, Denominators, LossOut
 
 
 class Bigram:

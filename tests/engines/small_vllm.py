@@ -13,10 +13,10 @@ from starlette.applications import Starlette
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from handaxe.engines.local import LocalEngine
-from handaxe.engines.vllm_http import PREFIX
-from handaxe.exchange import Measure, Partial, Sample
-from handaxe.records import Sampling
+from handaxe.core.records import Sampling
+from handaxe.core.requests import Measure, Partial, Sample
+from handaxe.engines.local.engine import LocalEngine
+from handaxe.engines.vllm.http import PREFIX
 
 
 class SmallVllm:

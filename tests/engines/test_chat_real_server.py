@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from handaxe.engines.openai_compatible import OpenAICompatible, Price
+from handaxe.core.errors import InputError
+from handaxe.core.records import Message, Sampling, Task, ToolCall, check
+from handaxe.core.requests import Attempt, Sample
+from handaxe.engines.openai.engine import OpenAICompatible, Price
 from handaxe.envs.tool_chat import tool_chat
-from handaxe.errors import InputError
 from handaxe.evaluation.run import evaluate
-from handaxe.exchange import Attempt, Sample
 from handaxe.models.load import load
 from handaxe.models.transcript import Transcript
-from handaxe.records import Message, Sampling, Task, ToolCall, check
 from handaxe.rewards.exact_match import exact_match
 from handaxe.rollouts import driver
 from handaxe.rollouts.linear import linear

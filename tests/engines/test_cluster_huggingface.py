@@ -3,9 +3,9 @@
 import pytest
 import torch
 
-from handaxe.engines.cluster import ClusterEngine
-from handaxe.engines.local import LocalEngine
-from handaxe.engines.ranks import Ranks
+from handaxe.engines.cluster.engine import ClusterEngine
+from handaxe.engines.cluster.ranks import Ranks
+from handaxe.engines.local.engine import LocalEngine
 from handaxe.models.huggingface import AdaptedModel, HuggingFaceModel
 from handaxe.testing.engine_case import example_batch, example_loss
 

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from handaxe.engines.local import LocalEngine
+from handaxe.engines.local.engine import LocalEngine
 from handaxe.models.huggingface import AdaptedModel, HuggingFaceModel
 from handaxe.testing.engine import check_engine
 

@@ -5,10 +5,10 @@ import importlib.util
 import pytest
 import torch
 
-from handaxe.engines import measure
-from handaxe.engines.local import LocalEngine
+from handaxe.core.batch import LossOut
+from handaxe.engines.local import measure
+from handaxe.engines.local.engine import LocalEngine
 from handaxe.models.huggingface import AdaptedModel, HuggingFaceModel, smollm2
-from handaxe.tensors import LossOut
 
 pytestmark = pytest.mark.hf
 transformers = pytest.importorskip("transformers")

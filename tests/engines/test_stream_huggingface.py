@@ -5,11 +5,11 @@ import random
 import pytest
 import torch
 
-from handaxe.engines.drafts import Drafts
-from handaxe.engines.local import LocalEngine
-from handaxe.exchange import Partial, Sample
+from handaxe.core.records import Sampling
+from handaxe.core.requests import Partial, Sample
+from handaxe.engines.local.drafts import Drafts
+from handaxe.engines.local.engine import LocalEngine
 from handaxe.models.huggingface import HuggingFaceModel
-from handaxe.records import Sampling
 
 pytestmark = pytest.mark.hf
 transformers = pytest.importorskip("transformers")
@@ -40,7 +40,7 @@ def requests(count, seed=0):
     end, some that end at a token."""
     rng, out = random.Random(seed), []
     for number in range(count):
-        ids = rng.choices(range(VOCABULARY), k=rng.choice([1, 2, 5])) * rng.choice([1, 4])
+        ids = rng.templates(range(VOCABULARY), k=rng.choice([1, 2, 5])) * rng.choice([1, 4])
         sampling = Sampling(
             temperature=rng.choice([0.0, 0.02, 0.05, 1.0]),
             top_p=rng.choice([1.0, 0.9]),
@@ -88,7 +88,7 @@ def test_wrong_drafts_do_no_harm(monkeypatch, longest):
     want = engine(0).sample(asked)
 
     def anything(drafts, ids, most):
-        return rng.choices(range(VOCABULARY), k=rng.randint(0, max(0, min(most, longest))))
+        return rng.templates(range(VOCABULARY), k=rng.randint(0, max(0, min(most, longest))))
 
     monkeypatch.setattr(Drafts, "draft", anything)
     found, stream, _ = play(engine(8, max_rows=7), asked)
@@ -107,7 +107,7 @@ def test_right_drafts_bring_all_tokens_at_once(monkeypatch):
 
 
 def test_all_rows_together_draft_no_more_logits_than_fit(monkeypatch):
-    monkeypatch.setattr("handaxe.engines.stream.DRAFTED", 3 * VOCABULARY * 2)
+    monkeypatch.setattr("handaxe.engines.local.stream.DRAFTED", 3 * VOCABULARY * 2)
     monkeypatch.setattr(Drafts, "draft", lambda drafts, ids, most: [5] * most)
     running = engine().stream()
     for seed in range(3):

@@ -11,23 +11,23 @@ import pytest
 from safetensors.torch import load as read_tensors
 
 from handaxe.cli import main
-from handaxe.engines.cluster import ClusterEngine
-from handaxe.engines.local import LocalEngine
-from handaxe.engines.ranks import Ranks
-from handaxe.exchange import Measure, Sample
-from handaxe.invariants import check
+from handaxe.core.records import Author, Message, Sampling, ToolCall
+from handaxe.core.requests import Measure, Sample
+from handaxe.core.validation import check
+from handaxe.engines.cluster.engine import ClusterEngine
+from handaxe.engines.cluster.ranks import Ranks
+from handaxe.engines.local.engine import LocalEngine
 from handaxe.losses.cross_entropy import cross_entropy
 from handaxe.models.compact import VOCAB_SIZE, Compact
 from handaxe.models.huggingface import load_pretrained
-from handaxe.records import Author, Message, Sampling, ToolCall
 from handaxe.testing.engine import check_engine
 from handaxe.testing.engine_case import example_batch, example_loss
 from handaxe.tools.calculator import calculator
-from handaxe.training.batch import make_batch
-from handaxe.training.loop import train
+from handaxe.training.loop.batch import make_batch
+from handaxe.training.loop.train import train
 from handaxe.training.record.run_record import RunRecord
-from handaxe.training.scripted import trajectory_from_messages
-from handaxe.training.supervised import as_rated
+from handaxe.training.sft.scripted import trajectory_from_messages
+from handaxe.training.sft.supervised import as_rated
 
 pytestmark = pytest.mark.vllm
 
@@ -150,7 +150,7 @@ def folder(small_llamas, tmp_path):
 
 OWN = """
 from handaxe.methods.method import Method, Paper, Recipe, Setting, replace
-from handaxe.recipes.base.plain import plain
+from handaxe.baselines.grpo_no_kl.method import plain
 from handaxe.rewards.outcome import outcome
 from handaxe.worlds.sums import sums
 

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from handaxe.engines.local import LocalEngine
-from handaxe.engines.vllm_process import ServerProcess, server_options
-from handaxe.engines.weights import FileTransport
-from handaxe.errors import InfrastructureError, TrainingError
-from handaxe.exchange import Sample
-from handaxe.records import Sampling
+from handaxe.core.errors import InfrastructureError, TrainingError
+from handaxe.core.records import Sampling
+from handaxe.core.requests import Sample
+from handaxe.engines.local.engine import LocalEngine
+from handaxe.engines.vllm.process import ServerProcess, server_options
+from handaxe.engines.vllm.weights import FileTransport
 
 pytestmark = pytest.mark.vllm
 psutil = pytest.importorskip("psutil")
@@ -23,7 +23,7 @@ _spec.loader.exec_module(case)
 
 STALE = """
 from vllm.model_executor.model_loader.reload import finalize_layerwise_reload
-from handaxe.engines.vllm_plugin import FileWeights
+from handaxe.engines.vllm.plugin import FileWeights
 
 def register():
     FileWeights.finish_weight_update = lambda self: finalize_layerwise_reload(self.model, self.model_config)

@@ -8,10 +8,10 @@ import os
 import pytest
 import torch
 
-from handaxe.engines.local import LocalEngine
-from handaxe.engines.vllm_servers import VllmServers
-from handaxe.engines.weights import ServedPolicy, served_weights, write_config
-from handaxe.exchange import Measure
+from handaxe.core.requests import Measure
+from handaxe.engines.local.engine import LocalEngine
+from handaxe.engines.vllm.servers import VllmServers
+from handaxe.engines.vllm.weights import ServedPolicy, served_weights, write_config
 from handaxe.models.huggingface import HuggingFaceModel
 
 if importlib.util.find_spec("vllm") is None:

@@ -2,19 +2,19 @@
 
 import pytest
 
+from handaxe.core.protocols import Bounded
 from handaxe.envs.bounded_as import bounded_as
 from handaxe.envs.by_task import by_task
-from handaxe.envs.hinted import hinted
-from handaxe.envs.renamed_tools import renamed_tools
 from handaxe.envs.slow import slow
 from handaxe.envs.tool_chat import tool_chat
 from handaxe.envs.without_tools import without_tools
-from handaxe.slots import Bounded
+from handaxe.papers.adareasoner.renamed_tools import renamed_tools
+from handaxe.papers.chartmaster.charts import charts
+from handaxe.papers.gated.workspace import workspace
+from handaxe.papers.tool_star.hinted import hinted
 from handaxe.tools.calculator import calculator
-from handaxe.worlds.charts import charts
-from handaxe.worlds.glimpse import glimpse
-from handaxe.worlds.priced import priced
-from handaxe.worlds.workspace import workspace
+from handaxe.worlds.glimpse.world import glimpse
+from handaxe.worlds.priced.world import priced
 
 WRAPPERS = (hinted, renamed_tools, slow, without_tools, lambda env: by_task("part", {"a": env}))
 OTHER = calculator.but(max_chars=10, cost=0.0, prefix="other_")

@@ -1,11 +1,11 @@
 import pytest
 
+from handaxe.core.errors import InputError, TaskError
+from handaxe.core.protocols import Bounded
+from handaxe.core.records import ParsedTurn, ToolCall
 from handaxe.envs.by_task import by_task
 from handaxe.envs.tool_chat import tool_chat
 from handaxe.envs.tool_choice import tool_choice
-from handaxe.errors import InputError, TaskError
-from handaxe.records import ParsedTurn, ToolCall
-from handaxe.slots import Bounded
 from handaxe.testing.records import make_task
 from handaxe.tools.calculator import calculator
 

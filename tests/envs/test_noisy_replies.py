@@ -1,9 +1,9 @@
 import pytest
 
+from handaxe.core.errors import InputError
+from handaxe.core.records import Message, ParsedTurn, Task, ToolCall
 from handaxe.envs.noisy_replies import is_noise, noisy_replies
 from handaxe.envs.tool_chat import tool_chat
-from handaxe.errors import InputError
-from handaxe.records import Message, ParsedTurn, Task, ToolCall
 from handaxe.tools.calculator import calculator
 
 TASK = Task("t", (Message("user", "2*3=?"),))

@@ -5,11 +5,11 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from handaxe.core.errors import InputError
+from handaxe.core.records import Message, ParsedTurn, Task, ToolCall
+from handaxe.core.requests import Act
 from handaxe.envs.slow import slow
 from handaxe.envs.tool_chat import tool_chat
-from handaxe.errors import InputError
-from handaxe.exchange import Act
-from handaxe.records import Message, ParsedTurn, Task, ToolCall
 from handaxe.rollouts.driver.workers import Workers
 from handaxe.tools.calculator import calculator
 

@@ -7,16 +7,16 @@ from contextlib import closing
 
 import pytest
 
+from handaxe.core.errors import InfrastructureError, InputError, Retry, TaskError, ToolDefinitionError
+from handaxe.core.protocols import AsyncEnv
+from handaxe.core.records import Ending, Message, ParsedTurn, Sampling, Task, ToolCall, check
+from handaxe.core.requests import Attempt, EnvReply
 from handaxe.envs.tool_chat import tool_chat
-from handaxe.errors import InfrastructureError, InputError, Retry, TaskError, ToolDefinitionError
-from handaxe.exchange import Attempt, EnvReply
 from handaxe.models.compact import Compact
 from handaxe.ops.seeds import derive_seed
-from handaxe.records import Ending, Message, ParsedTurn, Sampling, Task, ToolCall, check
 from handaxe.rewards.parts.extract import argument
 from handaxe.rollouts import driver
 from handaxe.rollouts.linear import linear
-from handaxe.slots import AsyncEnv
 from handaxe.testing.scripted import ScriptedEngine
 from handaxe.testing.tools import check_env, check_no_leak
 from handaxe.tools import ToolContext, tool
@@ -29,7 +29,7 @@ from handaxe.tools.python import python
 from handaxe.tools.sandbox.probe import probe
 from handaxe.tools.sql import sql
 from handaxe.tools.threads import ThreadPool
-from handaxe.worlds.demonstrate import demonstrate
+from handaxe.worlds.parts.demonstrate import demonstrate
 
 TASK = Task("t", (Message("user", "12*34=?"),), "408")
 

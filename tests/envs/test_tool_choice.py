@@ -1,8 +1,8 @@
 import pytest
 
+from handaxe.core.errors import TaskError
+from handaxe.core.records import Message, ParsedTurn, Task, ToolCall, ToolSchema
 from handaxe.envs.tool_choice import tool_choice
-from handaxe.errors import TaskError
-from handaxe.records import Message, ParsedTurn, Task, ToolCall, ToolSchema
 
 TOOLS = [ToolSchema(name, "", {"type": "object", "properties": {}}) for name in ("add", "halve")]
 

@@ -1,6 +1,6 @@
+from handaxe.core.records import Message, ParsedTurn, Task, ToolCall
 from handaxe.envs.tool_chat import tool_chat
 from handaxe.envs.without_tools import without_tools
-from handaxe.records import Message, ParsedTurn, Task, ToolCall
 from handaxe.tools.calculator import calculator
 
 

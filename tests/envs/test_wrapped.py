@@ -1,10 +1,10 @@
 import asyncio
 
+from handaxe.core.protocols import AsyncEnv, OnAuxReply
+from handaxe.core.records import Message, ParsedTurn, Task, ToolCall
+from handaxe.core.requests import EnvReply
 from handaxe.envs.tool_chat import tool_chat
 from handaxe.envs.wrapped import AsyncWrapped, Wrapped
-from handaxe.exchange import EnvReply
-from handaxe.records import Message, ParsedTurn, Task, ToolCall
-from handaxe.slots import AsyncEnv, Hears
 from handaxe.tools.decorator import tool
 
 TASK = Task("a", (Message("user", "?"),))
@@ -82,5 +82,5 @@ def test_it_hears_where_the_inner_one_does():
         def heard(self, turn, *, seed):
             return EnvReply((Message("user", turn.text),))
 
-    assert not isinstance(Wrapped(env()), Hears) and isinstance(Louder(Hearing()), Hears)
+    assert not isinstance(Wrapped(env()), OnAuxReply) and isinstance(Louder(Hearing()), OnAuxReply)
     assert Louder(Hearing()).heard(ParsedTurn("well"), seed=0).messages[0].content == "well!"

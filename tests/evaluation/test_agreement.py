@@ -6,9 +6,9 @@ import math
 import numpy as np
 import pytest
 
-from handaxe.errors import InputError
+from handaxe.core.errors import InputError
+from handaxe.core.records import Scores
 from handaxe.evaluation.agreement import agreement, channels_of, spread
-from handaxe.records import Scores
 from handaxe.testing.records import make_group, make_trajectory
 
 pytest.importorskip("sklearn")

@@ -5,10 +5,10 @@ import unicodedata
 import numpy as np
 import pytest
 
+from handaxe.core.records import check
 from handaxe.evaluation.attacks import ATTACKS, MASTER_KEYS, SPECIAL, perform
 from handaxe.evaluation.lab import attack_reward
 from handaxe.evaluation.scenes import lines, make_scenes
-from handaxe.records import check
 from handaxe.rewards.answer_score import answer_score
 from handaxe.rewards.exact_match import exact_match
 from handaxe.rewards.outcome import outcome

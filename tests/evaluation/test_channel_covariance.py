@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
-from handaxe.errors import InputError
+from handaxe.core.errors import InputError
+from handaxe.core.records import Scores
 from handaxe.evaluation.channel_covariance import channel_covariance
-from handaxe.records import Scores
 
 
 def scores(outcome=None, **channels):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from handaxe.errors import InputError
+from handaxe.core.errors import InputError
 from handaxe.evaluation.claims import Claim, Control, control_of, decide, figure
 from handaxe.evaluation.figures import RunFigures
 

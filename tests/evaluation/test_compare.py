@@ -2,10 +2,10 @@ from math import isnan
 
 import pytest
 
-from handaxe.errors import InputError
+from handaxe.core.errors import InputError
+from handaxe.core.metrics import TaskResult
 from handaxe.evaluation.compare import compare
 from handaxe.evaluation.result import Evaluation
-from handaxe.gauges import TaskResult
 
 
 def evaluation(corrects, *, scored=4, calls=1.0, ids=None, ks=(1,)):

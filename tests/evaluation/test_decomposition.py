@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
+from handaxe.core.errors import InputError
+from handaxe.core.records import Scores
 from handaxe.credit.group_norm import group_norm
 from handaxe.credit.total import total
-from handaxe.errors import InputError
 from handaxe.evaluation.decomposition import EVEN, angle_between, gradients, joint_and_apart, two_parts, within_group
-from handaxe.records import Scores
 from handaxe.testing.mdp import StopOrGo, expected, gradient
 from handaxe.testing.records import make_group
 

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from handaxe.errors import InputError
+from handaxe.core.errors import InputError
 from handaxe.evaluation.figures import RunFigures
 from handaxe.evaluation.run import summarise
 from handaxe.testing.records import make_group, make_scores, make_task, make_trajectory

@@ -7,14 +7,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from handaxe.errors import VerifierError
+from handaxe.core.errors import VerifierError
+from handaxe.core.records import Group, Scores
 from handaxe.evaluation.attacks import ATTACKS
 from handaxe.evaluation.lab import Attacked, AttackTrial, Bench, LabError, ask, attack_reward, of_judge, perform_all
 from handaxe.evaluation.scenes import make_scenes
 from handaxe.judges.step_status import step_status
-from handaxe.records import Group, Scores
+from handaxe.papers.otc.fewer_calls import fewer_calls
 from handaxe.rewards.exact_match import exact_match
-from handaxe.rewards.fewer_calls import fewer_calls
 from handaxe.rewards.outcome import outcome
 from handaxe.rewards.per_turn import per_turn
 from handaxe.rewards.weighted import weighted

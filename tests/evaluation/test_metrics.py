@@ -3,12 +3,12 @@ from math import inf, isnan
 import numpy as np
 import pytest
 
-from handaxe.errors import InputError
+from handaxe.core.errors import InputError
+from handaxe.core.metrics import RatioMetric, TaskResult
+from handaxe.core.records import Ending
 from handaxe.evaluation.metrics import Column, Estimate, columns, ending_shares, estimate, task_result
 from handaxe.evaluation.result import Evaluation
 from handaxe.evaluation.run import summarise
-from handaxe.gauges import Gauge, TaskResult
-from handaxe.records import Ending
 from handaxe.testing.records import make_group, make_scores, make_task, make_trajectory
 
 
@@ -150,7 +150,7 @@ def test_gauges_and_statistics():
             make_trajectory(texts=["", "4"], calls=[["f"], []], replies=[["1"], []], ending="infra_error"),
         ],
     )
-    gauge = Gauge(lambda one, outcome: len(one.calls), lambda one, outcome: float(outcome > 0.5))
+    gauge = RatioMetric(lambda one, outcome: len(one.calls), lambda one, outcome: float(outcome > 0.5))
     scored = [(first, make_scores([1, 0])), (second, make_scores([0, 1, float("nan")]))]
     found = summarise(scored, gauges={"price": gauge}, statistics={"worst": lambda tasks: min(t.reward for t in tasks)})
     assert found.tasks[0].gauges == {"price": (1.0, 0.5)} and found.tasks[1].gauges == {"price": (0.5, 0.5)}

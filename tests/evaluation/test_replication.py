@@ -4,7 +4,7 @@ from math import isnan, nan
 import numpy as np
 import pytest
 
-from handaxe.errors import InputError
+from handaxe.core.errors import InputError
 from handaxe.evaluation.claims import Claim, Control, decide
 from handaxe.evaluation.figures import RunFigures
 from handaxe.evaluation.replication import Decided, Replication, curve_of

@@ -5,11 +5,11 @@ import time
 import numpy as np
 import pytest
 
-from handaxe.errors import InputError, VerifierError
+from handaxe.core.errors import InputError, VerifierError
+from handaxe.core.records import Scores
 from handaxe.evaluation.rescoring import determinism, differences, rescore, scored_groups
-from handaxe.records import Scores
+from handaxe.papers.otc.fewer_calls import fewer_calls
 from handaxe.rewards.exact_match import exact_match
-from handaxe.rewards.fewer_calls import fewer_calls
 from handaxe.rewards.outcome import outcome
 from handaxe.testing.records import make_group, make_task, make_trajectory
 from handaxe.training.record.groups import GroupRecord

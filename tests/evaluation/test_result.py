@@ -3,10 +3,10 @@ from math import inf, nan
 
 import pytest
 
-from handaxe.errors import InputError
+from handaxe.core.errors import InputError
+from handaxe.core.metrics import TaskResult
 from handaxe.evaluation.metrics import Estimate
 from handaxe.evaluation.result import Evaluation
-from handaxe.gauges import TaskResult
 
 
 def build():

@@ -4,13 +4,13 @@ from dataclasses import replace
 import pytest
 
 from handaxe import rewards
-from handaxe.errors import InputError, VerifierError
+from handaxe.core.errors import InputError, VerifierError
+from handaxe.core.records import STOPPED, Message, Sampling, Task, ToolCall, ToolReply, ToolSchema
+from handaxe.core.requests import Completion, EnvReply
 from handaxe.evaluation.compare import compare
 from handaxe.evaluation.result import Evaluation
 from handaxe.evaluation.run import evaluate, summarise
-from handaxe.exchange import Completion, EnvReply
 from handaxe.models.compact import Compact
-from handaxe.records import STOPPED, Message, Sampling, Task, ToolCall, ToolReply, ToolSchema
 from handaxe.rewards.exact_match import exact_match
 from handaxe.rollouts.linear import linear
 from handaxe.testing.records import make_group, make_scores, make_task, make_trajectory

@@ -2,10 +2,10 @@
 
 import pytest
 
+from handaxe.core.errors import InputError
+from handaxe.core.records import Group, Message, Task, ToolCall
 from handaxe.envs.tool_chat import tool_chat
-from handaxe.errors import InputError
 from handaxe.evaluation.scenes import lines, make_scenes, play, script
-from handaxe.records import Group, Message, Task, ToolCall
 from handaxe.rewards.exact_match import exact_match
 from handaxe.tools.calculator import calculator
 from handaxe.worlds.sums import sums

@@ -7,18 +7,18 @@ import numpy as np
 import pytest
 import torch
 
+from handaxe.core.records import Author, Message, ParsedTurn, Sampling, Task, ToolCall, ToolReply
+from handaxe.core.requests import EnvReply, Rendered
 from handaxe.credit.group_norm import group_norm
-from handaxe.engines.local import LocalEngine
-from handaxe.exchange import EnvReply, Rendered
+from handaxe.engines.local.engine import LocalEngine
 from handaxe.losses.policy import policy
 from handaxe.losses.ratios.token import token
 from handaxe.losses.reductions.rollout_mean import rollout_mean
 from handaxe.losses.surrogates.clip import clip
-from handaxe.records import Author, Message, ParsedTurn, Sampling, Task, ToolCall, ToolReply
 from handaxe.rewards.outcome import outcome
 from handaxe.rollouts.linear import linear
-from handaxe.training.loop import train
-from handaxe.training.pace import Keep
+from handaxe.training.loop.config import RunConfig
+from handaxe.training.loop.train import train
 
 PATH = Path(__file__).parents[2] / "examples" / "from_scratch.py"
 spec = importlib.util.spec_from_file_location("from_scratch", PATH)
@@ -154,7 +154,7 @@ def test_same_weights_seed_for_seed(tmp_path, double):
         group_size=6,
         learning_rate=3e-3,
         seed=0,
-        keep=Keep(out=tmp_path / "run", progress=False),
+        keep=RunConfig(out=tmp_path / "run", progress=False),
     )
     moved = max((a - b).abs().max().item() for a, b in zip(start.parameters(), ours.parameters()))
     apart = max((a - b).abs().max().item() for a, b in zip(theirs.parameters(), ours.parameters()))

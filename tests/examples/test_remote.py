@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from handaxe.engines.openai_compatible import OpenAICompatible
-from handaxe.errors import VerifierError
+from handaxe.core.errors import VerifierError
+from handaxe.engines.openai.engine import OpenAICompatible
 from handaxe.rollouts.driver import run as run_driver
 from handaxe.tools.mcp import mcp
 from handaxe.tools.serve import serve

@@ -9,10 +9,10 @@ import torch
 
 from handaxe.credit.leave_one_out import leave_one_out
 from handaxe.judges.implicit_prm import implicit_prm
-from handaxe.pairs.right_against_wrong import right_against_wrong
+from handaxe.papers.istar.right_against_wrong import right_against_wrong
 from handaxe.rewards.judged_steps import judged_steps
 from handaxe.rewards.weighted import weighted
-from handaxe.training.loop import train
+from handaxe.training.loop.train import train
 
 _spec = importlib.util.spec_from_file_location("judged_world", Path(__file__).parents[1] / "training" / "world.py")
 world = importlib.util.module_from_spec(_spec)

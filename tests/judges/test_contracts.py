@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 import handaxe.judges
-from handaxe.judging import StepJudge
-from handaxe.records import ToolReply
+from handaxe.core.judging import StepJudge
+from handaxe.core.records import ToolReply
 from handaxe.testing.judges import check_judge
 from handaxe.testing.records import make_group, make_trajectory
 

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from handaxe.errors import InputError
+from handaxe.core.errors import InputError
 from handaxe.judges.exact_steps import exact_steps
 from handaxe.testing.records import make_group, make_trajectory
 

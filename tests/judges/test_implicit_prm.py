@@ -7,18 +7,18 @@ import numpy as np
 import pytest
 import torch
 
-from handaxe.credit.credited_again import credited_again
-from handaxe.engines.local import LocalEngine
-from handaxe.errors import InputError
+from handaxe.core.errors import InputError
+from handaxe.core.records import Scores
+from handaxe.engines.local.engine import LocalEngine
 from handaxe.judges.implicit_prm import implicit_prm
 from handaxe.models.tiny import TinyConfig, TinyModel
-from handaxe.pairs.right_against_wrong import right_against_wrong
-from handaxe.records import Scores
+from handaxe.papers.istar.credited_again import credited_again
+from handaxe.papers.istar.right_against_wrong import right_against_wrong
 from handaxe.testing.crash import kill_until_done
 from handaxe.testing.records import make_group, make_rated, make_trajectory
 from handaxe.testing.scripted import ScriptedEngine
-from handaxe.training.batch import Row, pad
-from handaxe.training.loop import train
+from handaxe.training.loop.batch import Row, pad
+from handaxe.training.loop.train import train
 from handaxe.training.record.run_record import RunRecord
 
 _spec = importlib.util.spec_from_file_location("judged_run", Path(__file__).with_name("judged_run.py"))

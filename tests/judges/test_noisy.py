@@ -3,10 +3,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from handaxe.errors import InputError
+from handaxe.core.errors import InputError
+from handaxe.core.records import ToolReply
 from handaxe.judges.noisy import noisy
 from handaxe.judges.step_status import step_status
-from handaxe.records import ToolReply
 from handaxe.testing.records import make_group, make_trajectory
 
 CONTRACT = [{"judge": step_status()}, {"judge": step_status(), "spread": 0.4, "flip": 0.5, "seed": 3}]

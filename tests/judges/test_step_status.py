@@ -1,8 +1,8 @@
 import pytest
 
-from handaxe.errors import InputError
+from handaxe.core.errors import InputError
+from handaxe.core.records import Ending, ToolReply
 from handaxe.judges.step_status import step_status
-from handaxe.records import Ending, ToolReply
 from handaxe.testing.records import make_group, make_trajectory
 
 FAILED, LOST = ToolReply("1-0", "f", "no", "failed"), ToolReply("0-0", "f", "gone", "infra_error")

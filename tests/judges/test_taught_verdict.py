@@ -3,14 +3,14 @@ from math import log
 import numpy as np
 import pytest
 
-from handaxe.engines.local import LocalEngine
-from handaxe.errors import InputError
+from handaxe.core.errors import InputError
+from handaxe.core.records import Criterion, Group
+from handaxe.engines.local.engine import LocalEngine
 from handaxe.judges.taught_verdict import in_its_place, taught_verdict
 from handaxe.models.compact import Compact
 from handaxe.models.tiny import TinyConfig, TinyModel
-from handaxe.records import Criterion, Group
 from handaxe.testing.records import make_group, make_trajectory
-from handaxe.training.site import make_site
+from handaxe.training.stages.context import make_site
 from handaxe.training.stages.teach_second import teach_second
 
 

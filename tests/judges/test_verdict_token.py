@@ -4,15 +4,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from handaxe.engines.local import LocalEngine
-from handaxe.errors import InputError
+from handaxe.core.errors import InputError
+from handaxe.core.records import Author, Criterion, Message, TokenSequence
+from handaxe.engines.local.engine import LocalEngine
 from handaxe.judges.verdict_token import about_turn, just_now, verdict_token
 from handaxe.models.compact import END, Compact
 from handaxe.models.tiny import TinyConfig, TinyModel
-from handaxe.records import Author, Criterion, Message, TokenSequence
-from handaxe.rewards.subgoals import subgoals
+from handaxe.papers.calm.subgoals import subgoals
 from handaxe.testing.records import make_group, make_task, make_trajectory
-from handaxe.training.batch import Row, pad
+from handaxe.training.loop.batch import Row, pad
 
 ENGINE = LocalEngine(TinyModel.new(TinyConfig(width=16, layers=1, heads=2, max_length=256), seed=1))
 CONTRACT = [{"engine": ENGINE, "format": Compact()}, {"engine": ENGINE, "format": Compact(), "most": 3}]

@@ -15,6 +15,8 @@ import numpy as np
 import pytest
 import torch
 
+from handaxe.core.batch import PolicyOut
+from handaxe.core.records import Advantages, Branch, Rated
 from handaxe.losses.corrections.mis import mis
 from handaxe.losses.corrections.tis import tis
 from handaxe.losses.parts.metrics import effective_sample_size
@@ -22,14 +24,12 @@ from handaxe.losses.policy import policy
 from handaxe.losses.ratios.token import token
 from handaxe.losses.reductions.rollout_sum import rollout_sum
 from handaxe.losses.surrogates.reinforce import reinforce
-from handaxe.losses.surrogates.tapered import tapered
 from handaxe.losses.surrogates.unclipped import unclipped
-from handaxe.records import Advantages, Branch, Rated
-from handaxe.selection.behaviour_mixture import behaviour_mixture
-from handaxe.tensors import PolicyOut
+from handaxe.papers.ipa.tapered import tapered
+from handaxe.papers.rex_rag.behaviour_mixture import behaviour_mixture
 from handaxe.testing.batches import small_batch
 from handaxe.testing.records import make_group, make_scores, make_trajectory
-from handaxe.training.batch import make_batch
+from handaxe.training.loop.batch import make_batch
 
 PULLS = 16
 

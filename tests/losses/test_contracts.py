@@ -18,8 +18,8 @@ import pytest
 import torch
 
 import handaxe.losses
-from handaxe.engines.local import LocalEngine
-from handaxe.engines.slopes import slopes
+from handaxe.engines.local.engine import LocalEngine
+from handaxe.engines.local.loss_grad import loss_grad
 from handaxe.losses.policy import policy
 from handaxe.losses.ratios.token import token
 from handaxe.losses.reductions.rollout_mean import rollout_mean
@@ -192,7 +192,7 @@ def test_slopes_are_the_gradients(name):
         out = random_policy(batch, seed)
         want = differentiate(as_loss(name), out, batch)
         entropy_BT = out.entropy()
-        found, slope = slopes(
+        found, slope = loss_grad(
             as_loss(name), batch, logp_BT=out.logp_BT, entropy=lambda: entropy_BT, value_BT=out.value_BT
         )
         assert found.value.item() == want.value and found.metrics == want.metrics

@@ -3,7 +3,7 @@ import math
 import pytest
 import torch
 
-from handaxe.errors import InputError
+from handaxe.core.errors import InputError
 from handaxe.losses.outcome_cross_entropy import outcome_cross_entropy
 from handaxe.testing.batches import random_batch, random_policy, small_batch, small_policy
 from handaxe.testing.losses import differentiate

@@ -3,7 +3,7 @@ import math
 import pytest
 import torch
 
-from handaxe.errors import InputError
+from handaxe.core.errors import InputError
 from handaxe.losses.corrections.tis import tis
 from handaxe.losses.parts.metrics import effective_sample_size
 from handaxe.losses.policy import policy

@@ -1,16 +1,16 @@
 import pytest
 
-from handaxe.errors import InputError
+from handaxe.core.errors import InputError
 from handaxe.methods.build import build, make_method, make_world
-from handaxe.methods.chosen import Named, choice
-from handaxe.methods.held_out import HeldOut
+from handaxe.methods.evaluator import HeldOut
+from handaxe.methods.run_spec import NamedFactory, run_template
 from handaxe.models.load import load
 
 SMALL = {"steps": 2, "groups": 3, "group_size": 4, "held_out": 4, "model": "tiny"}
 
 
 def chosen(name, *, base="", world="", **saved):
-    return choice(name, base=base, world=world).read({**SMALL, **saved})
+    return run_template(name, base=base, world=world).read({**SMALL, **saved})
 
 
 @pytest.mark.parametrize(("name", "critic", "reference"), [("plain", 0, 0), ("grpo", 0, 1), ("ppo", 1, 0)])
@@ -67,27 +67,27 @@ def test_a_world_without_what_the_recipe_needs():
 
 def test_what_is_no_world_no_method_and_no_engine_for_a_critic():
     made = chosen("ppo")
-    number = made.choice.__class__(
-        made.choice.recipe, made.choice.about, made.choice.base, Named("n", int), made.choice.engine
+    number = made.template.__class__(
+        made.template.method, made.template.page, made.template.base, NamedFactory("n", int), made.template.engine
     )
     with pytest.raises(InputError, match="world n returns int and not a World"):
-        make_world(made.__class__(number, made.setting, {**made.options, "world": {}}))
+        make_world(made.__class__(number, made.settings, {**made.options, "world": {}}))
 
     def bare(model):
         return model
 
-    engine = made.choice.__class__(*list(vars(made.choice).values())[:4], Named("bare", bare))
+    engine = made.template.__class__(*list(vars(made.template).values())[:4], NamedFactory("bare", bare))
     with pytest.raises(InputError, match="engine bare has no critic, which recipe ppo needs"):
-        build(made.__class__(engine, made.setting, {**made.options, "engine": {}}))
+        build(made.__class__(engine, made.settings, {**made.options, "engine": {}}))
 
 
 def test_a_recipe_that_returns_something_else():
     made = chosen("otc")
-    wrong = made.choice.__class__(
-        made.choice.recipe._replace(make=lambda base: 3), *list(vars(made.choice).values())[1:]
+    wrong = made.template.__class__(
+        made.template.method._replace(make=lambda base: 3), *list(vars(made.template).values())[1:]
     )
     with pytest.raises(InputError, match="recipe otc returns int and not a Method"):
-        make_method(made.__class__(wrong, made.setting, {**made.options, "": {}}), make_world(made))
+        make_method(made.__class__(wrong, made.settings, {**made.options, "": {}}), make_world(made))
 
 
 @pytest.mark.parametrize(

@@ -1,12 +1,12 @@
 from dataclasses import fields, replace
 
 from handaxe.methods.build import make_method, make_world
-from handaxe.methods.chosen import choice
-from handaxe.methods.method import Method, Recipe, Setting
+from handaxe.methods.method import Method, Recipe, RunSettings
+from handaxe.methods.run_spec import run_template
 
 
 def test_a_recipe_is_a_change_that_leaves_its_base_as_it_was():
-    made = choice("otc").default()
+    made = run_template("otc").default()
     world = make_world(made)
     method = make_method(made, world)
     assert method.world is world and method.reward is not world.correct
@@ -17,8 +17,8 @@ def test_a_recipe_is_a_change_that_leaves_its_base_as_it_was():
 def test_nothing_is_chosen_that_is_not_said():
     """every further role of a method has a default that does nothing"""
     needed = {"world", "reward", "rollout", "credit", "ratio", "surrogate", "reduction"}
-    plain = make_method(made := choice("plain").default(), make_world(made))
+    plain = make_method(made := run_template("plain").default(), make_world(made))
     for field in fields(Method):
         if field.name not in needed:
             assert getattr(plain, field.name) == field.default or field.name in ("pace", "select"), field.name
-    assert Recipe() == Recipe(paper=None, claims=(), base=None, world=None, setting=Setting())
+    assert Recipe() == Recipe(paper=None, claims=(), base=None, world=None, setting=RunSettings())

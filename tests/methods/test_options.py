@@ -5,7 +5,7 @@ from typing import Literal
 import pytest
 import torch
 
-from handaxe.errors import RecipeError
+from handaxe.core.errors import RecipeError
 from handaxe.methods.options import REQUIRED, Option, dump_options, options_of, read_options, unwrapped
 
 

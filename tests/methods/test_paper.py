@@ -1,4 +1,4 @@
-from handaxe.methods.catalogue import find_recipes
+from handaxe.methods.catalog import find_recipes
 
 
 def test_papers_are_told_apart_by_number_and_id():

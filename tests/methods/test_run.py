@@ -4,11 +4,11 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-import handaxe.training.supervised as supervised
-from handaxe.errors import InputError
-from handaxe.methods.chosen import choice
+import handaxe.training.sft.supervised as supervised
+from handaxe.core.errors import InputError
 from handaxe.methods.run import run
-from handaxe.training.pace import Keep
+from handaxe.methods.run_spec import run_template
+from handaxe.training.loop.config import RunConfig
 from handaxe.training.record import RunRecord
 
 SMALL = {"steps": 2, "groups": 2, "group_size": 3, "held_out": 4, "max_turns": 2, "max_tokens": 12, "seed": 3}
@@ -16,10 +16,10 @@ MODULE = """
 from dataclasses import replace
 
 from handaxe.methods.method import Recipe
-from handaxe.records import Message
-from handaxe.training.pace import Pace
-from handaxe.training.scripted import trajectory_from_messages
-from handaxe.training.sources import played, scripted
+from handaxe.core.records import Message
+from handaxe.training.loop.config import Pace
+from handaxe.training.sft.scripted import trajectory_from_messages
+from handaxe.training.stages.sources import played, scripted
 from handaxe.training.stages.teach import teach
 
 RECIPE = Recipe()
@@ -49,7 +49,7 @@ def chosen(tmp_path, monkeypatch):
     (tmp_path / "with_stages.py").write_text(MODULE)
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setenv("HANDAXE_CACHE", str(tmp_path / "cache"))
-    return lambda **changes: choice("with_stages:first_taught", world="sums").read({**SMALL, **changes})
+    return lambda **changes: run_template("with_stages:first_taught", world="sums").read({**SMALL, **changes})
 
 
 def final(out):
@@ -61,7 +61,7 @@ def final(out):
 
 def test_stages_come_before_the_loop_and_shared_ones_are_done_once(chosen, tmp_path):
     out = tmp_path / "run"
-    result = run(chosen(), Keep(out=out, progress=False, recipe={"name": "mine"}))
+    result = run(chosen(), RunConfig(out=out, progress=False, recipe={"name": "mine"}))
     assert len(result.metrics) == 2 and not result.stopped
     assert {one.name for one in out.iterdir()} >= {"checkpoints", "record.sqlite", "recipe.json", "stages"}
     names = {"01-teach", "shared.json", "stages.json", "writer.lock"}
@@ -69,26 +69,26 @@ def test_stages_come_before_the_loop_and_shared_ones_are_done_once(chosen, tmp_p
     with RunRecord.open(out) as record:
         assert record.about()["recipe"] == {"name": "mine"} and record.steps() == [0, 1]
         assert record.about()["arguments"]["steps"] == 2
-    run(chosen(seed=4), Keep(out=tmp_path / "other", progress=False))
+    run(chosen(seed=4), RunConfig(out=tmp_path / "other", progress=False))
     kept = [one for one in (tmp_path / "cache" / "stages").iterdir() if one.is_dir()]
     assert len(kept) == 1
     with pytest.raises(InputError, match="there is a run in"):
-        run(chosen(), Keep(out=out, progress=False))
+        run(chosen(), RunConfig(out=out, progress=False))
 
 
 def test_stopped_in_a_stage_it_is_resumed_from_there(chosen, tmp_path, monkeypatch):
     whole, broken = tmp_path / "whole", tmp_path / "broken"
-    run(chosen(), Keep(out=whole, progress=False))
+    run(chosen(), RunConfig(out=whole, progress=False))
 
     def dies(*arguments, **options):
         raise RuntimeError("the power went")
 
     with monkeypatch.context() as patch, pytest.raises(RuntimeError, match="the power went"):
         patch.setattr(supervised, "optimiser_step", dies)  # of the own stage: the shared one is in the cache
-        run(chosen(), Keep(out=broken, progress=False, recipe={"name": "mine"}))
+        run(chosen(), RunConfig(out=broken, progress=False, recipe={"name": "mine"}))
     with RunRecord.open(broken) as record:
         assert record.about()["recipe"] == {"name": "mine"} and record.steps() == []
-    result = run(chosen(), Keep(out=broken, resume=True, progress=False))
+    result = run(chosen(), RunConfig(out=broken, resume=True, progress=False))
     assert len(result.metrics) == 2
     first, second = final(whole), final(broken)
     assert first.keys() == second.keys() and all(torch.equal(first[name], second[name]) for name in first)
@@ -104,9 +104,9 @@ def test_a_stage_is_given_the_runs_roles(tmp_path):
     def staged(base):
         return replace(base, stages=(stage,))
 
-    made = choice("quickstart")
+    made = run_template("quickstart")
     made = replace(made, recipe=made.recipe._replace(name="staged", make=staged))
-    result = run(made.read({**SMALL, "steps": 1}), Keep(out=tmp_path / "run", progress=False))
+    result = run(made.read({**SMALL, "steps": 1}), RunConfig(out=tmp_path / "run", progress=False))
     assert seen == [(0, tmp_path / "run" / "stages", 2, 12)] and len(result.metrics) == 1
 
 
@@ -115,11 +115,11 @@ def test_stages_that_close_a_run_come_before_its_last_evaluation_and_checkpoint(
         return replace(base, closing=first_taught(base).stages, annotate=("ref_logp",), pace=first_taught(base).pace)
 
     made = chosen()
-    first_taught = made.choice.recipe.make
-    made = replace(made, choice=replace(made.choice, recipe=made.choice.recipe._replace(make=closed)))
+    first_taught = made.template.method.make
+    made = replace(made, choice=replace(made.template, recipe=made.template.method._replace(make=closed)))
     whole, broken = tmp_path / "whole", tmp_path / "broken"
     open_end = tmp_path / "open"
-    result = run(made, Keep(out=whole, progress=False))
+    result = run(made, RunConfig(out=whole, progress=False))
     assert len(result.metrics) == 2 and not (whole / "stages").exists()
     closing = whole / "closing-000002"
     assert [one.name for one in sorted(closing.iterdir()) if one.is_dir()] == ["00-teach"]
@@ -131,8 +131,8 @@ def test_stages_that_close_a_run_come_before_its_last_evaluation_and_checkpoint(
         return replace(closed(base), closing=())
 
     run(
-        replace(made, choice=replace(made.choice, recipe=made.choice.recipe._replace(make=stays_open))),
-        Keep(out=open_end, progress=False),
+        replace(made, choice=replace(made.template, recipe=made.template.method._replace(make=stays_open))),
+        RunConfig(out=open_end, progress=False),
     )
     assert any(not torch.equal(after[name], value) for name, value in final(open_end).items())
 
@@ -141,15 +141,15 @@ def test_stages_that_close_a_run_come_before_its_last_evaluation_and_checkpoint(
 
     with monkeypatch.context() as patch, pytest.raises(RuntimeError, match="the power went"):
         patch.setattr(supervised, "optimiser_step", dies)
-        run(made, Keep(out=broken, progress=False))
+        run(made, RunConfig(out=broken, progress=False))
     with RunRecord.open(broken) as record:
         assert record.steps() == [0] and sorted(record.evaluations()) == [0]
-    run(made, Keep(out=broken, resume=True, progress=False))
+    run(made, RunConfig(out=broken, resume=True, progress=False))
     again = final(broken)
     assert all(torch.equal(after[name], again[name]) for name in after)
     with RunRecord.open(broken) as record:
         assert sorted(record.evaluations()) == [0, 2]
-    longer = replace(made, setting=replace(made.setting, steps=3))
-    assert len(run(longer, Keep(out=whole, resume=True, progress=False)).metrics) == 3
+    longer = replace(made, setting=replace(made.settings, steps=3))
+    assert len(run(longer, RunConfig(out=whole, resume=True, progress=False)).metrics) == 3
     assert any(not torch.equal(after[name], value) for name, value in final(whole).items()), "the third step counts"
     assert (whole / "closing-000003/00-teach").is_dir()

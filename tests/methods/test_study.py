@@ -1,9 +1,9 @@
 import pytest
-
-from handaxe.errors import RecipeError
-from handaxe.methods.catalogue import find_recipes, find_studies
-from handaxe.methods.paper import Paper
 from handaxe.methods.study import Bound
+
+from handaxe.core.errors import RecipeError
+from handaxe.methods.catalog import find_recipes, find_studies
+from handaxe.methods.paper import Paper
 
 GOOD = '''from handaxe.methods.study import Bound, Paper, Study
 STUDY = Study(

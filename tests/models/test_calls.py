@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from handaxe.core.records import ToolCall
 from handaxe.models.calls import TaggedCalls, json_call
-from handaxe.records import ToolCall
 
 SYNTAX = TaggedCalls()
 CALL = '<tool_call>\n{"name": "add", "arguments": {"a": 1, "b": 2}}\n</tool_call>'

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from handaxe.errors import InputError
+from handaxe.core.errors import InputError
+from handaxe.core.protocols import Stateful
+from handaxe.core.records import Author, Message, ToolCall, ToolSchema
 from handaxe.models.chat_template import ChatTemplate
 from handaxe.models.hermes import Hermes
-from handaxe.records import Author, Message, ToolCall, ToolSchema
-from handaxe.slots import Stateful
 from handaxe.testing.formats import check_format
 
 pytestmark = pytest.mark.hf

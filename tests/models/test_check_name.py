@@ -3,7 +3,7 @@ import time
 
 import pytest
 
-from handaxe.errors import InputError
+from handaxe.core.errors import InputError
 from handaxe.models.check_name import check_name
 from handaxe.models.load import load, load_format, stand_in
 

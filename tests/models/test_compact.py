@@ -2,8 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from handaxe.core.records import Author, Message, ToolCall, ToolSchema
 from handaxe.models.compact import ASSISTANT, CALL, CALL_END, END, SYSTEM, TOOL, USER, Compact
-from handaxe.records import Author, Message, ToolCall, ToolSchema
 
 
 def schema(name, **types):

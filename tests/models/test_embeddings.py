@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import torch
 
-from handaxe.errors import InputError
+from handaxe.core.errors import InputError
 from handaxe.models.compact import Compact
 from handaxe.models.embeddings import embeddings
 from handaxe.models.load import Policy

@@ -1,8 +1,8 @@
 import pytest
 
-from handaxe.errors import InputError
+from handaxe.core.errors import InputError
+from handaxe.core.records import Author, Message, ToolCall, ToolSchema
 from handaxe.models.hermes import Hermes
-from handaxe.records import Author, Message, ToolCall, ToolSchema
 from handaxe.testing.formats import check_format
 
 pytestmark = pytest.mark.hf

@@ -4,9 +4,9 @@ import sys
 import pytest
 import torch
 
-from handaxe.errors import InputError
+from handaxe.core.errors import InputError
+from handaxe.core.model_api import AdapterModel
 from handaxe.models.huggingface import AdaptedModel, HuggingFaceModel, load_pretrained, smollm2
-from handaxe.networks import AdapterModel
 
 pytestmark = pytest.mark.hf
 transformers = pytest.importorskip("transformers")

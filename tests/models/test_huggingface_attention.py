@@ -5,8 +5,8 @@ import math
 import pytest
 import torch
 
+from handaxe.core.model_api import Reading
 from handaxe.models.huggingface_attention import attend_read, attend_written
-from handaxe.networks import Reading
 
 SLOTS, ROOM, WIDTH = 4, 12, 6
 

@@ -3,16 +3,16 @@
 import pytest
 import torch
 
-from handaxe.engines.local import LocalEngine
-from handaxe.engines.rounds import RoundStream
-from handaxe.engines.stream import SlotStream
-from handaxe.exchange import Sample
+from handaxe.core.model_api import Copying, Reading
+from handaxe.core.records import Sampling
+from handaxe.core.requests import Sample
+from handaxe.engines.local.engine import LocalEngine
+from handaxe.engines.local.rounds import RoundStream
+from handaxe.engines.local.stream import SlotStream
 from handaxe.models.decoder import find_decoder
 from handaxe.models.huggingface import HuggingFaceModel, load_pretrained
 from handaxe.models.huggingface_cache import PretrainedSlots, fits
 from handaxe.models.load import load
-from handaxe.networks import Copying, Reading
-from handaxe.records import Sampling
 
 pytestmark = pytest.mark.hf
 transformers = pytest.importorskip("transformers")

@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 import torch
 
+from handaxe.core.model_api import Reading
 from handaxe.models.tiny import TinyConfig, TinyModel
 from handaxe.models.trunk import Trunk
-from handaxe.networks import Reading
 from handaxe.ops.trees import forest, make_pack
 
 CPU = torch.device("cpu")

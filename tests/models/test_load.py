@@ -4,12 +4,12 @@ import pytest
 import torch
 
 import handaxe.models.load
-from handaxe.errors import CheckpointError, InputError
+from handaxe.core.errors import CheckpointError, InputError
+from handaxe.core.records import Message
 from handaxe.models.chat_template import ChatTemplate
 from handaxe.models.compact import Compact
 from handaxe.models.load import load, stand_in
 from handaxe.models.tiny import TinyConfig, TinyModel
-from handaxe.records import Message
 
 SHIPPED = Path(handaxe.models.load.__file__).with_name("tiny_checkpoint")
 

@@ -2,9 +2,9 @@ import json
 
 import pytest
 
+from handaxe.core.records import Author, Message
 from handaxe.models.placeholders import Placeholders
 from handaxe.models.untrusted import Part, SafeEncoder
-from handaxe.records import Author, Message
 
 pytestmark = pytest.mark.hf
 

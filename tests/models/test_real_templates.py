@@ -2,10 +2,10 @@
 
 import pytest
 
+from handaxe.core.records import Message, ToolCall, ToolSchema
 from handaxe.models.chat_template import ChatTemplate
 from handaxe.models.hermes import Hermes
 from handaxe.models.untrusted import SafeEncoder
-from handaxe.records import Message, ToolCall, ToolSchema
 from handaxe.testing.formats import check_format
 
 pytestmark = pytest.mark.hf

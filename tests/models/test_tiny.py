@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from handaxe.errors import CheckpointError, InputError
+from handaxe.core.errors import CheckpointError, InputError
 from handaxe.models.tiny import TinyConfig, TinyModel, TinyNet
 
 SMALL = TinyConfig(width=32, layers=2, heads=2, max_length=64)

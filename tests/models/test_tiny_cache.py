@@ -5,8 +5,8 @@ import random
 import pytest
 import torch
 
+from handaxe.core.model_api import Copying, Reading, SlotCache
 from handaxe.models.tiny import TinyConfig, TinyModel
-from handaxe.networks import Copying, Reading, SlotCache
 
 pytestmark = pytest.mark.exact
 

@@ -3,9 +3,9 @@ import json
 import numpy as np
 import pytest
 
-from handaxe.errors import InputError
+from handaxe.core.errors import InputError
+from handaxe.core.records import Message, ToolCall, ToolSchema
 from handaxe.models.transcript import END, TURN, Transcript
-from handaxe.records import Message, ToolCall, ToolSchema
 from handaxe.testing.formats import check_format
 
 FORMAT = Transcript()

@@ -12,15 +12,15 @@ import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from handaxe import records
-from handaxe.exchange import Act, Attempt, Completion, EnvReply, Work
+from handaxe.core import records
+from handaxe.core.records import Author, Ending, Message, Sampling, Task, ToolCall, ToolReply, ToolSchema
+from handaxe.core.requests import Act, Attempt, Completion, EnvReply, Work
 from handaxe.models.chat_template import ChatTemplate
 from handaxe.models.hermes import Hermes
 from handaxe.models.huggingface import HuggingFaceModel
-from handaxe.records import Author, Ending, Message, Sampling, Task, ToolCall, ToolReply, ToolSchema
 from handaxe.rollouts.linear import linear
 from handaxe.rollouts.play.sequence_builder import SequenceBuilder
-from handaxe.training.batch import Row, pad
+from handaxe.training.loop.batch import Row, pad
 
 pytestmark = pytest.mark.hf
 quiet = settings(

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import torch
 
+from handaxe.core.model_api import LinearHeadModel, RecomputingModel, TreeModel
 from handaxe.models.trunk import Trunk, wide
-from handaxe.networks import LinearHeadModel, RecomputingModel, TreeModel
 from handaxe.ops.trees import forest, make_pack
 
 pytestmark = pytest.mark.hf

@@ -2,9 +2,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from handaxe.errors import InputError
+from handaxe.core.errors import InputError
+from handaxe.core.records import Author
 from handaxe.models.untrusted import Part, SafeEncoder, encode_untrusted
-from handaxe.records import Author
 
 pytestmark = pytest.mark.hf
 quiet = settings(

@@ -12,16 +12,16 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from rich.console import Console
 
+from handaxe.core.errors import Failed, Retry
+from handaxe.core.records import Group, Message, Sampling, Task, check
+from handaxe.core.requests import Attempt, Completion
 from handaxe.envs.tool_chat import tool_chat
-from handaxe.errors import Failed, Retry
-from handaxe.exchange import Attempt, Completion
 from handaxe.models.chat_template import ChatTemplate
 from handaxe.models.compact import CALL, CALL_END, Compact
 from handaxe.models.compact import END as COMPACT_END
 from handaxe.models.hermes import Hermes
 from handaxe.models.transcript import Transcript
 from handaxe.ops.nesting import deeper
-from handaxe.records import Group, Message, Sampling, Task, check
 from handaxe.rollouts.driver.run_plan import run_plan
 from handaxe.rollouts.linear import linear
 from handaxe.tools import tool

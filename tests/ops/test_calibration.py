@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from handaxe.errors import InputError
+from handaxe.core.errors import InputError
 from handaxe.ops.calibration import auroc, calibration_error
 
 

@@ -1,7 +1,7 @@
 import itertools
 
+from handaxe.core.records import ToolCall
 from handaxe.ops.calls import call_key
-from handaxe.records import ToolCall
 
 
 def test_example():

@@ -3,9 +3,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from handaxe.errors import InputError, TaskError
+from handaxe.core.errors import InputError, TaskError
+from handaxe.core.records import Criterion, Message
 from handaxe.ops.checklists import marks_of, user_parts
-from handaxe.records import Criterion, Message
 from handaxe.testing.records import make_trajectory
 
 

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from handaxe.core.records import Branch, Message, ParsedTurn, Sampling, Task, ToolCall, ToolReply, ToolSchema
 from handaxe.ops import codec
-from handaxe.records import Branch, Message, ParsedTurn, Sampling, Task, ToolCall, ToolReply, ToolSchema
 
 PLAIN = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text() | st.binary()
 VALUES = st.recursive(

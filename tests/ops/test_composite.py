@@ -2,8 +2,8 @@
 
 import pytest
 
+from handaxe.core.protocols import Stateful
 from handaxe.ops.composite import Composite, remembers
-from handaxe.slots import Stateful
 
 
 class Counts:

@@ -2,8 +2,8 @@ from dataclasses import replace
 
 import numpy as np
 
+from handaxe.core.records import Branch, Group, Spent
 from handaxe.ops.forks import owners, shared_turns, steps_of, used_together
-from handaxe.records import Branch, Group, Spent
 from handaxe.testing.records import make_trajectory
 
 

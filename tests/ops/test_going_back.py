@@ -2,8 +2,8 @@ from dataclasses import replace
 
 import pytest
 
+from handaxe.core.records import STOPPED, Ending
 from handaxe.ops.going_back import ANEW, why_not_back
-from handaxe.records import STOPPED, Ending
 from handaxe.testing.records import make_trajectory
 
 WHOLE = make_trajectory()

@@ -2,8 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from handaxe.core.records import Message, ToolCall, ToolSchema
 from handaxe.ops.nesting import deeper, strings
-from handaxe.records import Message, ToolCall, ToolSchema
 
 VALUES = st.recursive(
     st.none() | st.integers() | st.text(max_size=3),

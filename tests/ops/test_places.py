@@ -2,10 +2,10 @@
 
 import pytest
 
+from handaxe.core.records import Message, Task, ToolCall, ToolSchema
 from handaxe.models.compact import CALL, CALL_END, Compact
 from handaxe.ops.places import in_calls
-from handaxe.records import Message, Task, ToolCall, ToolSchema
-from handaxe.training.scripted import trajectory_from_messages
+from handaxe.training.sft.scripted import trajectory_from_messages
 
 ADD = ToolSchema("add", "Add.", {"type": "object", "properties": {"x": {"type": "string"}}})
 

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from handaxe.errors import InputError
+from handaxe.core.errors import InputError
 from handaxe.ops.returns import deviation, discounted, gae_advantages, standardise, whiten
 
 NUMBERS = st.lists(st.floats(-10, 10, width=32), max_size=8)

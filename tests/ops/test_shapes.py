@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import torch
 
-from handaxe.errors import InputError
+from handaxe.core.errors import InputError
 from handaxe.ops.shapes import check_shapes
 
 

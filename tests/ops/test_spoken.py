@@ -1,7 +1,7 @@
 import pytest
 
+from handaxe.core.records import Message
 from handaxe.ops.spoken import opening, spoken_at
-from handaxe.records import Message
 
 SHOWN = [Message("user", "like this:"), Message("assistant", "a"), Message("user", "go")]
 SAID = [*SHOWN, Message("assistant", "b"), Message("tool", "1"), Message("assistant", "c")]

@@ -4,7 +4,7 @@ from math import comb, inf, nan
 import numpy as np
 import pytest
 
-from handaxe.errors import InputError
+from handaxe.core.errors import InputError
 from handaxe.ops.stats import (
     mean_interval,
     pass_at_k,

@@ -4,9 +4,9 @@ test may say with which arguments (see tests/contract.py)."""
 import importlib.util
 from pathlib import Path
 
+import handaxe.pairs
 import pytest
 
-import handaxe.pairs
 from handaxe.testing.pairs import check_pairs
 
 _spec = importlib.util.spec_from_file_location("contract", Path(__file__).parents[1] / "contract.py")

@@ -9,17 +9,17 @@ pytest.importorskip("bm25s")
 
 from handaxe.commands.configure import parse_train
 from handaxe.commands.train import RunOptions
-from handaxe.exchange import Attempt
+from handaxe.core.records import Branch, Sampling, ToolCall
+from handaxe.core.requests import Attempt
 from handaxe.methods.build import make_method, make_world
 from handaxe.methods.run import run
 from handaxe.models.compact import Compact
-from handaxe.records import Branch, Sampling, ToolCall
 from handaxe.rollouts.driver.run_plan import run_plan
 from handaxe.testing.batches import small_batch
 from handaxe.testing.records import make_group, make_rated, make_scores, make_task
 from handaxe.testing.scripted import ScriptedEngine
 from handaxe.tools.calculator import calculator
-from handaxe.training.pace import Keep
+from handaxe.training.loop.config import RunConfig
 from handaxe.training.record.run_record import RunRecord
 
 SMALL = ["--steps", "1", "--groups", "2", "--group-size", "2", "--held-out", "2", "--seed", "1", "--model", "tiny"]
@@ -59,7 +59,10 @@ def test_thor_begins_with_solutions_only_where_it_is_told(tmp_path):
     for count in ("0", "3"):
         words = [*SMALL, "--imitated", count, "--redrawn", "1"]
         made = parsed("thor", *words)
-        run(made, Keep(out=tmp_path / count, progress=False, recipe={"name": "thor", "arguments": made.arguments()}))
+        run(
+            made,
+            RunConfig(out=tmp_path / count, progress=False, recipe={"name": "thor", "arguments": made.arguments()}),
+        )
         kept = [one.parent for one in (tmp_path / count / "stages").rglob("record.sqlite")]
         steps[count] = [RunRecord.open(one).steps() for one in kept]
     assert steps == {"0": [], "3": [[0]]}

@@ -6,12 +6,12 @@ pytest.importorskip("reasoning_gym")
 
 from handaxe.commands.configure import parse_train
 from handaxe.commands.train import RunOptions
+from handaxe.core.records import Group, Message
 from handaxe.methods.build import make_method, make_world
 from handaxe.methods.run import run
 from handaxe.models.compact import Compact
-from handaxe.records import Group, Message
-from handaxe.training.pace import Keep
-from handaxe.worlds.demonstrate import demonstrate
+from handaxe.training.loop.config import RunConfig
+from handaxe.worlds.parts.demonstrate import demonstrate
 
 SMALL = ["--steps", "1", "--groups", "2", "--group-size", "2", "--held-out", "2", "--model", "tiny", "--seed", "3"]
 
@@ -54,7 +54,7 @@ def test_the_reward_is_the_same_and_fewer_questions_are_asked(aggregate):
 
 
 def test_a_step_trains_on_the_same_and_says_how_much_was_asked():
-    rows = [run(chosen("--ask", ask), Keep(progress=False)).metrics[0] for ask in ("all", "passed")]
+    rows = [run(chosen("--ask", ask), RunConfig(progress=False)).metrics[0] for ask in ("all", "passed")]
     same = ("reward", "channel/on", "tokens", "grad_norm")
     assert [rows[0][name] for name in same] == [rows[1][name] for name in same]
     assert rows[0]["channel/asked"] >= rows[1]["channel/asked"]

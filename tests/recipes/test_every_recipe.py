@@ -8,23 +8,23 @@ import numpy as np
 import pytest
 import torch
 
-from handaxe import records
 from handaxe.commands.configure import parse_train
 from handaxe.commands.train import RunOptions
+from handaxe.core import records
+from handaxe.core.records import Author, Message
 from handaxe.evaluation.result import Evaluation
 from handaxe.methods.build import build, make_method, make_world
-from handaxe.methods.catalogue import find_recipes
-from handaxe.methods.chosen import choice, of_base, recipe_of
+from handaxe.methods.catalog import find_recipes
 from handaxe.methods.run import run
+from handaxe.methods.run_spec import page_of, run_template, spec_of_base
 from handaxe.models.compact import Compact
-from handaxe.records import Author, Message
 from handaxe.rewards.parts.scoring import score_group
 from handaxe.testing.records import make_group, make_rated
-from handaxe.training.batch import pad
-from handaxe.training.loop import train
-from handaxe.training.pace import Keep
+from handaxe.training.loop.batch import pad
+from handaxe.training.loop.config import RunConfig
+from handaxe.training.loop.train import train
 from handaxe.training.record.run_record import RunRecord
-from handaxe.worlds.demonstrate import demonstrate
+from handaxe.worlds.parts.demonstrate import demonstrate
 
 pytest.importorskip("reasoning_gym")
 LISTED = find_recipes()
@@ -68,7 +68,7 @@ def test_the_recipes_of_the_first_chapter_are_there():
 
 @pytest.mark.parametrize("one", LISTED, ids=NAMES)
 def test_what_was_read_is_what_an_import_gives(one):
-    made = choice(one.name)
+    made = run_template(one.name)
     assert (made.about.paper, made.about.claims) == (one.paper, one.claims)
     assert (made.base.name if made.base else "") == one.base.partition(" ")[0]
     assert made.world.name == one.world.partition(" ")[0]
@@ -95,10 +95,10 @@ def test_the_command_line_is_built_and_shows_its_help(name, capsys):
 
 @pytest.mark.parametrize("name", [one.name for one in LISTED if one.claims])
 def test_what_a_claim_is_measured_against_can_be_run(name):
-    for claim in choice(name).about.claims:
+    for claim in run_template(name).about.claims:
         words = claim.baseline.split()
         if not words:
-            assert of_base(chosen(name)).setting == chosen(name).setting
+            assert spec_of_base(chosen(name)).settings == chosen(name).settings
         elif words[0] not in ("start", "zero"):
             chosen(words[0], *words[1:])
 
@@ -122,7 +122,7 @@ def batches(monkeypatch):
             seen.append((row.sequence, mask_T[: len(row.sequence)]))
         return batch
 
-    monkeypatch.setattr("handaxe.training.batch.pad", seeing)
+    monkeypatch.setattr("handaxe.training.loop.batch.pad", seeing)
     return seen
 
 
@@ -142,7 +142,9 @@ def held_out(monkeypatch):
 @pytest.mark.parametrize("name", [name for name in NAMES if name != "plain"])
 def test_two_steps(name, tmp_path, batches, held_out):
     made = chosen(name, "--model", "tiny", *FEWER.get(name, ()))
-    result = run(made, Keep(out=tmp_path / "run", progress=False, recipe={"name": name, "arguments": made.arguments()}))
+    result = run(
+        made, RunConfig(out=tmp_path / "run", progress=False, recipe={"name": name, "arguments": made.arguments()})
+    )
     assert len(result.metrics) == 2
     played = [row for row in result.metrics if row["trajectories"]]  # with partial rollouts a step may finish none
     assert played and all(math.isfinite(row["reward"]) for row in played)
@@ -155,7 +157,7 @@ def test_two_steps(name, tmp_path, batches, held_out):
     trains = {Author(number) for sequence, mask_T in batches for number in np.unique(sequence.author[mask_T])}
     assert trains <= {Author.POLICY, *([Author.FORCED] if name in FORCES else [])}, "no expert's words, no reply's"
     assert trains or name != "grpo"  # of some recipes two steps so small leave nothing to train on
-    assert len(held_out) >= 8 and {len(group) for group in held_out} == {made.setting.samples}
+    assert len(held_out) >= 8 and {len(group) for group in held_out} == {made.settings.samples}
     for one in (trajectory for group in held_out for trajectory in group):
         assert one.branch_of is None, "an attempt that a user would see is not branched"
         assert name in GUIDED or not any(sequence.forced.any() for sequence in one.sequences), "nor helped"
@@ -165,14 +167,14 @@ def test_two_steps(name, tmp_path, batches, held_out):
 def test_weights_move_unless_the_recipe_is_frozen(name, moves, tmp_path):
     parts = build(chosen(name))
     before = [p.detach().clone() for p in parts["engine"].model.module.parameters()]
-    result = train(**parts, keep=Keep(progress=False))
+    result = train(**parts, keep=RunConfig(progress=False))
     assert any(row.get("grad_norm", 0.0) > 0 for row in result.metrics) == moves
     assert any(not torch.equal(a, b) for a, b in zip(before, parts["engine"].model.module.parameters())) == moves
 
 
 @pytest.mark.parametrize("base", ["grpo", "dapo", "gspo", "ppo"])
 def test_the_base_of_a_recipe_can_be_another(base, tmp_path):
-    result = run(chosen("otc", "--base", base, "--model", "tiny"), Keep(progress=False))
+    result = run(chosen("otc", "--base", base, "--model", "tiny"), RunConfig(progress=False))
     assert len(result.metrics) == 2
 
 
@@ -201,7 +203,7 @@ def test_a_base_brings_what_the_recipe_does_not_change():
     assert method.pace.rounds == 7 and method.terms == ()
     assert "fewer_calls" in type(method.reward).__module__
     own = chosen("retool")
-    assert own.options["base"]["lam"] == 1.0 and recipe_of(own.choice.base.make).paper.short == "PPO"
+    assert own.options["base"]["lam"] == 1.0 and page_of(own.template.base.make).paper.short == "PPO"
     assert make_method(own, make_world(own)).annotate == ("value",)
 
 

@@ -11,11 +11,11 @@ pytest.importorskip("reasoning_gym")
 
 from handaxe.commands.configure import parse_train
 from handaxe.commands.train import RunOptions
-from handaxe.engines.local import LocalEngine
+from handaxe.engines.local.engine import LocalEngine
 from handaxe.methods import run as of_run
 from handaxe.methods.build import make_method
 from handaxe.methods.run import run
-from handaxe.training.pace import Keep
+from handaxe.training.loop.config import RunConfig
 
 SMALL = ["--steps", "3", "--groups", "2", "--group-size", "4", "--held-out", "2", "--seed", "1", "--wait", "0"]
 REMEMBERING = {
@@ -50,7 +50,7 @@ def trained(name, folder, resume=False):
     words = [*SMALL, *FEWER.get(name, ()), "--model", "tiny"]
     made = parse_train(name, words, prog="handaxe train", also={"run": RunOptions})[0]
     recipe = {"name": name, "arguments": made.arguments()}
-    return run(made, Keep(out=folder, resume=resume, progress=False, recipe=recipe, checkpoint_every=1))
+    return run(made, RunConfig(out=folder, resume=resume, progress=False, recipe=recipe, checkpoint_every=1))
 
 
 def last(folder):

@@ -5,11 +5,11 @@ import pytest
 
 from handaxe.commands.configure import parse_train
 from handaxe.commands.train import RunOptions
+from handaxe.core.records import Group, Message, ToolCall
 from handaxe.credit.group_norm import group_norm
 from handaxe.methods.build import make_method, make_world
 from handaxe.models.compact import CALL_END, Compact
-from handaxe.records import Group, Message, ToolCall
-from handaxe.worlds.demonstrate import demonstrate
+from handaxe.worlds.parts.demonstrate import demonstrate
 
 TOOLS = {"row": "view", "grid": "zoom", "table": "read_cell"}
 

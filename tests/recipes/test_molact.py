@@ -9,7 +9,7 @@ from handaxe.commands.configure import parse_train
 from handaxe.commands.train import RunOptions
 from handaxe.methods.build import make_method, make_world
 from handaxe.methods.run import run
-from handaxe.training.pace import Keep
+from handaxe.training.loop.config import RunConfig
 from handaxe.training.record.run_record import RunRecord
 
 SMALL = ["--steps", "1", "--groups", "2", "--group-size", "2", "--held-out", "2", "--first-steps", "1", "--seed", "3"]
@@ -28,7 +28,7 @@ def kinds(folder):
 @pytest.mark.parametrize("first", ["edit", "optimise"])
 def test_edits_come_first_and_then_improvements(first, tmp_path):
     made = chosen("--first", first)
-    result = run(made, Keep(out=tmp_path / "run", progress=False, recipe={"name": "molact", "arguments": {}}))
+    result = run(made, RunConfig(out=tmp_path / "run", progress=False, recipe={"name": "molact", "arguments": {}}))
     (stage,) = (path for path in (tmp_path / "run" / "stages").iterdir() if path.is_dir())
     assert stage.name == "00-reinforce" and kinds(stage) == {first} and kinds(tmp_path / "run") == {"optimise"}
     assert len(result.metrics) == 1
@@ -40,7 +40,7 @@ def test_edits_come_first_and_then_improvements(first, tmp_path):
 @pytest.mark.parametrize("base", ["grpo", "ppo", "dapo"])
 def test_the_first_stage_learns_as_the_base_does(base, tmp_path):
     made = chosen("--base", base)
-    run(made, Keep(out=tmp_path / "run", progress=False, recipe={"name": "molact", "arguments": {}}))
+    run(made, RunConfig(out=tmp_path / "run", progress=False, recipe={"name": "molact", "arguments": {}}))
     with RunRecord.open(tmp_path / "run" / "stages" / "00-reinforce") as record:
         (metrics,) = record.metrics()
     assert metrics["trajectories"] == 4  # 2 tasks of 2 attempts, as the setting says

@@ -8,8 +8,8 @@ import pytest
 
 from handaxe.commands.configure import parse_train
 from handaxe.commands.train import RunOptions
+from handaxe.core.records import Ending, ToolCall, ToolReply
 from handaxe.methods.build import make_method, make_world
-from handaxe.records import Ending, ToolCall, ToolReply
 from handaxe.testing.records import make_group, make_trajectory
 
 

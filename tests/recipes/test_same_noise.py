@@ -8,8 +8,8 @@ from handaxe.commands.configure import parse_train
 from handaxe.commands.train import RunOptions
 from handaxe.judges.noisy import Noisy
 from handaxe.methods.build import make_method, make_world
-from handaxe.methods.catalogue import find_recipes
-from handaxe.methods.chosen import of_base
+from handaxe.methods.catalog import find_recipes
+from handaxe.methods.run_spec import spec_of_base
 
 pytest.importorskip("reasoning_gym")
 
@@ -25,7 +25,7 @@ def side(name, baseline=""):
     other, *words = baseline.split() or [""]
     if other in ("start", "zero"):
         return None
-    return trained(other, *words) if other else of_base(trained(name))
+    return trained(other, *words) if other else spec_of_base(trained(name))
 
 
 @cache
@@ -69,7 +69,7 @@ def test_both_sides_of_a_claim_meet_the_same_noise(name):
     for claim in LISTED[name].claims:
         other = side(name, claim.baseline)
         if other is not None and (name, claim.baseline) not in VARIED:
-            assert unfair(trained(name), other) == "", claim.statement
+            assert unfair(trained(name), other) == "", claim.text
 
 
 def test_sides_with_different_noise_are_found():

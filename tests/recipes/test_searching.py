@@ -6,10 +6,10 @@ import pytest
 pytest.importorskip("bm25s")
 
 from handaxe.commands.configure import parse_train
+from handaxe.core.records import Ending, ToolCall, ToolReply
 from handaxe.credit.leave_one_out import leave_one_out
 from handaxe.methods.build import make_method, make_world
 from handaxe.ops.returns import standardise
-from handaxe.records import Ending, ToolCall, ToolReply
 from handaxe.testing.records import make_group, make_task, make_trajectory
 
 

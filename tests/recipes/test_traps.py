@@ -8,21 +8,21 @@ import pytest
 pytest.importorskip("reasoning_gym")
 
 from handaxe.commands.configure import parse_train
+from handaxe.core.records import Ending, Group, Message
 from handaxe.methods.build import make_method, make_world
-from handaxe.methods.catalogue import find_recipes
-from handaxe.methods.chosen import of_base
+from handaxe.methods.catalog import find_recipes
+from handaxe.methods.run_spec import spec_of_base
 from handaxe.models.compact import CALL_END, Compact
 from handaxe.ops.composite import Composite
 from handaxe.ops.ragged import rewards_of
 from handaxe.ops.returns import standardise
-from handaxe.records import Ending, Group, Message
 from handaxe.rewards.outcome import outcome
 from handaxe.rewards.parts.scoring import score_group
 from handaxe.rewards.weighted import weighted
 from handaxe.rewards.well_formed import well_formed
-from handaxe.worlds.demonstrate import demonstrate
-from handaxe.worlds.habits import with_habit
-from handaxe.worlds.world import Habit
+from handaxe.worlds.parts.demonstrate import demonstrate
+from handaxe.worlds.parts.demonstration_noise import with_habit
+from handaxe.worlds.world import DemonstrationNoise
 
 EARLIER = {"artist", "artist_bfcl", "ftrl", "otc", "retool", "toolrl", "toolrl_scales"}
 TEACHING = {"small_lm", "small_lm_tiny", "smart"}
@@ -109,7 +109,7 @@ def attempts(world, task, others):
         env, rollout = world.env(world.tools), world.plays(16)
         return demonstrate(env, task, speaker, format=form, id=f"{task.id}/{name}", rollout=rollout)
 
-    habits = Habit(needed=0.6, needless=0.4, clumsy=0.4)
+    habits = DemonstrationNoise(needed=0.6, needless=0.4, clumsy=0.4)
     speakers = [with_habit(expert, habits, guesses=["10 20 30 40", "17"], seed=seed) for seed in range(3)]
     speakers += [instead(other) for other in others]
     speakers += [expert, twice, wrong, says(str(task.answer)), says("17"), says("no " * 20), says("")]
@@ -222,7 +222,7 @@ def test_no_part_is_dead_and_no_wrong_attempt_goes_before_a_right_one(name):
 def test_a_claim_says_how_much_of_the_vice_its_baseline_must_show(name):
     for claim in LISTED[name].claims:
         bounded = claim.vice is not None or claim.over == "gain"
-        assert bounded != ((name, claim.metric) in UNBOUNDED) or (bounded and claim.over == "end"), claim.statement
+        assert bounded != ((name, claim.metric) in UNBOUNDED) or (bounded and claim.over == "end"), claim.text
 
 
 def test_what_is_listed_is_there():
@@ -244,4 +244,4 @@ def test_spa_pays_what_an_attempt_comes_to_through_its_turns_and_not_once_more()
     world = make_world(chosen)
     parts = list(leaves(make_method(chosen, world).reward))
     assert sorted(path for path, _, _ in parts) == ["executed", "progress"]
-    assert make_method(of_base(chosen), world).reward is world.correct not in [own[key] for _, own, key in parts]
+    assert make_method(spec_of_base(chosen), world).reward is world.correct not in [own[key] for _, own, key in parts]

@@ -5,17 +5,17 @@ import numpy as np
 import pytest
 
 from handaxe.commands.configure import parse_train
+from handaxe.core.records import Group, Message, ToolCall
 from handaxe.methods.build import make_method, make_world
 from handaxe.models.compact import Compact
 from handaxe.ops.ragged import rewards_of
-from handaxe.records import Group, Message, ToolCall
 from handaxe.rewards.box_overlap import box_overlap
 from handaxe.rewards.weighted import weighted
 from handaxe.testing.records import make_group, make_scores, make_task, make_trajectory
-from handaxe.worlds.demonstrate import demonstrate
-from handaxe.worlds.habits import with_habit
-from handaxe.worlds.screen_layout import difficulty, gold_box, said_box
-from handaxe.worlds.world import Habit
+from handaxe.worlds.parts.demonstrate import demonstrate
+from handaxe.worlds.parts.demonstration_noise import with_habit
+from handaxe.worlds.screen.layout import difficulty, gold_box, said_box
+from handaxe.worlds.world import DemonstrationNoise
 
 
 def made(name, *words):
@@ -178,7 +178,7 @@ def test_every_part_changes_some_advantage(name, without):
 def _with_habits(world, task, other):
     """The last but two does what is right for another task."""
     speakers = [
-        with_habit(world.expert, Habit(needed=0.7, clumsy=0.4), guesses=["10 20 30 40", "17"], seed=number)
+        with_habit(world.expert, DemonstrationNoise(needed=0.7, clumsy=0.4), guesses=["10 20 30 40", "17"], seed=number)
         for number in range(6)
     ]
     for number, speaker in enumerate([*speakers, lambda _, facts: world.expert(other, facts)]):

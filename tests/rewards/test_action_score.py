@@ -1,7 +1,7 @@
 import pytest
 
-from handaxe.errors import TaskError
-from handaxe.records import ToolCall, ToolReply
+from handaxe.core.errors import TaskError
+from handaxe.core.records import ToolCall, ToolReply
 from handaxe.rewards.action_score import action_score
 from handaxe.testing.records import make_group, make_task, make_trajectory
 

@@ -1,11 +1,11 @@
 import pytest
 
-from handaxe.errors import InputError
+from handaxe.core.errors import InputError
 from handaxe.rewards.annealed_calls import annealed_calls
 from handaxe.rewards.exact_match import exact_match
 from handaxe.rewards.gate import gate
 from handaxe.testing.records import make_group, make_task, make_trajectory
-from handaxe.training.schedule import cosine
+from handaxe.training.loop.schedule import cosine
 
 CONTRACT = [{"scale": 0.5}, {"scale": lambda step: 1.0, "each": 1.0}]
 MU = cosine(1.0, steps=200)

@@ -1,6 +1,6 @@
 import pytest
 
-from handaxe.errors import VerifierError
+from handaxe.core.errors import VerifierError
 from handaxe.rewards.answer_score import answer_score
 from handaxe.rewards.parts.extract import answer_line
 from handaxe.testing.records import make_group, make_task, make_trajectory

@@ -3,7 +3,7 @@ import random
 
 import pytest
 
-from handaxe.errors import InputError, TaskError
+from handaxe.core.errors import InputError, TaskError
 from handaxe.rewards.bleu import bleu, words_and_marks
 from handaxe.testing.records import make_group, make_task, make_trajectory
 

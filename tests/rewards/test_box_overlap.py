@@ -4,7 +4,7 @@ import math
 import numpy as np
 import pytest
 
-from handaxe.errors import InputError, TaskError
+from handaxe.core.errors import InputError, TaskError
 from handaxe.rewards.box_overlap import box_overlap
 from handaxe.testing.records import make_group, make_task, make_trajectory
 

@@ -1,9 +1,9 @@
 import pytest
 
-from handaxe.errors import InputError, TaskError
+from handaxe.core.errors import InputError, TaskError
+from handaxe.papers.otc.fewer_calls import fewer_calls
 from handaxe.rewards.by_task import by_task
 from handaxe.rewards.exact_match import exact_match
-from handaxe.rewards.fewer_calls import fewer_calls
 from handaxe.rewards.token_f1 import token_f1
 from handaxe.testing.records import make_group, make_task, make_trajectory
 

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from handaxe.errors import InputError
+from handaxe.core.errors import InputError
 from handaxe.judges.step_status import step_status
 from handaxe.rewards.consistent_share import consistent_share
 from handaxe.rewards.exact_match import exact_match

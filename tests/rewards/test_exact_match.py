@@ -1,6 +1,6 @@
 import pytest
 
-from handaxe.errors import TaskError
+from handaxe.core.errors import TaskError
 from handaxe.rewards.exact_match import exact_match
 from handaxe.rewards.parts.extract import answer_line
 from handaxe.testing.records import make_group, make_task, make_trajectory

@@ -1,6 +1,6 @@
 import pytest
 
-from handaxe.records import Message, Task
+from handaxe.core.records import Message, Task
 from handaxe.rewards.exact_match import exact_match
 from handaxe.rewards.failure_shaping import failure_shaping
 from handaxe.testing.records import make_group, make_task, make_trajectory

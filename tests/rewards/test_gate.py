@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 from handaxe import rewards
-from handaxe.errors import InputError
-from handaxe.records import Scores
+from handaxe.core.errors import InputError
+from handaxe.core.records import Scores
 from handaxe.testing.records import make_group, make_scores, make_trajectory
 
 

@@ -4,12 +4,12 @@ from itertools import permutations
 import pytest
 
 from handaxe import rewards
-from handaxe.errors import InputError, TaskError
-from handaxe.records import ToolCall
+from handaxe.core.errors import InputError, TaskError
+from handaxe.core.records import ToolCall
+from handaxe.papers.reasoning_sql.tags_in_order import tags_in_order
+from handaxe.papers.toolrl.thought_length import thought_length
 from handaxe.rewards.graded_call import graded_call
 from handaxe.rewards.parts.schedules import ramp, two_stage
-from handaxe.rewards.tags_in_order import tags_in_order
-from handaxe.rewards.thought_length import thought_length
 from handaxe.testing.records import make_group, make_task, make_trajectory
 
 REFERENCE = {

@@ -1,8 +1,9 @@
 import numpy as np
 import pytest
 
-from handaxe.engines.local import LocalEngine
-from handaxe.errors import InputError, VerifierError
+from handaxe.core.errors import InputError, VerifierError
+from handaxe.core.protocols import Stateful
+from handaxe.engines.local.engine import LocalEngine
 from handaxe.judges.implicit_prm import ImplicitPrm, implicit_prm
 from handaxe.judges.step_status import step_status
 from handaxe.models.tiny import TinyConfig, TinyModel
@@ -10,10 +11,9 @@ from handaxe.rewards.judged_steps import judged_steps
 from handaxe.rewards.outcome import outcome
 from handaxe.rewards.parts.scoring import score_group
 from handaxe.rewards.weighted import weighted
-from handaxe.slots import Stateful
 from handaxe.testing.records import make_group, make_trajectory
 from handaxe.testing.rewards import check_reward
-from handaxe.training.rate import rewinder
+from handaxe.training.loop.rate import rewinder
 
 CONTRACT = [{"judge": step_status()}]
 

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from handaxe import rewards
-from handaxe.errors import InputError
+from handaxe.core.errors import InputError
 from handaxe.rewards.ladder import Rung, ladder
 from handaxe.testing.records import make_group, make_scores
 

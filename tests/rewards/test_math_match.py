@@ -2,7 +2,7 @@ import threading
 
 import pytest
 
-from handaxe.errors import TaskError, VerifierError
+from handaxe.core.errors import TaskError, VerifierError
 from handaxe.rewards.math_match import math_match
 from handaxe.rewards.parts.extract import boxed
 from handaxe.testing.records import make_group, make_task, make_trajectory

@@ -1,6 +1,6 @@
 import pytest
 
-from handaxe.errors import TaskError
+from handaxe.core.errors import TaskError
 from handaxe.rewards.numeric_match import numeric_match
 from handaxe.rewards.parts.extract import final_text
 from handaxe.testing.records import make_group, make_task, make_trajectory

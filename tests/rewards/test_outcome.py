@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from handaxe import rewards
-from handaxe.errors import TaskError, VerifierError
+from handaxe.core.errors import TaskError, VerifierError
 from handaxe.testing.records import make_group, make_trajectory
 
 

@@ -1,6 +1,6 @@
 import pytest
 
-from handaxe.errors import InputError
+from handaxe.core.errors import InputError
 from handaxe.rewards.overlong import overlong
 from handaxe.testing.records import make_group, make_trajectory
 

@@ -1,7 +1,7 @@
 import pytest
 
 from handaxe import rewards
-from handaxe.errors import VerifierError
+from handaxe.core.errors import VerifierError
 from handaxe.testing.records import make_group, make_trajectory
 
 

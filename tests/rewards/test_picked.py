@@ -1,6 +1,6 @@
 import pytest
 
-from handaxe.errors import InputError
+from handaxe.core.errors import InputError
 from handaxe.rewards.per_turn import per_turn
 from handaxe.rewards.picked import picked
 from handaxe.rewards.weighted import weighted

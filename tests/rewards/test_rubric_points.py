@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from handaxe.errors import InputError, TaskError
-from handaxe.records import Criterion, ToolReply
+from handaxe.core.errors import InputError, TaskError
+from handaxe.core.records import Criterion, ToolReply
 from handaxe.rewards.gate import gate
 from handaxe.rewards.outcome import outcome
 from handaxe.rewards.rubric_points import rubric_points

@@ -2,7 +2,7 @@ from itertools import product
 
 import pytest
 
-from handaxe.errors import InputError
+from handaxe.core.errors import InputError
 from handaxe.rewards.set_overlap import set_overlap
 from handaxe.testing.records import make_group, make_task, make_trajectory
 

@@ -3,8 +3,8 @@ from dataclasses import replace
 import numpy as np
 
 from handaxe import rewards
-from handaxe.credit.turn_bonus import turn_bonus
 from handaxe.ops.seeds import generator
+from handaxe.papers.codedance.turn_bonus import turn_bonus
 from handaxe.testing.records import make_group, make_rated, make_trajectory
 from handaxe.testing.rewards import check_reward
 

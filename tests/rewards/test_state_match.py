@@ -1,8 +1,8 @@
 import pytest
 
 from handaxe import rewards
-from handaxe.errors import TaskError
-from handaxe.rewards.call_match import call_match
+from handaxe.core.errors import TaskError
+from handaxe.papers.artist.call_match import call_match
 from handaxe.rewards.state_match import state_match
 from handaxe.testing.records import make_group, make_task, make_trajectory
 

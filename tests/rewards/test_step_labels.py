@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
+from handaxe.core.errors import InputError
 from handaxe.credit.turn_norm import turn_norm
-from handaxe.errors import InputError
 from handaxe.judges.noisy import noisy
 from handaxe.judges.step_status import step_status
 from handaxe.rewards.exact_match import exact_match

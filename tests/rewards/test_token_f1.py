@@ -2,7 +2,7 @@ import random
 
 import pytest
 
-from handaxe.errors import TaskError
+from handaxe.core.errors import TaskError
 from handaxe.rewards.token_f1 import token_f1
 from handaxe.testing.records import make_group, make_task, make_trajectory
 

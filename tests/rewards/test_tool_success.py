@@ -1,7 +1,7 @@
 import pytest
 
-from handaxe.errors import InputError
-from handaxe.records import ToolReply
+from handaxe.core.errors import InputError
+from handaxe.core.records import ToolReply
 from handaxe.rewards.tool_success import tool_success
 from handaxe.testing.records import make_group, make_trajectory
 

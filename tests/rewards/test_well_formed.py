@@ -1,4 +1,4 @@
-from handaxe.records import Ending, ToolCall, ToolReply
+from handaxe.core.records import Ending, ToolCall, ToolReply
 from handaxe.rewards.well_formed import well_formed
 from handaxe.testing.records import make_group, make_trajectory
 from handaxe.tools.compute import compute

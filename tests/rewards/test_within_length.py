@@ -1,6 +1,6 @@
 import pytest
 
-from handaxe.errors import InputError
+from handaxe.core.errors import InputError
 from handaxe.rewards.exact_match import exact_match
 from handaxe.rewards.within_length import within_length
 from handaxe.testing.records import make_group, make_scores, make_trajectory

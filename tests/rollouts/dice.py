@@ -2,10 +2,10 @@
 
 import math
 
-from handaxe.engines.draw import uniforms
-from handaxe.exchange import Attempt, Completion, EnvReply, Partial, Rendered
+from handaxe.core.records import Message, Sampling, Task, ToolReply, ToolSchema
+from handaxe.core.requests import Attempt, Completion, EnvReply, Partial, Rendered
+from handaxe.engines.local.token_sampling import uniforms
 from handaxe.models.compact import CALL, CALL_END, END, Compact
-from handaxe.records import Message, Sampling, Task, ToolReply, ToolSchema
 
 ADD = ToolSchema("add", "Adds.", {"type": "object", "properties": {"x": {"type": "string"}}})
 

@@ -6,15 +6,15 @@ from pathlib import Path
 import numpy as np
 import torch
 
+from handaxe.core.records import ToolCall
 from handaxe.envs.tool_chat import tool_chat
 from handaxe.models.tiny import TinyConfig, TinyModel
-from handaxe.records import ToolCall
 from handaxe.rollouts.folding import folding
 from handaxe.testing.crash import dies_at
 from handaxe.testing.scripted import ScriptedEngine
 from handaxe.tools import tool
 from handaxe.tools.calculator import calculator
-from handaxe.training.loop import train
+from handaxe.training.loop.train import train
 
 _spec = importlib.util.spec_from_file_location("training_world", Path(__file__).parents[1] / "training" / "world.py")
 world = importlib.util.module_from_spec(_spec)

@@ -3,7 +3,7 @@ from math import log
 import numpy as np
 import pytest
 
-from handaxe.errors import InputError
+from handaxe.core.errors import InputError
 from handaxe.rollouts.branch_chance import branch_chance
 
 V = 264

@@ -5,17 +5,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from handaxe.errors import InputError
-from handaxe.exchange import Measure, Stopped
-from handaxe.invariants import check_group
+from handaxe.core.errors import InputError
+from handaxe.core.records import Ending, Group
+from handaxe.core.requests import Measure, Stopped
+from handaxe.core.validation import check_group
 from handaxe.ops.forks import shared_turns
-from handaxe.records import Ending, Group
+from handaxe.papers.aepo.probe_split import probe_split
 from handaxe.rollouts.branch_chance import branch_chance
 from handaxe.rollouts.branching import branching
 from handaxe.rollouts.driver.run_plan import run_plan
 from handaxe.rollouts.linear import linear
 from handaxe.rollouts.play.play import MEASURED
-from handaxe.rollouts.probe_split import probe_split
 
 CHANCE = branch_chance(vocabulary=264)
 

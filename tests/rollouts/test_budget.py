@@ -1,7 +1,7 @@
 import pytest
 
-from handaxe.errors import InputError
-from handaxe.records import Spent, ToolReply
+from handaxe.core.errors import InputError
+from handaxe.core.records import Spent, ToolReply
 from handaxe.rollouts.budget import Budget, Left, budgets, left_of, say_left
 from handaxe.testing.records import make_trajectory
 

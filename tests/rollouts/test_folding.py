@@ -5,13 +5,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from handaxe import records
+from handaxe.core import records
+from handaxe.core.errors import InputError
+from handaxe.core.records import Author, Branch, Ending, Group, Message, Sampling, Task, ToolCall
+from handaxe.core.requests import Attempt, Stopped
+from handaxe.core.validation import check_group
 from handaxe.envs.tool_chat import tool_chat
-from handaxe.errors import InputError
-from handaxe.exchange import Attempt, Stopped
-from handaxe.invariants import check_group
 from handaxe.models.compact import Compact
-from handaxe.records import Author, Branch, Ending, Group, Message, Sampling, Task, ToolCall
 from handaxe.rollouts.budget import Budget
 from handaxe.rollouts.driver.run_plan import do_act, do_work, run_plan
 from handaxe.rollouts.folding import folding

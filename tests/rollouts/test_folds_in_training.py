@@ -7,11 +7,12 @@ import numpy as np
 import pytest
 import torch
 
+from handaxe.core.errors import InputError
+from handaxe.core.records import Group, Message, Rated, Sampling, Scores, Task, ToolCall, check
+from handaxe.core.requests import Attempt
 from handaxe.credit.group_norm import group_norm
-from handaxe.engines.local import LocalEngine
+from handaxe.engines.local.engine import LocalEngine
 from handaxe.envs.tool_chat import tool_chat
-from handaxe.errors import InputError
-from handaxe.exchange import Attempt
 from handaxe.losses.policy import policy
 from handaxe.losses.ratios.token import token
 from handaxe.losses.reductions.rollout_mean import rollout_mean
@@ -19,17 +20,16 @@ from handaxe.losses.reductions.token_mean import token_mean
 from handaxe.losses.surrogates.clip import clip
 from handaxe.models.compact import Compact
 from handaxe.models.tiny import TinyConfig, TinyModel
-from handaxe.records import Group, Message, Rated, Sampling, Scores, Task, ToolCall, check
+from handaxe.papers.cleaner.repairing import repairing
 from handaxe.rollouts.driver.run_plan import run_plan
 from handaxe.rollouts.folding import folding
-from handaxe.rollouts.repairing import repairing
 from handaxe.testing.crash import kill_until_done, run_until_killed
 from handaxe.testing.scripted import ScriptedEngine
 from handaxe.tools.calculator import calculator
 from handaxe.tools.fold_memory import fold_memory
-from handaxe.training.batch import make_batch
-from handaxe.training.group_play import Tried
-from handaxe.training.rate import annotate
+from handaxe.training.loop.batch import make_batch
+from handaxe.training.loop.group_play import Tried
+from handaxe.training.loop.rate import annotate
 from handaxe.training.record.groups import GroupRecord
 from handaxe.training.record.run_record import RunRecord
 from handaxe.training.replay import Setup, replay

@@ -6,33 +6,33 @@ import numpy as np
 import pytest
 import torch
 
+from handaxe.advantages.mask_shared_prefix import mask_shared_prefix
+from handaxe.advantages.transformed import transformed
+from handaxe.core.records import Author, Group, Rated, Scores
+from handaxe.core.validation import check_group
 from handaxe.credit.group_norm import group_norm
-from handaxe.credit.own_part import own_part
-from handaxe.credit.shaped import shaped
-from handaxe.engines.local import LocalEngine
-from handaxe.invariants import check_group
+from handaxe.engines.local.engine import LocalEngine
 from handaxe.losses.policy import policy
 from handaxe.losses.ratios.token import token
 from handaxe.losses.reductions.token_mean import token_mean
 from handaxe.losses.surrogates.clip import clip
 from handaxe.losses.terms.entropy import entropy
-from handaxe.losses.terms.positive_nll import positive_nll
 from handaxe.models.tiny import TinyConfig, TinyModel
-from handaxe.records import Author, Group, Rated, Scores
+from handaxe.papers.rex_rag.behaviour_mixture import behaviour_mixture
+from handaxe.papers.rex_rag.resample_with_prefix import resample_with_prefix
+from handaxe.papers.thor.positive_nll import positive_nll
 from handaxe.rewards.outcome import outcome
 from handaxe.rollouts.driver.run_plan import run_plan
 from handaxe.rollouts.forking import forking
-from handaxe.rollouts.probing import probing
 from handaxe.rollouts.turn_starts import turn_starts
-from handaxe.selection.behaviour_mixture import behaviour_mixture
-from handaxe.training.batch import make_batch
-from handaxe.training.group_play import Tried
-from handaxe.training.rate import annotate
+from handaxe.training.loop.batch import make_batch
+from handaxe.training.loop.group_play import Tried
+from handaxe.training.loop.rate import annotate
 
 pytestmark = pytest.mark.exact
 
 ROLLOUTS = {
-    "probing": probing(correct=outcome(lambda one: 0.0), probes=["hm ", "hm, ", "no "], chance=1.0),
+    "probing": resample_with_prefix(correct=outcome(lambda one: 0.0), probes=["hm ", "hm, ", "no "], chance=1.0),
     "forking": forking(at=turn_starts(count=2)),
 }
 LOSS = policy(
@@ -97,7 +97,7 @@ def same(one, other):
 @pytest.mark.parametrize("own", [False, True], ids=["all", "own part"])
 @pytest.mark.parametrize("name", ROLLOUTS)
 def test_trees_and_rows_one_by_one_have_the_same_gradient(groups, name, own, mixed):
-    one = rated(groups[name], shaped(group_norm(), own_part()) if own else group_norm())
+    one = rated(groups[name], transformed(group_norm(), mask_shared_prefix()) if own else group_norm())
     one = behaviour_mixture()([one])[0] if mixed else one
     apart = gradient(one, apart=True)
     same(gradient(one), apart)
@@ -173,7 +173,7 @@ def test_what_drew_a_forced_word_reaches_the_loss_through_the_mixture_and_what_w
 @pytest.mark.parametrize("name", ROLLOUTS)
 def test_of_a_forks_beginning_nothing_trains_as_if_it_were_the_prompt(groups, name):
     """With terms of the loss that are not 0 where the advantage is."""
-    credit = shaped(group_norm(), own_part())
+    credit = transformed(group_norm(), mask_shared_prefix())
     one = rated(groups[name], credit)
 
     def given(t):

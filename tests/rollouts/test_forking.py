@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
 
-from handaxe import records
-from handaxe.errors import InputError
-from handaxe.exchange import Spawn, Stopped
-from handaxe.records import Branch, Ending
+from handaxe.core import records
+from handaxe.core.errors import InputError
+from handaxe.core.records import Branch, Ending
+from handaxe.core.requests import Spawn, Stopped
 from handaxe.rollouts.budget import Budget
 from handaxe.rollouts.driver.run_plan import run_plan
 from handaxe.rollouts.forking import forking

@@ -3,19 +3,19 @@
 import numpy as np
 import pytest
 
+from handaxe.core.records import Branch, Group, Rated, Scores
+from handaxe.core.validation import check_group
 from handaxe.credit.group_norm import group_norm
-from handaxe.invariants import check_group
 from handaxe.ops.forks import used_together
-from handaxe.records import Branch, Group, Rated, Scores
+from handaxe.papers.cleaner.repairing import repairing
+from handaxe.papers.portool.tree import tree
+from handaxe.papers.rex_rag.resample_with_prefix import resample_with_prefix
 from handaxe.rewards.outcome import outcome
 from handaxe.rollouts.branching import branching
 from handaxe.rollouts.driver.run_plan import run_plan
 from handaxe.rollouts.forking import forking
-from handaxe.rollouts.probing import probing
-from handaxe.rollouts.repairing import repairing
-from handaxe.rollouts.tree import tree
 from handaxe.rollouts.turn_starts import turn_starts
-from handaxe.training.batch import make_batch
+from handaxe.training.loop.batch import make_batch
 from handaxe.training.record.groups import GroupRecord
 from handaxe.training.record.run_record import RunRecord
 
@@ -69,7 +69,7 @@ STRATEGIES = {
     "forking within turns": forking(at=lambda trunk: [Branch(trunk.id, t.sequence, t.start + 1) for t in trunk.turns]),
     "branching": branching(chance=lambda more, streak: 0.7, total=6, from_start=2),
     "tree": tree(total=4, fork_most=3),
-    "probing": probing(correct=outcome(lambda one: 0.0), probes=["0", "01"], chance=1.0),
+    "probing": resample_with_prefix(correct=outcome(lambda one: 0.0), probes=["0", "01"], chance=1.0),
     "repairing": repairing(),
 }
 

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from handaxe import records
-from handaxe.engines.local import LocalEngine
+from handaxe.core import records
+from handaxe.core.records import Branch, Message, Sampling, Task
+from handaxe.core.requests import Attempt, Spawn
+from handaxe.engines.local.engine import LocalEngine
 from handaxe.envs.tool_chat import tool_chat
-from handaxe.exchange import Attempt, Spawn
 from handaxe.models.load import load
-from handaxe.records import Branch, Message, Sampling, Task
 from handaxe.rollouts.driver import run
 from handaxe.rollouts.forking import forking
 from handaxe.rollouts.play import Play, Rules

@@ -3,12 +3,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from handaxe import records
 from handaxe.commands.configure import parse_train
-from handaxe.engines.local import LocalEngine
+from handaxe.core import records
+from handaxe.core.errors import InputError
+from handaxe.core.records import Advantages, Author, Criterion, Message, Rated, Sampling, Scores, Task
+from handaxe.core.requests import Attempt
+from handaxe.engines.local.engine import LocalEngine
 from handaxe.envs.tool_chat import tool_chat
-from handaxe.errors import InputError
-from handaxe.exchange import Attempt
 from handaxe.losses.corrections.tis import tis
 from handaxe.losses.policy import policy
 from handaxe.losses.ratios.token import token
@@ -17,14 +18,13 @@ from handaxe.losses.surrogates.clip import clip
 from handaxe.methods.build import build
 from handaxe.models.compact import Compact
 from handaxe.models.tiny import TinyConfig, TinyModel
-from handaxe.records import Advantages, Author, Criterion, Message, Rated, Sampling, Scores, Task
 from handaxe.rewards.parts.schedules import sigmoid
 from handaxe.rollouts.driver import run
 from handaxe.rollouts.hinted import hinted
 from handaxe.rollouts.linear import linear
 from handaxe.rollouts.play import Play, Rules
 from handaxe.testing.records import make_group
-from handaxe.training.batch import Row, make_batch, pad
+from handaxe.training.loop.batch import Row, make_batch, pad
 
 ENGINE = LocalEngine(TinyModel.new(TinyConfig(width=16, layers=1, heads=2, max_length=400), seed=2))
 TASK = Task("t", (Message("user", "go"),))

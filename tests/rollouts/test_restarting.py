@@ -3,18 +3,18 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from handaxe import records
-from handaxe.errors import InputError
-from handaxe.records import Ending, Group, Spent
+from handaxe.core import records
+from handaxe.core.errors import InputError
+from handaxe.core.records import Ending, Group, Spent
+from handaxe.papers.archer.replayed_states import replayed_states
+from handaxe.papers.cleaner.repairing import repairing
+from handaxe.papers.flow_grpo.from_memory import from_memory
+from handaxe.papers.ipa.rollback_starts import rollback_starts
+from handaxe.papers.rex_rag.resample_with_prefix import resample_with_prefix
 from handaxe.rewards.outcome import outcome
 from handaxe.rollouts.driver.run_plan import run_plan
-from handaxe.rollouts.from_memory import from_memory
 from handaxe.rollouts.linear import linear
-from handaxe.rollouts.probing import probing
-from handaxe.rollouts.repairing import repairing
 from handaxe.rollouts.restarting import restarting
-from handaxe.selection.replayed_states import replayed_states
-from handaxe.selection.rollback_starts import rollback_starts
 from handaxe.testing.records import make_rated, make_scores
 
 
@@ -99,7 +99,7 @@ def test_stores_offer_only_what_can_be_gone_back_to(dice, make):
     never = outcome(lambda one: 0.0)
     strategies = {
         "memory": from_memory(max_turns=6),
-        "probed": probing(correct=never, probes=["111", "11"], chance=1.0, max_turns=6),
+        "probed": resample_with_prefix(correct=never, probes=["111", "11"], chance=1.0, max_turns=6),
         "repaired": repairing(retries=1, max_turns=6),
         "short": linear(max_turns=2),
     }

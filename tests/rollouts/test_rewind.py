@@ -4,26 +4,26 @@ import numpy as np
 import pytest
 import torch
 
-from handaxe import records
+from handaxe.advantages.mask_shared_prefix import mask_shared_prefix
+from handaxe.advantages.transformed import transformed
+from handaxe.core import records
+from handaxe.core.errors import InputError
+from handaxe.core.records import Advantages, Author, Branch, Ending, Group, Message, Rated, Spent
+from handaxe.core.requests import Act, EnvReply, Sample
 from handaxe.credit.constant_baseline import constant_baseline
-from handaxe.credit.own_part import own_part
-from handaxe.credit.shaped import shaped
-from handaxe.engines.local import LocalEngine
-from handaxe.errors import InputError
-from handaxe.exchange import Act, EnvReply, Sample
+from handaxe.engines.local.engine import LocalEngine
 from handaxe.losses.policy import policy
 from handaxe.losses.ratios.token import token
 from handaxe.losses.reductions.token_mean import token_mean
 from handaxe.losses.surrogates.clip import clip
 from handaxe.models.tiny import TinyConfig, TinyModel
 from handaxe.ops.seeds import derive_seed
-from handaxe.records import Advantages, Author, Branch, Ending, Group, Message, Rated, Spent
 from handaxe.rollouts.driver.run_plan import run_plan
 from handaxe.rollouts.linear import linear
 from handaxe.rollouts.play import Rules
 from handaxe.rollouts.rewind import rewind
 from handaxe.testing.records import make_scores
-from handaxe.training.batch import make_batch
+from handaxe.training.loop.batch import make_batch
 
 
 def long_one(dice, **knobs):
@@ -188,11 +188,11 @@ def gradient(engine, batch):
 
 
 def test_its_gradient_is_that_of_plain_rows_of_its_own_part(dice):
-    """In float64, with `own_part`: as if no policy had written what was recorded."""
+    """In float64, with `mask_shared_prefix`: as if no policy had written what was recorded."""
     recorded = long_one(dice)
     group = Group(recorded.task, tuple(again(dice, recorded, k, seed=k, id=f"t/{k}") for k in (1, 2, 3)))
     scores = make_scores([1.0, -0.5, 0.25])
-    advantages = shaped(constant_baseline(), own_part())(group, scores)
+    advantages = transformed(constant_baseline(), mask_shared_prefix())(group, scores)
 
     def plain(one):
         (sequence,), start = one.sequences, one.branch_of.token
@@ -214,7 +214,7 @@ def test_its_gradient_is_that_of_plain_rows_of_its_own_part(dice):
         )
 
     rows = Group(group.task, tuple(plain(one) for one in group))
-    alike = Advantages(shaped(constant_baseline())(rows, scores).tokens)
+    alike = Advantages(transformed(constant_baseline())(rows, scores).tokens)
     model = TinyModel.new(TinyConfig(width=16, layers=1, heads=2, max_length=400), seed=2)
     model.module.to(torch.float64)
     engine = LocalEngine(model)

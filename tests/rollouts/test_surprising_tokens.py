@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from handaxe.errors import InputError
-from handaxe.records import Branch
+from handaxe.core.errors import InputError
+from handaxe.core.records import Branch
 from handaxe.rollouts.surprising_tokens import surprising_tokens
 from handaxe.testing.records import make_trajectory
 

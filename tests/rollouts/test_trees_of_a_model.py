@@ -5,27 +5,27 @@ import numpy as np
 import pytest
 import torch
 
+from handaxe.core.records import Ending, Group, Message, Rated, Sampling, Scores, Task
+from handaxe.core.requests import Attempt
+from handaxe.core.validation import check_group
 from handaxe.credit.group_norm import group_norm
 from handaxe.credit.shared_prefix_mean import shared_prefix_mean
-from handaxe.engines.local import LocalEngine
+from handaxe.engines.local.engine import LocalEngine
 from handaxe.envs.slow import slow
 from handaxe.envs.tool_chat import tool_chat
-from handaxe.exchange import Attempt
-from handaxe.invariants import check_group
 from handaxe.losses.policy import policy as policy_loss
 from handaxe.losses.ratios.token import token
 from handaxe.losses.reductions.token_mean import token_mean
 from handaxe.losses.surrogates.clip import clip
 from handaxe.models.load import load
 from handaxe.ops.forks import shared_turns
-from handaxe.records import Ending, Group, Message, Rated, Sampling, Scores, Task
+from handaxe.papers.aepo.probe_split import probe_split
+from handaxe.papers.portool.tree import tree
 from handaxe.rollouts.branch_chance import branch_chance
 from handaxe.rollouts.branching import branching
 from handaxe.rollouts.driver import run
-from handaxe.rollouts.probe_split import probe_split
-from handaxe.rollouts.tree import tree
 from handaxe.tools.calculator import calculator
-from handaxe.training.batch import make_batch
+from handaxe.training.loop.batch import make_batch
 from handaxe.training.record.groups import GroupRecord
 from handaxe.training.record.run_record import RunRecord
 from handaxe.training.replay import Setup, replay

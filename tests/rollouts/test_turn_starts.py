@@ -1,7 +1,7 @@
 import pytest
 
-from handaxe.errors import InputError
-from handaxe.records import Branch
+from handaxe.core.errors import InputError
+from handaxe.core.records import Branch
 from handaxe.rollouts.turn_starts import turn_starts
 from handaxe.testing.records import make_trajectory
 

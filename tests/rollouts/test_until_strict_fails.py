@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
 
-from handaxe.errors import InfrastructureError
-from handaxe.exchange import Attempt, Completion, EnvReply
+from handaxe.core.errors import InfrastructureError
+from handaxe.core.records import Criterion, Ending, Message, Sampling, Task, check
+from handaxe.core.requests import Attempt, Completion, EnvReply
 from handaxe.models.compact import Compact
-from handaxe.records import Criterion, Ending, Message, Sampling, Task, check
 from handaxe.rollouts.driver.run_plan import run_plan
 from handaxe.rollouts.linear import linear
 from handaxe.rollouts.until_strict_fails import until_strict_fails

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from handaxe.cli import main
+from handaxe.core.errors import InputError
+from handaxe.core.records import Message, Task
 from handaxe.envs.tool_chat import tool_chat
-from handaxe.errors import InputError
-from handaxe.records import Message, Task
 from handaxe.tools.sandbox.probe import probe
 
 ROOT = Path(__file__).parents[2]

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from handaxe.commands.papers import page
-from handaxe.methods.catalogue import find_recipes
+from handaxe.methods.catalog import find_recipes
 
 ROOT = Path(__file__).parents[2]
 GUESSED = {

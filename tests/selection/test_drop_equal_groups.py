@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from handaxe.errors import InputError
+from handaxe.core.errors import InputError
 from handaxe.selection.drop_equal_groups import drop_equal_groups
 from handaxe.testing.records import make_group, make_rated, make_scores
 

@@ -3,8 +3,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from handaxe.core.errors import InputError
 from handaxe.credit.leave_one_out import leave_one_out
-from handaxe.errors import InputError
 from handaxe.selection.drop_small_advantages import drop_small_advantages
 from handaxe.testing.ragged import random_group, random_scores
 from handaxe.testing.records import make_group, make_rated, make_scores, make_trajectory

@@ -3,8 +3,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from handaxe.errors import InputError
-from handaxe.records import ToolCall
+from handaxe.core.errors import InputError
+from handaxe.core.records import ToolCall
 from handaxe.selection.keep_successes import keep_successes
 from handaxe.testing.records import make_group, make_rated, make_scores, make_trajectory
 

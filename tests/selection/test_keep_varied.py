@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from handaxe.errors import InputError
+from handaxe.core.errors import InputError
 from handaxe.selection.keep_varied import keep_varied
 from handaxe.testing.records import make_rated
 

@@ -1,7 +1,7 @@
 import pytest
 
-from handaxe.errors import InputError
-from handaxe.records import Ending
+from handaxe.core.errors import InputError
+from handaxe.core.records import Ending
 from handaxe.selection.mask_overlong import mask_overlong
 from handaxe.testing.records import make_group, make_rated, make_trajectory
 

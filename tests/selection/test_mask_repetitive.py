@@ -3,7 +3,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from handaxe.errors import InputError
+from handaxe.core.errors import InputError
 from handaxe.selection.mask_repetitive import mask_repetitive
 from handaxe.testing.records import make_group, make_rated, make_trajectory
 

@@ -1,7 +1,7 @@
+from handaxe.core.protocols import Stateful
 from handaxe.selection.drop_equal_groups import drop_equal_groups
+from handaxe.selection.mask_empty_turns import mask_empty_turns
 from handaxe.selection.pipe import pipe
-from handaxe.selection.void_turns import void_turns
-from handaxe.slots import Stateful
 from handaxe.testing.records import make_group, make_rated, make_trajectory
 
 
@@ -25,7 +25,7 @@ class Limit:
 def test_example():
     said = [make_trajectory(texts=["4"]), make_trajectory(texts=[""])]
     batch = [make_rated(group=make_group(trajectories=said), outcome=o) for o in ([1, 0], [1, 1])]
-    (kept,) = pipe(void_turns(), drop_equal_groups())(batch)
+    (kept,) = pipe(mask_empty_turns(), drop_equal_groups())(batch)
     assert kept.group is batch[0].group and kept.trained.tolist() == [True, False]
 
 

@@ -4,11 +4,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from handaxe.core.errors import InputError
 from handaxe.credit.group_norm import group_norm
-from handaxe.errors import InputError
 from handaxe.selection.success_replay import success_replay
 from handaxe.testing.records import make_group, make_rated, make_scores, make_task, make_trajectory
-from handaxe.training.batch import make_batch
+from handaxe.training.loop.batch import make_batch
 
 CREDIT = group_norm(std="sample")
 CONTRACT = [{"credit": CREDIT}, {"credit": CREDIT, "place": "random", "most": 1, "tasks": 2}]

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from handaxe.errors import HandaxeError
+from handaxe.core.errors import HandaxeError
 from handaxe.testing.crash import dies_at, kill_until_done, run_until_killed
 
 HERE = Path(__file__)

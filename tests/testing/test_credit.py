@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
+from handaxe.advantages.transformed import transformed
+from handaxe.core.records import Advantages
 from handaxe.credit.constant_baseline import constant_baseline
 from handaxe.credit.gae import gae
 from handaxe.credit.group_norm import group_norm
-from handaxe.credit.shaped import shaped
 from handaxe.ops.ragged import rewards_of, scatter_group
-from handaxe.records import Advantages
 from handaxe.testing.credit import check_advantages, check_credit
 from handaxe.testing.records import make_group
 
@@ -163,7 +163,7 @@ class Forgets(RunningScale):
 def test_good_stateful_credits_pass():
     check_credit(Told())
     check_credit(RunningScale())
-    check_credit(shaped(RunningScale()))
+    check_credit(transformed(RunningScale()))
 
 
 def test_good_credits_pass():
@@ -192,7 +192,7 @@ def test_good_credits_pass():
         (rank_that_compares, "order"),
         (scale_of_the_first_group(), "asked other groups before"),
         (ScaleOfTheFirstGroup(), "asked other groups before"),
-        (shaped(scale_of_the_first_group()), "asked other groups before"),
+        (transformed(scale_of_the_first_group()), "asked other groups before"),
         (HalfTold(), "two things|asked other groups before"),
         (Forgets(), "take back"),
     ],

@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 import torch
 
-from handaxe.engines.local import LocalEngine
-from handaxe.errors import InputError
+from handaxe.core.errors import InputError
+from handaxe.engines.local.engine import LocalEngine
 from handaxe.models.tiny import TinyConfig, TinyModel
 from handaxe.testing.engine import check_engine
 

@@ -4,9 +4,9 @@ import pytest
 import torch
 from torch import nn
 
-from handaxe.exchange import Completion
+from handaxe.core.records import Sampling
+from handaxe.core.requests import Completion
 from handaxe.models.tiny import TinyConfig, TinyModel
-from handaxe.records import Sampling
 from handaxe.testing.engine_case import (
     close,
     completed_batch,

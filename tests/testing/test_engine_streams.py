@@ -5,10 +5,10 @@ from dataclasses import replace
 import pytest
 import torch
 
-from handaxe.engines.local import LocalEngine
-from handaxe.engines.stream import SlotStream
-from handaxe.errors import InputError
-from handaxe.exchange import Partial
+from handaxe.core.errors import InputError
+from handaxe.core.requests import Partial
+from handaxe.engines.local.engine import LocalEngine
+from handaxe.engines.local.stream import SlotStream
 from handaxe.models.tiny import TinyConfig, TinyModel
 from handaxe.testing import engine_streams
 from handaxe.testing.engine_case import EngineCase

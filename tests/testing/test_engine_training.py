@@ -3,10 +3,10 @@
 import pytest
 import torch
 
-from handaxe.engines.local import LocalEngine
-from handaxe.errors import CheckpointError, TrainingError
+from handaxe.core.batch import LossOut
+from handaxe.core.errors import CheckpointError, TrainingError
+from handaxe.engines.local.engine import LocalEngine
 from handaxe.models.tiny import TinyConfig, TinyModel
-from handaxe.tensors import LossOut
 from handaxe.testing import engine_training
 from handaxe.testing.engine_case import EngineCase
 

@@ -7,11 +7,14 @@ from functools import partial
 import numpy as np
 import pytest
 
+from handaxe.core.errors import InfrastructureError, InputError
+from handaxe.core.protocols import AsyncEnv, OnAuxReply
+from handaxe.core.records import Message, ParsedTurn, Sampling, Task, ToolCall
+from handaxe.core.requests import Act, Attempt, Completion
 from handaxe.credit.group_norm import group_norm
-from handaxe.engines.local import LocalEngine
+from handaxe.curricula.in_order import in_order
+from handaxe.engines.local.engine import LocalEngine
 from handaxe.envs.tool_chat import tool_chat
-from handaxe.errors import InfrastructureError, InputError
-from handaxe.exchange import Act, Attempt, Completion
 from handaxe.losses.policy import policy
 from handaxe.losses.ratios.token import token
 from handaxe.losses.reductions.token_mean import token_mean
@@ -20,22 +23,19 @@ from handaxe.models.compact import Compact
 from handaxe.models.load import load
 from handaxe.models.tiny import TinyConfig, TinyModel
 from handaxe.ops.seeds import derive_seed
-from handaxe.records import Message, ParsedTurn, Sampling, Task, ToolCall
 from handaxe.rewards.exact_match import exact_match
 from handaxe.rollouts.driver import run
 from handaxe.rollouts.driver.workers import Workers
 from handaxe.rollouts.linear import linear
-from handaxe.selection.in_order import in_order
-from handaxe.slots import AsyncEnv, Hears
 from handaxe.testing.faults import FaultLog, faulty, faulty_env
 from handaxe.testing.scripted import say
 from handaxe.testing.tools import check_tool
 from handaxe.tools import tool
 from handaxe.tools.calculator import calculator as real_calculator
-from handaxe.training.loop import train
-from handaxe.training.pace import Keep
+from handaxe.training.loop.config import RunConfig
+from handaxe.training.loop.train import train
 from handaxe.training.record.run_record import RunRecord
-from handaxe.worlds import arithmetic
+from handaxe.worlds.parts import arithmetic_tasks as arithmetic
 
 NEVER = {"crash": 0.0, "hang": 0.0, "garbage": 0.0, "kill": 0.0}
 
@@ -128,9 +128,9 @@ def test_an_environment_that_fails_hears_others_where_it_did_before():
             return turn.text
 
     task = Task("t", (Message("user", "go"),))
-    assert not isinstance(faulty_env(OnlyStep)(task), Hears)
+    assert not isinstance(faulty_env(OnlyStep)(task), OnAuxReply)
     env = faulty_env(Hearing, **(NEVER | {"crash": 1}))(task)
-    assert isinstance(env, Hears) and env.heard(ParsedTurn("hi"), seed=0) == "hi"
+    assert isinstance(env, OnAuxReply) and env.heard(ParsedTurn("hi"), seed=0) == "hi"
 
 
 @pytest.mark.parametrize("made", [echo, aecho])
@@ -296,7 +296,7 @@ def long_run(env, reward, workers, out):
         group_size=16,
         workers=workers,
         loss=policy(ratio=token(), surrogate=clip(), reduction=token_mean()),
-        keep=Keep(out=out, progress=False),
+        keep=RunConfig(out=out, progress=False),
     )
     assert len(result.metrics) == 2 and all(np.isfinite(m["loss"]) and m["grad_norm"] > 0 for m in result.metrics)
     with RunRecord.open(out) as record:

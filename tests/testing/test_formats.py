@@ -1,8 +1,8 @@
 import pytest
 
-from handaxe.exchange import Rendered
+from handaxe.core.records import Author, ParsedTurn
+from handaxe.core.requests import Rendered
 from handaxe.models.compact import ASSISTANT, END, VOCAB_SIZE, Compact
-from handaxe.records import Author, ParsedTurn
 from handaxe.testing.formats import check_format
 
 

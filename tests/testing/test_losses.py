@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 import torch
 
-from handaxe.tensors import LossOut
+from handaxe.core.batch import LossOut
 from handaxe.testing.batches import random_batch, random_policy
 from handaxe.testing.losses import check_loss, differentiate
 

@@ -3,9 +3,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from handaxe.core.records import Advantages
 from handaxe.credit.leave_one_out import leave_one_out
 from handaxe.ops.ragged import scatter
-from handaxe.records import Advantages
 from handaxe.testing.mdp import StopOrGo, expected, gradient
 
 WORLD = StopOrGo()

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from handaxe.pairs.best_against_worst import best_against_worst
-from handaxe.records import Pair
+from handaxe.core.records import Pair
+from handaxe.papers.tool_star.best_against_worst import best_against_worst
 from handaxe.testing.pairs import check_pairs
 
 good = best_against_worst()

@@ -1,6 +1,6 @@
 import numpy as np
 
-from handaxe.records import check
+from handaxe.core.records import check
 from handaxe.testing.ragged import random_group, random_scores
 
 

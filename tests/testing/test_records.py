@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from handaxe.errors import InputError
-from handaxe.records import Ending, ToolCall, ToolReply, check
+from handaxe.core.errors import InputError
+from handaxe.core.records import Ending, ToolCall, ToolReply, check
 from handaxe.testing.records import make_group, make_rated, make_scores, make_task, make_trajectory
 
 

@@ -7,8 +7,8 @@ import pytest
 
 import handaxe.rewards
 from handaxe import rewards
+from handaxe.core.records import Ending, Scores, ToolCall, ToolReply, check
 from handaxe.ops.ragged import rewards_of
-from handaxe.records import Ending, Scores, ToolCall, ToolReply, check
 from handaxe.rewards.exact_match import exact_match
 from handaxe.rewards.ladder import Rung
 from handaxe.testing.records import make_group, make_task, make_trajectory

@@ -1,11 +1,11 @@
 import pytest
 
-from handaxe.errors import InputError
-from handaxe.exchange import Partial, Sample
+from handaxe.core.errors import InputError
+from handaxe.core.records import Sampling, ToolCall, ToolSchema
+from handaxe.core.requests import Partial, Sample
 from handaxe.models.compact import CALL, CALL_END, END, Compact
 from handaxe.models.tiny import TinyConfig, TinyModel
-from handaxe.ops.effective_rank import effective_rank
-from handaxe.records import Sampling, ToolCall, ToolSchema
+from handaxe.papers.effective_rank.effective_rank_of import effective_rank
 from handaxe.testing.engine_case import example_batch
 from handaxe.testing.scripted import ScriptedEngine, say
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from handaxe.records import Advantages
+from handaxe.core.records import Advantages
 from handaxe.testing.records import make_rated, make_scores
 from handaxe.testing.selection import check_selector, check_shape
 

@@ -1,10 +1,10 @@
 import pytest
 
-from handaxe.errors import InputError
-from handaxe.exchange import Act, Attempt, Completion, EnvReply, Sample, Work
-from handaxe.records import ParsedTurn, Sampling, Task
+from handaxe.core.errors import InputError
+from handaxe.core.protocols import Streams
+from handaxe.core.records import ParsedTurn, Sampling, Task
+from handaxe.core.requests import Act, Attempt, Completion, EnvReply, Sample, Work
 from handaxe.rollouts.driver import Driver
-from handaxe.slots import Streams
 from handaxe.testing.simulated import SimulatedClock, SimulatedEngine, SimulatedWorkers
 
 STOP = 7

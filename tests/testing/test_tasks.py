@@ -2,9 +2,9 @@ from dataclasses import replace
 
 import pytest
 
-from handaxe.records import Message
+from handaxe.core.records import Message
 from handaxe.testing.tasks import check_tasks
-from handaxe.worlds.arithmetic import tasks
+from handaxe.worlds.parts.arithmetic_tasks import tasks
 
 
 def exact(task, text):

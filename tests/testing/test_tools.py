@@ -1,8 +1,8 @@
 import pytest
 
+from handaxe.core.records import Ending, Message, ParsedTurn, Task, ToolCall, ToolReply
+from handaxe.core.requests import EnvReply
 from handaxe.envs.tool_chat import tool_chat
-from handaxe.exchange import EnvReply
-from handaxe.records import Ending, Message, ParsedTurn, Task, ToolCall, ToolReply
 from handaxe.testing.tools import check_env, check_no_leak, check_tool
 from handaxe.tools import tool
 from handaxe.tools.calculator import calculator

@@ -6,13 +6,13 @@ from dataclasses import replace
 
 import pytest
 
+from handaxe.core.errors import InputError
+from handaxe.core.records import Message, Task
 from handaxe.envs.tool_chat import tool_chat
-from handaxe.errors import InputError
-from handaxe.methods.names import find, offered
+from handaxe.methods.lookup import find, offered
 from handaxe.models.compact import Compact
 from handaxe.models.load import Policy, load
 from handaxe.models.tiny import TinyConfig, TinyModel
-from handaxe.records import Message, Task
 from handaxe.rewards.outcome import outcome
 from handaxe.testing.worlds import check_world
 from handaxe.worlds.sums import sums

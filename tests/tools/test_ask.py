@@ -1,11 +1,11 @@
 import pytest
 
-from handaxe.engines.local import LocalEngine
-from handaxe.errors import InputError, Retry, ToolDefinitionError
+from handaxe.core.errors import InputError, Retry, ToolDefinitionError
+from handaxe.core.protocols import AuxPolicy
+from handaxe.core.records import Message, Sampling, ToolCall
+from handaxe.engines.local.engine import LocalEngine
 from handaxe.models.compact import Compact
 from handaxe.models.tiny import TinyConfig, TinyModel
-from handaxe.records import Message, Sampling, ToolCall
-from handaxe.slots import Speaker
 from handaxe.testing.scripted import ScriptedEngine
 from handaxe.testing.tools import check_tool
 from handaxe.tools.ask import answer_of, ask
@@ -14,7 +14,7 @@ FORMAT = Compact()
 
 
 def says(text, **sampling):
-    return Speaker(ScriptedEngine(FORMAT, [text]), FORMAT, Sampling(**{"max_tokens": 8, **sampling}))
+    return AuxPolicy(ScriptedEngine(FORMAT, [text]), FORMAT, Sampling(**{"max_tokens": 8, **sampling}))
 
 
 def run(tool, question, seed=0):
@@ -45,7 +45,7 @@ def test_the_other_one_sees_the_question_alone():
         heard.append(before)
         return "x"
 
-    run(ask(Speaker(ScriptedEngine(FORMAT, script), FORMAT, Sampling())), "<END> who?")
+    run(ask(AuxPolicy(ScriptedEngine(FORMAT, script), FORMAT, Sampling())), "<END> who?")
     (before,) = heard
     assert before == FORMAT.decode(FORMAT.start([Message("user", "<END> who?")], ()).ids)
     assert FORMAT.start([Message("user", "<END> who?")], ()).ids.count(261) == 1  # what is asked ends no message
@@ -60,15 +60,15 @@ def test_it_keeps_the_contract_and_says_what_it_is():
 
 def test_a_model_hears_pays_and_draws_by_the_seed_of_the_call():
     engine = LocalEngine(TinyModel.new(TinyConfig(width=16, layers=1, heads=2, max_length=64), seed=0))
-    tool = ask(Speaker(engine, FORMAT, Sampling(max_tokens=12)), price=1.0, seconds_per_token=0.1)
+    tool = ask(AuxPolicy(engine, FORMAT, Sampling(max_tokens=12)), price=1.0, seconds_per_token=0.1)
     replies = [run(tool, "who?", seed) for seed in (1, 2, 1)]
     assert replies[0] == replies[2] and replies[0].content != replies[1].content
     for reply, seed in zip(replies, (1, 2, 1)):
-        assert reply.cost == answer_of(Speaker(engine, FORMAT, Sampling(max_tokens=12)), "who?", seed=seed).written
+        assert reply.cost == answer_of(AuxPolicy(engine, FORMAT, Sampling(max_tokens=12)), "who?", seed=seed).written
     reply = run(tool, "x" * 64)
     assert (reply.status, reply.cost) == ("retry", 0.0) and "no room" in reply.content
     with pytest.raises(Retry):
-        answer_of(Speaker(engine, FORMAT, Sampling()), "x" * 64, seed=0)
+        answer_of(AuxPolicy(engine, FORMAT, Sampling()), "x" * 64, seed=0)
 
 
 def test_what_is_out_of_range():

@@ -2,7 +2,7 @@ import asyncio
 
 import pytest
 
-from handaxe.errors import InputError
+from handaxe.core.errors import InputError
 from handaxe.tools.bearer import Bearer, check_token, is_this_machine
 
 TOKEN = "aB3._~+/-0123456=="

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from handaxe.errors import Retry
-from handaxe.records import ToolCall
+from handaxe.core.errors import Retry
+from handaxe.core.records import ToolCall
 from handaxe.tools.calculator import calculator
 
 

@@ -1,7 +1,7 @@
 import pytest
 
-from handaxe.errors import Retry
-from handaxe.records import ToolCall
+from handaxe.core.errors import Retry
+from handaxe.core.records import ToolCall
 from handaxe.tools.compute import compute
 
 

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from handaxe.core.errors import InputError
+from handaxe.core.records import Message, ParsedTurn, Task, ToolCall
 from handaxe.envs.tool_chat import tool_chat
-from handaxe.errors import InputError
-from handaxe.records import Message, ParsedTurn, Task, ToolCall
 from handaxe.testing import check_tool
 from handaxe.testing.tools import check_no_leak
 from handaxe.tools.cpython import cpython
@@ -314,7 +314,7 @@ def test_an_ordinary_user_has_the_same_sandbox():
         "import os\n"
         "from handaxe.tools.cpython import cpython\n"
         "from handaxe.tools.sandbox.limits import Limits\n"
-        "from handaxe.records import ToolCall\n"
+        "from handaxe.core.records import ToolCall\n"
         "import json, encodings.idna\n"
         "os.setgroups([]); os.setresgid(65534, 65534, 65534); os.setresuid(65534, 65534, 65534)\n"
         "tool = cpython(interpreter='/usr/bin/python3', packages=(), limits=Limits(threads=3, seconds=60.0))\n"

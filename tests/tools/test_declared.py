@@ -4,9 +4,9 @@ import sys
 
 import pytest
 
+from handaxe.core.errors import Failed, InputError, Retry, ToolDefinitionError
+from handaxe.core.records import ToolCall, ToolSchema
 from handaxe.envs.tool_chat import tool_chat
-from handaxe.errors import Failed, InputError, Retry, ToolDefinitionError
-from handaxe.records import ToolCall, ToolSchema
 from handaxe.tools.declared import declared
 from handaxe.tools.threads import Limit
 
@@ -78,7 +78,7 @@ def test_regular_expressions_of_strangers_are_not_run():
 def test_references_that_double_end():
     """In a process of its own, which is killed where they do not: there are 2**60 ways to follow them."""
     code = (
-        "from handaxe.records import ToolCall, ToolSchema\n"
+        "from handaxe.core.records import ToolCall, ToolSchema\n"
         "from handaxe.tools.declared import declared\n"
         "doubling = {f'd{i}': {'anyOf': [{'$ref': f'#/$defs/d{i + 1}'}] * 2} for i in range(60)}\n"
         "defs = {**doubling, 'd60': {'type': 'null'}}\n"

@@ -8,8 +8,8 @@ from typing import Annotated
 
 import pytest
 
-from handaxe.errors import Failed, InfrastructureError, InputError, Retry, ToolDefinitionError
-from handaxe.records import ToolCall
+from handaxe.core.errors import Failed, InfrastructureError, InputError, Retry, ToolDefinitionError
+from handaxe.core.records import ToolCall
 from handaxe.tools import Billed, Tool, ToolContext, tool
 from handaxe.tools.deadline import Threads
 from handaxe.tools.threads import Limit, ThreadPool

@@ -3,8 +3,8 @@ import asyncio
 import pytest
 from pydantic import BaseModel, ValidationError
 
-from handaxe.errors import Failed, InfrastructureError, InputError, Retry
-from handaxe.records import Ending, ToolReply
+from handaxe.core.errors import Failed, InfrastructureError, InputError, Retry
+from handaxe.core.records import Ending, ToolReply
 from handaxe.tools import fault
 from handaxe.tools.deadline import DeadlineError
 
@@ -14,8 +14,8 @@ RAISED = [
     (DeadlineError(), ("timeout", "look gave no reply within 2.5 seconds")),
     (TimeoutError("its own"), ("infra_error", "TimeoutError: its own")),
     (KeyError("secret"), ("infra_error", "KeyError: 'secret'")),
-    (InfrastructureError("it died"), ("infra_error", "handaxe.errors.InfrastructureError: it died")),
-    (InputError("no JSON"), ("infra_error", "handaxe.errors.InputError: no JSON")),
+    (InfrastructureError("it died"), ("infra_error", "handaxe.core.errors.InfrastructureError: it died")),
+    (InputError("no JSON"), ("infra_error", "handaxe.core.errors.InputError: no JSON")),
     (SystemExit(3), ("infra_error", "SystemExit: 3")),
     (asyncio.CancelledError(), ("infra_error", "asyncio.exceptions.CancelledError")),
 ]

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from handaxe.core.errors import InputError, Retry
+from handaxe.core.records import Message, ParsedTurn, Task, ToolCall
 from handaxe.envs.tool_chat import tool_chat
-from handaxe.errors import InputError, Retry
-from handaxe.records import Message, ParsedTurn, Task, ToolCall
 from handaxe.testing.tools import check_env, check_no_leak, check_tool
 from handaxe.tools.files import files
 

@@ -1,6 +1,6 @@
 import pytest
 
-from handaxe.errors import Retry
+from handaxe.core.errors import Retry
 from handaxe.tools.fold_memory import fold_memory
 
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from handaxe.core.errors import InputError
+from handaxe.core.records import Message, Task, ToolCall
 from handaxe.envs.tool_chat import tool_chat
-from handaxe.errors import InputError
-from handaxe.records import Message, Task, ToolCall
 from handaxe.testing.tools import check_env, check_tool
 from handaxe.tools.http import http
 

@@ -4,7 +4,7 @@ import socket
 
 import pytest
 
-from handaxe.errors import InputError
+from handaxe.core.errors import InputError
 from handaxe.tools.listening import listen
 
 

@@ -10,11 +10,11 @@ from pathlib import Path
 import psutil
 import pytest
 
+from handaxe.core.errors import InfrastructureError, InputError, ToolDefinitionError
+from handaxe.core.records import Message, ParsedTurn, Sampling, Task, ToolCall, check
+from handaxe.core.requests import Attempt
 from handaxe.envs.tool_chat import tool_chat
-from handaxe.errors import InfrastructureError, InputError, ToolDefinitionError
-from handaxe.exchange import Attempt
 from handaxe.models.compact import Compact
-from handaxe.records import Message, ParsedTurn, Sampling, Task, ToolCall, check
 from handaxe.rollouts import driver
 from handaxe.rollouts.linear import linear
 from handaxe.testing.scripted import ScriptedEngine

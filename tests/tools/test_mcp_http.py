@@ -5,7 +5,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from handaxe.errors import InfrastructureError
+from handaxe.core.errors import InfrastructureError
 from handaxe.tools.mcp import mcp
 
 
@@ -68,7 +68,7 @@ def polite(message, *, text="pong"):
 
 
 def ping(tools):
-    from handaxe.records import ToolCall
+    from handaxe.core.records import ToolCall
 
     reply = tools[0].run(ToolCall("ping", {}, "c0"))
     return reply.status, reply.content

@@ -6,7 +6,7 @@ from pathlib import Path
 import mcp_types as types
 import pytest
 
-from handaxe.errors import InfrastructureError
+from handaxe.core.errors import InfrastructureError
 from handaxe.tools.mcp_session import McpSession, Server, content_text
 
 _spec = importlib.util.spec_from_file_location("test_mcp", Path(__file__).with_name("test_mcp.py"))

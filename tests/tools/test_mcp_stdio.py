@@ -7,7 +7,7 @@ import pytest
 from mcp.shared.message import SessionMessage
 from mcp_types import JSONRPCRequest, JSONRPCResponse
 
-from handaxe.errors import InfrastructureError
+from handaxe.core.errors import InfrastructureError
 from handaxe.tools.mcp_stdio import Process
 
 ECHO = """

@@ -3,9 +3,9 @@ from collections import Counter
 
 import pytest
 
+from handaxe.core.errors import InputError
+from handaxe.core.records import Message, ParsedTurn, Task, ToolCall
 from handaxe.envs.tool_chat import tool_chat
-from handaxe.errors import InputError
-from handaxe.records import Message, ParsedTurn, Task, ToolCall
 from handaxe.tools.calculator import calculator
 from handaxe.tools.decorator import tool
 from handaxe.tools.noisy import noisy

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic_monty import MontySession
 
-from handaxe.errors import InputError, ToolDefinitionError
-from handaxe.records import ToolCall
+from handaxe.core.errors import InputError, ToolDefinitionError
+from handaxe.core.records import ToolCall
 from handaxe.tools.python import python
 
 

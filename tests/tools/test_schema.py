@@ -5,8 +5,8 @@ from typing import Annotated, Literal
 import pytest
 from pydantic import BaseModel, Field
 
-from handaxe.errors import ToolDefinitionError
-from handaxe.records import ToolSchema
+from handaxe.core.errors import ToolDefinitionError
+from handaxe.core.records import ToolSchema
 from handaxe.tools.schema import ToolContext, check_names, define
 
 

@@ -2,9 +2,9 @@ import shutil
 
 import pytest
 
+from handaxe.core.errors import InputError
+from handaxe.core.records import Message, Task, ToolCall
 from handaxe.envs.tool_chat import tool_chat
-from handaxe.errors import InputError
-from handaxe.records import Message, Task, ToolCall
 from handaxe.testing.tools import check_env, check_tool
 from handaxe.tools.index.build import build_index
 from handaxe.tools.index.reader import open_index

@@ -10,7 +10,7 @@ import mcp_types as types
 import pytest
 from mcp import Client, MCPError, StdioServerParameters
 
-from handaxe.errors import Failed, InputError, Retry, ToolDefinitionError
+from handaxe.core.errors import Failed, InputError, Retry, ToolDefinitionError
 from handaxe.tools.calculator import calculator
 from handaxe.tools.decorator import tool
 from handaxe.tools.mcp import mcp

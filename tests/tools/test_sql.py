@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from handaxe.core.errors import InputError
+from handaxe.core.records import Message, ParsedTurn, Task, ToolCall
 from handaxe.envs.tool_chat import tool_chat
-from handaxe.errors import InputError
-from handaxe.records import Message, ParsedTurn, Task, ToolCall
 from handaxe.testing.tools import check_env, check_tool
 from handaxe.tools.sql import sql
 

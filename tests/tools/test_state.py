@@ -2,7 +2,7 @@ from functools import partial
 
 import pytest
 
-from handaxe.errors import ToolDefinitionError
+from handaxe.core.errors import ToolDefinitionError
 from handaxe.tools import tool
 from handaxe.tools.calculator import calculator
 from handaxe.tools.state import Closes, Forks, Reports, address_of, entries_of, tools_of

@@ -1,7 +1,7 @@
 import pytest
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from handaxe.errors import InputError
+from handaxe.core.errors import InputError
 from handaxe.tools.text import as_text, explain
 
 

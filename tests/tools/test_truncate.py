@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from handaxe.errors import InputError
+from handaxe.core.errors import InputError
 from handaxe.tools.truncate import truncate
 
 DROPS = st.sampled_from(["head", "middle", "tail"])

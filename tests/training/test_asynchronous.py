@@ -10,10 +10,12 @@ import numpy as np
 import pytest
 import torch
 
+from handaxe.core.batch import PolicyOut
+from handaxe.core.errors import CheckpointError, InputError
+from handaxe.core.records import Advantages, Group, Message, Rated, Scores, ToolCall, ToolReply, ToolSchema
+from handaxe.core.requests import Attempt, EnvReply, Work
 from handaxe.credit.constant_baseline import constant_baseline
-from handaxe.credit.duration_weight import duration_weight
-from handaxe.errors import CheckpointError, InputError
-from handaxe.exchange import Attempt, EnvReply, Work
+from handaxe.curricula.in_order import in_order
 from handaxe.losses.corrections.mis import mis
 from handaxe.losses.corrections.tis import tis
 from handaxe.losses.policy import policy
@@ -21,17 +23,15 @@ from handaxe.losses.ratios.token import token
 from handaxe.losses.reductions.token_mean import token_mean
 from handaxe.losses.surrogates.clip import clip
 from handaxe.ops.seeds import derive_seed
-from handaxe.records import Advantages, Group, Message, Rated, Scores, ToolCall, ToolReply, ToolSchema
+from handaxe.papers.rl_mle.duration_weight import duration_weight
 from handaxe.rollouts.driver import run
 from handaxe.rollouts.linear import linear
 from handaxe.rollouts.stopping.decided import decided
-from handaxe.selection.in_order import in_order
-from handaxe.tensors import PolicyOut
 from handaxe.testing.crash import kill_until_done, run_until_killed, start_child
 from handaxe.testing.records import make_trajectory
 from handaxe.testing.simulated import SimulatedClock, SimulatedEngine, SimulatedWorkers
-from handaxe.training.batch import make_batch
-from handaxe.training.loop import train
+from handaxe.training.loop.batch import make_batch
+from handaxe.training.loop.train import train
 from handaxe.training.record.run_record import RunRecord
 
 ADD = ToolSchema("add", "Add numbers.", {"type": "object", "properties": {"numbers": {"type": "string"}}})

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 import torch
 
-from handaxe.invariants import check_group
-from handaxe.records import Ending
+from handaxe.core.records import Ending
+from handaxe.core.validation import check_group
 from handaxe.testing.crash import kill_until_done, run_until_killed
-from handaxe.training.loop import train
+from handaxe.training.loop.train import train
 from handaxe.training.record.run_record import RunRecord
 
 STOPPED = Ending("truncated", "stopped")

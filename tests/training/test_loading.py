@@ -6,12 +6,12 @@ import shutil
 import pytest
 import torch
 
-from handaxe.engines.local import LocalEngine
-from handaxe.errors import CheckpointError, InputError
+from handaxe.core.errors import CheckpointError, InputError
+from handaxe.engines.local.engine import LocalEngine
 from handaxe.models.compact import Compact
 from handaxe.models.load import load, load_format, stand_in
-from handaxe.training.loop import train
-from handaxe.training.run_stages import run_stages
+from handaxe.training.loop.train import train
+from handaxe.training.stages.run_stages import run_stages
 
 
 def state(model):
@@ -147,7 +147,7 @@ def test_a_lora_checkpoint_holds_the_adapter_and_names_its_base(lora, base):
 
 @pytest.mark.hf
 def test_a_lora_run_is_loaded_with_its_format(world, lora):
-    from handaxe.records import Message
+    from handaxe.core.records import Message
 
     engine, run = lora
     model, format = load(run)

@@ -3,12 +3,12 @@
 import pytest
 import torch
 
-from handaxe.engines.cluster import ClusterEngine
-from handaxe.engines.local import LocalEngine
-from handaxe.engines.ranks import Ranks
-from handaxe.invariants import check
+from handaxe.core.validation import check
+from handaxe.engines.cluster.engine import ClusterEngine
+from handaxe.engines.cluster.ranks import Ranks
+from handaxe.engines.local.engine import LocalEngine
 from handaxe.models.load import load
-from handaxe.training.loop import train
+from handaxe.training.loop.train import train
 from handaxe.training.record.run_record import RunRecord
 
 pytestmark = pytest.mark.slow

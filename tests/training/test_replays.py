@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 import torch
 
-from handaxe.selection.recompose import recompose
-from handaxe.selection.self_imitation import REPLAYED, self_imitation
+from handaxe.papers.recompose.recompose import recompose
+from handaxe.papers.spear.self_imitation import REPLAYED, self_imitation
 from handaxe.selection.success_replay import success_replay
 from handaxe.testing.crash import kill_until_done, start_child
-from handaxe.training.loop import train
+from handaxe.training.loop.train import train
 from handaxe.training.record.run_record import RunRecord
 
 

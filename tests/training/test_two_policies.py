@@ -7,14 +7,14 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from handaxe.selection.in_order import in_order
-from handaxe.selection.task_pool import task_pool
+from handaxe.curricula.in_order import in_order
+from handaxe.curricula.task_pool import task_pool
+from handaxe.papers.agent0.frontier import frontier
+from handaxe.papers.agent0.reinforce_second import reinforce_second
+from handaxe.training.loop.aux_policy import SecondPolicy
 from handaxe.training.record import RunRecord
-from handaxe.training.run_stages import run_stages
-from handaxe.training.second_policy import SecondPolicy
-from handaxe.training.stages.frontier import frontier
 from handaxe.training.stages.reinforce import reinforce
-from handaxe.training.stages.reinforce_second import reinforce_second
+from handaxe.training.stages.run_stages import run_stages
 
 
 @pytest.fixture(scope="module")

@@ -9,39 +9,39 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from handaxe.engines.local import LocalEngine
+from handaxe.core.batch import LossOut
+from handaxe.core.errors import InfrastructureError, VerifierError
+from handaxe.core.records import Advantages, Message, Sampling, Scores, Task, ToolCall, ToolReply, ToolSchema
+from handaxe.core.requests import Completion, EnvReply
+from handaxe.curricula.in_order import in_order
+from handaxe.curricula.task_pool import task_pool
+from handaxe.engines.local.engine import LocalEngine
 from handaxe.envs.tool_chat import tool_chat
-from handaxe.errors import InfrastructureError, VerifierError
-from handaxe.exchange import Completion, EnvReply
 from handaxe.losses.cross_entropy import cross_entropy
 from handaxe.losses.dpo import dpo
 from handaxe.models.compact import Compact
 from handaxe.models.tiny import TinyConfig, TinyModel
-from handaxe.pairs.best_against_worst import best_against_worst
-from handaxe.records import Advantages, Message, Sampling, Scores, Task, ToolCall, ToolReply, ToolSchema
+from handaxe.papers.agent0.frontier import frontier
+from handaxe.papers.agent0.proposing import proposing
+from handaxe.papers.agent0.reinforce_second import reinforce_second
+from handaxe.papers.portool.tree import tree
+from handaxe.papers.tool_star.best_against_worst import best_against_worst
+from handaxe.papers.tool_star.prefer import prefer
 from handaxe.rollouts.branch_chance import branch_chance
 from handaxe.rollouts.branching import branching
 from handaxe.rollouts.linear import linear
-from handaxe.rollouts.proposing import proposing
-from handaxe.rollouts.tree import tree
-from handaxe.selection.in_order import in_order
-from handaxe.selection.task_pool import task_pool
-from handaxe.tensors import LossOut
 from handaxe.testing.crash import dies_at
 from handaxe.testing.scripted import say
 from handaxe.tools.calculator import calculator
-from handaxe.training.loop import train
-from handaxe.training.pace import Keep, Pace
-from handaxe.training.run_stages import run_stages
-from handaxe.training.scripted import trajectory_from_messages
-from handaxe.training.second_policy import SecondPolicy
-from handaxe.training.site import make_site
-from handaxe.training.sources import played, scripted
-from handaxe.training.stages.frontier import frontier
-from handaxe.training.stages.prefer import prefer
+from handaxe.training.loop.aux_policy import SecondPolicy
+from handaxe.training.loop.config import AsyncConfig, RunConfig
+from handaxe.training.loop.train import train
+from handaxe.training.sft.scripted import trajectory_from_messages
+from handaxe.training.stages.context import make_site
 from handaxe.training.stages.reinforce import reinforce as reinforce_stage
-from handaxe.training.stages.reinforce_second import reinforce_second
 from handaxe.training.stages.repeat import repeat
+from handaxe.training.stages.run_stages import run_stages
+from handaxe.training.stages.sources import played, scripted
 from handaxe.training.stages.teach import teach
 
 FORMAT = Compact()
@@ -188,8 +188,8 @@ def calls_then_answers(request):
     return ToolCall("add", {"numbers": "1 2"}) if request.turn == 0 else "3" * (1 + request.seed % 3) + "zz"
 
 
-KEEPS = {field.name for field in fields(Keep)}
-PACES = {field.name for field in fields(Pace)}
+KEEPS = {field.name for field in fields(RunConfig)}
+PACES = {field.name for field in fields(AsyncConfig)}
 
 
 def calculating(*, answers, **changes):
@@ -232,8 +232,8 @@ def arguments(**changes):
         "workers": 2,
         "lockstep": True,
     } | changes
-    keep = Keep(**{name: value for name, value in base.items() if name in KEEPS})
-    pace = Pace(**{name: value for name, value in base.items() if name in PACES})
+    keep = RunConfig(**{name: value for name, value in base.items() if name in KEEPS})
+    pace = AsyncConfig(**{name: value for name, value in base.items() if name in PACES})
     return {name: base[name] for name in base if name not in KEEPS | PACES} | {"keep": keep, "pace": pace}
 
 
@@ -352,8 +352,8 @@ def site(**changes):
 
 
 TRAIN = {"credit": centred, "loss": reinforce, "groups": 2, "group_size": 3, "learning_rate": 0.01, "workers": 2}
-TRAIN |= {"pace": Pace(lockstep=True)}
-PLAY = {"workers": 2, "pace": Pace(lockstep=True)}
+TRAIN |= {"pace": AsyncConfig(lockstep=True)}
+PLAY = {"workers": 2, "pace": AsyncConfig(lockstep=True)}
 
 
 def stages(pause=0.0):

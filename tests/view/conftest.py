@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from handaxe.core.records import Advantages, Branch, Group, Message, Scores, Task, ToolCall
 from handaxe.models.compact import Compact
-from handaxe.records import Advantages, Branch, Group, Message, Scores, Task, ToolCall
 from handaxe.tools import tool
 from handaxe.training.record.groups import GroupRecord
 from handaxe.training.record.run_record import RunRecord

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from handaxe.errors import InputError
+from handaxe.core.errors import InputError
 from handaxe.training.record.run_record import RunRecord
 from handaxe.view.answers import Answers, explained, finite, where_of
 from handaxe.view.search import Where

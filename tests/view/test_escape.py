@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from rich.console import Console
 from rich.text import Text
 
-from handaxe.escape import escape
+from handaxe.core.escape import escape
 from handaxe.view.escape import add_untrusted, plain, shorten
 
 UNSEEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}

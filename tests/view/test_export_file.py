@@ -3,7 +3,7 @@ import zipfile
 
 import pytest
 
-from handaxe.errors import InputError
+from handaxe.core.errors import InputError
 from handaxe.view import export_file as module
 from handaxe.view.export_file import export_file
 from handaxe.view.runs import Runs

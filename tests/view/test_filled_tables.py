@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 import handaxe
-from handaxe.errors import InputError
+from handaxe.core.errors import InputError
 from handaxe.view.filled_tables import filled, listed_in
 
 ROOT = Path(handaxe.__file__).parents[1]

@@ -1,6 +1,6 @@
 import pytest
 
-from handaxe.errors import InputError
+from handaxe.core.errors import InputError
 from handaxe.view.parse_where import parse_where
 from handaxe.view.search import Where
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from handaxe.errors import InputError
+from handaxe.core.errors import InputError
 from handaxe.training.record.run_record import RunRecord
 from handaxe.view.answers import Answers
 from handaxe.view.report_file import Held, bundled, spread_out, write_report

@@ -2,7 +2,7 @@ import shutil
 
 import pytest
 
-from handaxe.errors import InputError
+from handaxe.core.errors import InputError
 from handaxe.view.runs import Runs, find_runs
 
 

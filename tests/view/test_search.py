@@ -5,8 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from handaxe.errors import InputError
-from handaxe.records import Ending, Group, Message, Scores, Task, ToolCall
+from handaxe.core.errors import InputError
+from handaxe.core.records import Ending, Group, Message, Scores, Task, ToolCall
 from handaxe.testing.records import make_trajectory
 from handaxe.training.record.groups import GroupRecord
 from handaxe.training.record.run_record import RunRecord

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from rich.console import Console
 
+from handaxe.core.errors import Retry
+from handaxe.core.records import Author, Message, Sampling, Task, ToolCall
+from handaxe.core.requests import Attempt
 from handaxe.envs.tool_chat import tool_chat
-from handaxe.errors import Retry
-from handaxe.exchange import Attempt
 from handaxe.models.compact import Compact
-from handaxe.records import Author, Message, Sampling, Task, ToolCall
 from handaxe.rollouts.driver import run
 from handaxe.rollouts.linear import linear
 from handaxe.testing.records import make_trajectory

@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from handaxe.errors import InputError
+from handaxe.core.errors import InputError
 
 pytest.importorskip("starlette")
 pytest.importorskip("httpx")

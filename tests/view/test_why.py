@@ -9,23 +9,23 @@ from typing import get_args
 import numpy as np
 import pytest
 
-from handaxe.credit.among import among
+from handaxe.core.records import Advantages, Ending, Group, Rated, Scores
 from handaxe.losses.policy import policy
 from handaxe.losses.ratios.token import token
 from handaxe.losses.reductions.token_mean import token_mean
 from handaxe.losses.surrogates.clip import clip
 from handaxe.losses.terms.kl import kl
-from handaxe.records import Advantages, Ending, Group, Rated, Scores
+from handaxe.papers.thor.sibling_subset import sibling_subset
 from handaxe.rollouts.linear import linear
 from handaxe.selection.drop_equal_groups import drop_equal_groups
+from handaxe.selection.mask_empty_turns import mask_empty_turns
 from handaxe.selection.mask_overlong import mask_overlong
 from handaxe.selection.mask_repetitive import mask_repetitive
 from handaxe.selection.pipe import pipe
-from handaxe.selection.void_turns import void_turns
 from handaxe.testing.records import make_task, make_trajectory
-from handaxe.training.group_play import Tried
-from handaxe.training.loop import train
-from handaxe.training.measure import settle
+from handaxe.training.loop.group_play import Tried
+from handaxe.training.loop.step_metrics import settle
+from handaxe.training.loop.train import train
 from handaxe.training.record.groups import GroupRecord
 from handaxe.training.record.run_record import RunRecord
 from handaxe.view.why import OUTCOMES, Kind, StepFacts, facts_of, no_gradient, outcome_class, outcome_classes, why
@@ -76,7 +76,7 @@ CASES = {
     "equal": ({"reward": same}, ("equal_group", "")),
     "equal and dropped": ({"reward": same, "select": drop_equal_groups()}, ("equal_group", "drop_equal_groups")),
     "void": (
-        {"select": pipe(void_turns(answer=lambda turn: len(turn.parsed.text) > 3), drop_equal_groups())},
+        {"select": pipe(mask_empty_turns(answer=lambda turn: len(turn.parsed.text) > 3), drop_equal_groups())},
         ("void_turn", "void_turns"),
     ),
     "cut": ({"rollout": SHORT, "select": mask_overlong(reasons=("turns",))}, ("truncated", "mask_overlong")),
@@ -90,7 +90,7 @@ CASES = {
     "undecided": ({"reward": world.undecided("/1")}, ("verifier_error", "")),
     "alone": ({"reward": world.undecided(("/1", "/2", "/3"))}, ("lone", "")),
     "stopped": ({"spare": 2}, ("stopped", "")),
-    "no advantage": ({"credit": among(world.centred, above_mean)}, ("zero_advantage", "")),
+    "no advantage": ({"credit": sibling_subset(world.centred, above_mean)}, ("zero_advantage", "")),
     "clipped": ({"loss": CLIPPED}, ("clipped", "")),
     "frozen": ({"epochs": 0}, ("not_updated", "")),
     "old": (

@@ -1,7 +1,7 @@
+from handaxe.core.records import Ending, Group, Message, ToolCall
 from handaxe.models.compact import Compact
-from handaxe.records import Ending, Group, Message, ToolCall
 from handaxe.worlds.calls import calls
-from handaxe.worlds.demonstrate import demonstrate
+from handaxe.worlds.parts.demonstrate import demonstrate
 
 
 def outcome(world, task, speaker):

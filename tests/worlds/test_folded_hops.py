@@ -2,16 +2,16 @@ import pytest
 
 pytest.importorskip("bm25s")
 
-from handaxe.errors import InputError
+from handaxe.core.errors import InputError
+from handaxe.core.records import Group
 from handaxe.methods.build import make_method, make_world
-from handaxe.methods.chosen import choice
+from handaxe.methods.run_spec import run_template
 from handaxe.models.compact import Compact
-from handaxe.records import Group
 from handaxe.rollouts.folding import SPEAKER
 from handaxe.testing.worlds import check_world
 from handaxe.tools.calculator import calculator
-from handaxe.worlds.demonstrate import demonstrate
 from handaxe.worlds.folded_hops import folded_hops
+from handaxe.worlds.parts.demonstrate import demonstrate
 
 
 @pytest.fixture(autouse=True)
@@ -60,7 +60,7 @@ def test_what_needs_no_more_searches_is_not_folded():
 
 
 def test_a_recipe_that_leaves_the_rollout_alone_folds_and_rewards_it():
-    chosen = choice("deepagent", world="folded_hops").read({"max_turns": 6})
+    chosen = run_template("deepagent", world="folded_hops").read({"max_turns": 6})
     world = make_world(chosen)
     method, task = make_method(chosen, world), folded_hops(lengths=(2,)).tasks("train", 1, 0)[0]
     one = demonstrate(world.env(world.tools), task, world.expert, format=Compact(), rollout=method.rollout)

@@ -2,12 +2,12 @@ import pytest
 
 pytest.importorskip("reasoning_gym")
 
-from handaxe.errors import TaskError
+from handaxe.core.errors import TaskError
+from handaxe.core.records import Group
 from handaxe.models.compact import Compact
-from handaxe.records import Group
 from handaxe.tools.python import python
-from handaxe.worlds.demonstrate import demonstrate
 from handaxe.worlds.gym import GYM, gym
+from handaxe.worlds.parts.demonstrate import demonstrate
 
 
 def shown(world, task, tools):

@@ -2,13 +2,13 @@ import json
 
 import pytest
 
-from handaxe.errors import InputError, TaskError
+from handaxe.core.errors import InputError, TaskError
+from handaxe.core.records import Group, Message, Scores
 from handaxe.models.compact import Compact
-from handaxe.records import Group, Message, Scores
 from handaxe.testing.worlds import check_world
 from handaxe.tools import tool
-from handaxe.worlds.demonstrate import demonstrate
 from handaxe.worlds.jsonl import jsonl
+from handaxe.worlds.parts.demonstrate import demonstrate
 
 QUESTIONS = [{"question": f"double {k}?", "answer": 2 * k, "size": len(str(k))} for k in range(100)]
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from handaxe.cli import main
-from handaxe.methods.names import offered
+from handaxe.methods.lookup import offered
 
 PAGE = (Path(__file__).parents[2] / "docs" / "worlds.md").read_text()
 (OWN,) = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)

@@ -1,6 +1,6 @@
+from handaxe.core.records import Group, Message
 from handaxe.models.compact import Compact
-from handaxe.records import Group, Message
-from handaxe.worlds.demonstrate import demonstrate
+from handaxe.worlds.parts.demonstrate import demonstrate
 from handaxe.worlds.slips import slips
 
 

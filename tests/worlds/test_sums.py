@@ -1,10 +1,10 @@
 import pytest
 
-from handaxe.errors import InputError, TaskError
+from handaxe.core.errors import InputError, TaskError
+from handaxe.core.records import Group, Message, ParsedTurn, Sampling, Turn
 from handaxe.models.compact import Compact
-from handaxe.records import Group, Message, ParsedTurn, Sampling, Turn
 from handaxe.tools.compute import compute
-from handaxe.worlds.demonstrate import demonstrate
+from handaxe.worlds.parts.demonstrate import demonstrate
 from handaxe.worlds.sums import TABLES, WORDS, kept_calls, states_number, sums
 
 

@@ -1,10 +1,10 @@
 import pytest
 
-from handaxe.errors import InputError
+from handaxe.core.errors import InputError
+from handaxe.core.records import Group, Message, ToolCall
 from handaxe.models.compact import Compact
-from handaxe.records import Group, Message, ToolCall
 from handaxe.testing.worlds import check_world
-from handaxe.worlds.demonstrate import demonstrate
+from handaxe.worlds.parts.demonstrate import demonstrate
 from handaxe.worlds.worked_steps import Sheet, worked_steps
 
 

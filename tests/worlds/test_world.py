@@ -1,8 +1,8 @@
 import pytest
 
-from handaxe.errors import InputError
+from handaxe.core.errors import InputError
 from handaxe.worlds.sums import sums
-from handaxe.worlds.world import Habit, Start, World
+from handaxe.worlds.world import DemonstrationNoise, Start, World
 
 
 def test_need_gives_what_is_there_and_names_what_is_missing():
@@ -15,5 +15,5 @@ def test_need_gives_what_is_there_and_names_what_is_missing():
 
 
 def test_a_habit_is_the_experts_unless_told_otherwise():
-    assert Habit() == Habit(needed=1.0, needless=0.0, clumsy=0.0)
-    assert Start().habit == Habit() and Start().lessons == ()
+    assert DemonstrationNoise() == DemonstrationNoise(needed=1.0, needless=0.0, clumsy=0.0)
+    assert Start().habit == DemonstrationNoise() and Start().lessons == ()

@@ -1,5 +1,5 @@
 """Adjustments: what changes the loss of some tokens by what is known of their task."""
 
-from handaxe.rooms import open_room
+import lazy_loader
 
-open_room(__name__)
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

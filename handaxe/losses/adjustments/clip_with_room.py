@@ -5,10 +5,10 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from handaxe.errors import InputError
+from handaxe.core.batch import CHANNEL, Batch, PolicyOut
+from handaxe.core.errors import InputError
 from handaxe.losses.parts.pieces import Adjustment, extra
 from handaxe.ops.masked import masked
-from handaxe.tensors import CHANNEL, Batch, PolicyOut
 
 __all__ = ["clip_with_room"]
 
@@ -22,7 +22,7 @@ def clip_with_room(
 
     Meant for the `unclipped` surrogate, whose loss it takes the place of, and to come first: what adjustments before it
     did is discarded. `adjusted_fraction` then is the share of tokens that are clipped. The room is a channel of the
-    advantages, such as `credit.score_scaled` fills.
+    advantages, such as `papers.agent0.score_scaled` fills.
 
     Args:
         eps_low: in [0, 1]; 0.2.

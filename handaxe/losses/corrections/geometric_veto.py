@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import torch
 
-from handaxe.errors import InputError
+from handaxe.core.batch import Batch
+from handaxe.core.errors import InputError
 from handaxe.losses.parts.pieces import Correction, Weights, sum_over_rollout
 from handaxe.ops.masked import masked
-from handaxe.tensors import Batch
 
 __all__ = ["geometric_veto"]
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import torch
 
-from handaxe.errors import InputError
+from handaxe.core.batch import Batch
+from handaxe.core.errors import InputError
 from handaxe.losses.parts.disagreement import Unit, check_unit, disagreement
 from handaxe.losses.parts.pieces import Correction, Weights
 from handaxe.ops.masked import masked
-from handaxe.tensors import Batch
 
 __all__ = ["mis"]
 

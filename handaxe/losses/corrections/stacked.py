@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from handaxe.errors import InputError
+from handaxe.core.batch import Batch
+from handaxe.core.errors import InputError
 from handaxe.losses.parts.pieces import Correction, Weights
-from handaxe.tensors import Batch
 
 __all__ = ["stacked"]
 

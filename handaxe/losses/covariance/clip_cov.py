@@ -6,10 +6,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from handaxe.core.batch import Batch, PolicyOut
 from handaxe.losses.parts.pieces import Adjustment
 from handaxe.ops.masked import masked, masked_mean
 from handaxe.ops.seeds import generator
-from handaxe.tensors import Batch, PolicyOut
 
 __all__ = ["clip_cov"]
 
@@ -38,7 +38,7 @@ def clip_cov(
         clip_range: (eps_low, eps_high) leaves out tokens that such a clip has already stopped, as the authors' code
             does; None, the paper's formula, does not.
         only: a feature: its tokens alone, those where it is not 0, are eligible and make up N, and a batch whose rows
-            do not all have it is left as it is. "replayed" is what `selection.self_imitation` marks, which trains in
+            do not all have it is left as it is. "replayed" is what `papers.spear.self_imitation` marks, which trains in
             batches of its own: SPEAR, where its paper silences 2 % of the replayed tokens with low 1 or 2 and high 40
             or 60. None, as in SPEAR's released code, is every token.
         seed: of the draw. It is derived from the seed and each row's ids and rollout, so it depends neither on the

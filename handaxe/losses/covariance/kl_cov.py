@@ -5,9 +5,9 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from handaxe.core.batch import Batch, PolicyOut
 from handaxe.losses.parts.pieces import Adjustment
 from handaxe.ops.masked import masked, masked_mean
-from handaxe.tensors import Batch, PolicyOut
 
 __all__ = ["kl_cov"]
 

@@ -6,10 +6,10 @@ from typing import Literal
 
 from torch import Tensor
 
-from handaxe.errors import InputError
+from handaxe.core.batch import Batch
+from handaxe.core.errors import InputError
 from handaxe.losses.parts.pieces import mean_over_turn, sum_over_rollout
 from handaxe.ops.masked import masked
-from handaxe.tensors import Batch
 
 __all__ = ["Unit", "check_unit", "disagreement"]
 

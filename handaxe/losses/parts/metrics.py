@@ -7,8 +7,8 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor
 
+from handaxe.core.batch import Batch
 from handaxe.ops.masked import masked_sum
-from handaxe.tensors import Batch
 
 __all__ = ["effective_sample_size", "floats", "token_mean_of"]
 

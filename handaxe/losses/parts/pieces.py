@@ -19,9 +19,9 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from handaxe.errors import InputError
+from handaxe.core.batch import Batch, LossOut, PolicyOut
+from handaxe.core.errors import InputError
 from handaxe.ops.masked import masked, sum_by
-from handaxe.tensors import Batch, LossOut, PolicyOut
 
 __all__ = [
     "Adjustment",

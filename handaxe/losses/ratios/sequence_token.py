@@ -6,10 +6,10 @@ from dataclasses import replace
 
 from torch import Tensor
 
+from handaxe.core.batch import Batch, PolicyOut
 from handaxe.losses.parts.pieces import Ratio
 from handaxe.losses.ratios.sequence import sequence
 from handaxe.ops.masked import masked
-from handaxe.tensors import Batch, PolicyOut
 
 __all__ = ["sequence_token"]
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from torch import Tensor
 
+from handaxe.core.batch import Batch, PolicyOut
 from handaxe.losses.parts.pieces import Ratio, mean_over_turn, sum_over_turn
 from handaxe.ops.masked import masked
-from handaxe.tensors import Batch, PolicyOut
 
 __all__ = ["turn"]
 

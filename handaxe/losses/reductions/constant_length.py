@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from handaxe.errors import InputError
+from handaxe.core.batch import Batch
+from handaxe.core.errors import InputError
 from handaxe.losses.parts.pieces import Reduction
 from handaxe.ops.masked import masked_sum
-from handaxe.tensors import Batch
 
 __all__ = ["constant_length"]
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from torch import Tensor
 
+from handaxe.core.batch import Batch
 from handaxe.losses.parts.pieces import Reduction
 from handaxe.ops.masked import masked_sum
-from handaxe.tensors import Batch
 
 __all__ = ["token_mean"]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from handaxe.core.batch import Batch
 from handaxe.losses.parts.pieces import Reduction, sum_over_turn
 from handaxe.ops.masked import masked
-from handaxe.tensors import Batch
 
 __all__ = ["turn_mean"]
 

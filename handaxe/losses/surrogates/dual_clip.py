@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from handaxe.errors import InputError
+from handaxe.core.errors import InputError
 from handaxe.losses.parts.pieces import Surrogate
 from handaxe.losses.surrogates.clip import clip
 

@@ -1,5 +1,5 @@
 """Terms: what is added to a policy loss, such as a KL penalty, an entropy bonus or a value loss."""
 
-from handaxe.rooms import open_room
+import lazy_loader
 
-open_room(__name__)
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from handaxe.core.batch import Batch, LossOut, PolicyOut
 from handaxe.losses.parts.metrics import floats
 from handaxe.losses.parts.pieces import Reduction, Term
 from handaxe.losses.reductions.token_mean import token_mean
-from handaxe.tensors import Batch, LossOut, PolicyOut
 
 __all__ = ["entropy"]
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from handaxe.core.batch import Batch, LossOut, PolicyOut
 from handaxe.losses.parts.metrics import floats
 from handaxe.losses.parts.pieces import Estimator, Reduction, Term, extra
 from handaxe.losses.reductions.token_mean import token_mean
 from handaxe.ops.kl import k3
 from handaxe.ops.masked import masked
-from handaxe.tensors import Batch, LossOut, PolicyOut
 
 __all__ = ["kl"]
 

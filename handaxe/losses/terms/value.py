@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import torch
 
-from handaxe.errors import InputError
+from handaxe.core.batch import Batch, LossOut, PolicyOut
+from handaxe.core.errors import InputError
 from handaxe.losses.parts.metrics import floats, token_mean_of
 from handaxe.losses.parts.pieces import Reduction, Term, extra
 from handaxe.losses.reductions.token_mean import token_mean
 from handaxe.ops.masked import masked
-from handaxe.tensors import Batch, LossOut, PolicyOut
 
 __all__ = ["value"]
 

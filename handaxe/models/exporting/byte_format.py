@@ -6,9 +6,9 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from handaxe.core.records import ToolSchema
 from handaxe.models.compact import CALL, CALL_END, END, NAMES, PAD
 from handaxe.models.exporting.marks import macros, unmarking
-from handaxe.records import ToolSchema
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from handaxe.errors import InputError
-from handaxe.records import Message, ToolCall, ToolSchema
-from handaxe.slots import ChatFormat
+from handaxe.core.errors import InputError
+from handaxe.core.protocols import ChatFormat
+from handaxe.core.records import Message, ToolCall, ToolSchema
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase

@@ -13,7 +13,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from safetensors.torch import save_file
 
-from handaxe.errors import InputError
+from handaxe.core.errors import InputError
+from handaxe.core.model_api import Model
+from handaxe.core.protocols import ChatFormat
+from handaxe.core.records import ToolSchema
 from handaxe.models.chat_template import ChatTemplate
 from handaxe.models.compact import Compact
 from handaxe.models.exporting.byte_format import byte_response, byte_template, byte_tokenizer
@@ -24,9 +27,6 @@ from handaxe.models.exporting.text_tokenizer import text_tokenizer
 from handaxe.models.hermes import Hermes
 from handaxe.models.huggingface import EXTRA, AdaptedModel, HuggingFaceModel
 from handaxe.models.tiny import EXPORTED, TinyModel
-from handaxe.networks import Model
-from handaxe.records import ToolSchema
-from handaxe.slots import ChatFormat
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase

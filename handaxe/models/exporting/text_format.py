@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from handaxe.errors import InputError
+from handaxe.core.errors import InputError
 from handaxe.models.calls import CallSyntax, TaggedCalls
 from handaxe.models.chat_template import ChatTemplate
 from handaxe.models.exporting.marks import literal, macros

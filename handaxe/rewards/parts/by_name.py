@@ -2,9 +2,9 @@
 
 import inspect
 
-from handaxe.attributes import named
-from handaxe.errors import InputError
-from handaxe.slots import Reward
+from handaxe.core.errors import InputError
+from handaxe.core.import_string import named
+from handaxe.core.protocols import Reward
 
 __all__ = ["reward_by_name"]
 
@@ -18,7 +18,7 @@ def reward_by_name(name: str) -> Reward:
     Example:
         reward_by_name("exact_match")
     """
-    found = named(name, room="handaxe.rewards", noun="reward")
+    found = named(name, package="handaxe.rewards", noun="reward")
     if ":" in name:
         if not callable(found):
             raise InputError(f"{name} is {found!r}, no reward: give a function of a group that returns its scores")

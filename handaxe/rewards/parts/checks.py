@@ -6,8 +6,8 @@ from typing import Any, TypeGuard
 
 import numpy as np
 
-from handaxe.errors import InputError, VerifierError
-from handaxe.records import Group, Scores, Trajectory
+from handaxe.core.errors import InputError, VerifierError
+from handaxe.core.records import Group, Scores, Trajectory
 
 __all__ = ["called_with", "checked", "is_number", "number", "outcome_only"]
 

@@ -16,11 +16,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from handaxe.errors import InputError
+from handaxe.core.errors import InputError
+from handaxe.core.protocols import Reward
+from handaxe.core.records import Group, Scores
 from handaxe.ops.composite import Composite
-from handaxe.records import Group, Scores
 from handaxe.rewards.parts.checks import checked
-from handaxe.slots import Reward
 
 __all__ = ["Combined", "Merge"]
 

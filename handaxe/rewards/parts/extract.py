@@ -12,7 +12,7 @@ import json
 import re
 from collections.abc import Callable
 
-from handaxe.records import Trajectory, Turn
+from handaxe.core.records import Trajectory, Turn
 
 __all__ = [
     "answer_line",

@@ -13,8 +13,8 @@ import string
 from collections.abc import Mapping
 from typing import Any
 
-from handaxe.errors import TaskError
-from handaxe.records import Task, ToolCall
+from handaxe.core.errors import TaskError
+from handaxe.core.records import Task, ToolCall
 
 __all__ = ["gold_answers", "gold_calls", "gold_state", "normalise"]
 

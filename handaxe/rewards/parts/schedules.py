@@ -5,7 +5,7 @@ Example:
     ramp(384, 640, steps=105) is 384 at step 0, 512 at step 52.5, 640 from step 105 on
     shift(2, 1, at=10, over=20) is 2 at steps 0..10, 1.5 at step 20, 1 from step 30 on
     sigmoid(350) is 1.0 at step 0, 0.571 at step 69, 0.482 at step 70, 0.182 at step 74
-Half a cosine is training.schedule.cosine, for weights as well.
+Half a cosine is training.loop.schedule.cosine, for weights as well.
 Paper: arXiv:2504.13958 (ToolRL), its two-stage and smooth reward scales and its dynamic length target;
 arXiv:2508.16949 (RuscaRL), the sigmoid by which hints go.
 """
@@ -13,7 +13,7 @@ arXiv:2508.16949 (RuscaRL), the sigmoid by which hints go.
 import math
 from collections.abc import Callable
 
-from handaxe.errors import InputError
+from handaxe.core.errors import InputError
 
 __all__ = ["Change", "ramp", "shift", "sigmoid", "two_stage"]
 

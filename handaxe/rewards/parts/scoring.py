@@ -11,10 +11,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from handaxe.errors import InfrastructureError, InputError, VerifierError
-from handaxe.records import Ending, Group, Scores
+from handaxe.core.errors import InfrastructureError, InputError, VerifierError
+from handaxe.core.protocols import Reward, Stateful
+from handaxe.core.records import Ending, Group, Scores
 from handaxe.rewards.parts.checks import checked
-from handaxe.slots import Reward, Stateful
 
 __all__ = ["NEVER_SCORED", "score_group"]
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Protocol
 
-from handaxe.exchange import Completion, Partial, Sample
+from handaxe.core.requests import Completion, Partial, Sample
 
 __all__ = ["BatchStream"]
 

@@ -6,9 +6,10 @@ from contextlib import ExitStack, closing, contextmanager
 from operator import itemgetter
 from typing import NamedTuple
 
-from handaxe.errors import InputError
-from handaxe.exchange import Attempt, Completion, Measure, Work
-from handaxe.records import Trajectory
+from handaxe.core.errors import InputError
+from handaxe.core.protocols import Engine, Measures, Rollout, Stream, Streams
+from handaxe.core.records import Trajectory
+from handaxe.core.requests import Attempt, Completion, Measure, Work
 from handaxe.rollouts.driver.batch_stream import BatchStream
 from handaxe.rollouts.driver.executor import Answer, Executor
 from handaxe.rollouts.driver.garbage_collection import fewer_collections
@@ -17,7 +18,6 @@ from handaxe.rollouts.driver.others import NO_OTHERS
 from handaxe.rollouts.driver.scheduler import Scheduler
 from handaxe.rollouts.driver.several_streams import SeveralStreams
 from handaxe.rollouts.driver.workers import Workers
-from handaxe.slots import Engine, Measures, Rollout, Stream, Streams
 
 __all__ = ["Driver", "Finished", "run"]
 

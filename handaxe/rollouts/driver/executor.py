@@ -2,7 +2,7 @@
 
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
-from handaxe.exchange import Act, Work
+from handaxe.core.requests import Act, Work
 
 __all__ = ["Answer", "Executor"]
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from handaxe.exchange import Act, Attempt, Completion, Measure, Partial, Sample, Spawn, Work
-from handaxe.records import Trajectory
-from handaxe.slots import RolloutPlan
+from handaxe.core.protocols import RolloutPlan
+from handaxe.core.records import Trajectory
+from handaxe.core.requests import Act, Attempt, Completion, Measure, Partial, Sample, Spawn, Work
 
 __all__ = ["LiveAttempt", "LivePlan", "Segment"]
 

@@ -4,10 +4,10 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from handaxe.errors import InputError
-from handaxe.exchange import Voice
-from handaxe.records import Trajectory
-from handaxe.slots import Speaker
+from handaxe.core.errors import InputError
+from handaxe.core.protocols import AuxPolicy
+from handaxe.core.records import Trajectory
+from handaxe.core.requests import AuxVoice
 
 __all__ = ["NO_OTHERS", "asked_in", "check_own", "voices"]
 
@@ -15,7 +15,7 @@ NO_OTHERS: Mapping[str, Any] = MappingProxyType({})
 """No engine besides the policy's."""
 
 
-def voices(others: Mapping[str, Speaker]) -> dict[str, Voice]:
+def voices(others: Mapping[str, AuxPolicy]) -> dict[str, AuxVoice]:
     """How an attempt speaks to each of them.
 
     Raises:
@@ -23,7 +23,7 @@ def voices(others: Mapping[str, Speaker]) -> dict[str, Voice]:
     """
     if "" in others:
         raise InputError("an engine that is asked besides the policy needs a name, such as others={'user': ...}")
-    return {name: Voice(one.format, one.sampling, one.engine.max_length) for name, one in others.items()}
+    return {name: AuxVoice(one.format, one.sampling, one.engine.max_length) for name, one in others.items()}
 
 
 def asked_in(trajectory: Trajectory) -> list[Trajectory]:

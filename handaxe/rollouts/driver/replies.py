@@ -4,9 +4,9 @@ import json
 from collections.abc import Mapping
 from typing import Any, get_args
 
-from handaxe.exchange import Asked, EnvReply
-from handaxe.records import Ending, Message, ToolReply
-from handaxe.records import Status as Status_
+from handaxe.core.records import Ending, Message, ToolReply
+from handaxe.core.records import Status as Status_
+from handaxe.core.requests import Asked, EnvReply
 from handaxe.rollouts.driver.executor import Answer
 
 __all__ = ["reply_of"]

@@ -3,10 +3,10 @@
 from collections.abc import Callable
 from typing import Any
 
-from handaxe.errors import InputError
-from handaxe.exchange import Act, Completion, EnvReply, Measure, Sample, Spawn, Stopped, Work
-from handaxe.records import Trajectory
-from handaxe.slots import RolloutPlan
+from handaxe.core.errors import InputError
+from handaxe.core.protocols import RolloutPlan
+from handaxe.core.records import Trajectory
+from handaxe.core.requests import Act, Completion, EnvReply, Measure, Sample, Spawn, Stopped, Work
 
 __all__ = ["do_act", "do_work", "no_measure", "run_plan"]
 

@@ -2,13 +2,13 @@
 
 from collections.abc import Callable, Sequence
 
-from handaxe.errors import InfrastructureError
-from handaxe.exchange import Act, Completion, EnvReply, Measure, Partial, Sample, Spawn, Stopped, Work
-from handaxe.records import Trajectory
+from handaxe.core.errors import InfrastructureError
+from handaxe.core.protocols import Bounded, Stream
+from handaxe.core.records import Trajectory
+from handaxe.core.requests import Act, Completion, EnvReply, Measure, Partial, Sample, Spawn, Stopped, Work
 from handaxe.rollouts.driver.executor import Answer, Executor
 from handaxe.rollouts.driver.live_plans import LiveAttempt, LivePlan, Segment
 from handaxe.rollouts.driver.replies import reply_of
-from handaxe.slots import Bounded, Stream
 
 __all__ = ["Scheduler"]
 

@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping
 
-from handaxe.errors import InfrastructureError, InputError
-from handaxe.exchange import Completion, Partial, Sample
-from handaxe.slots import Stream
+from handaxe.core.errors import InfrastructureError, InputError
+from handaxe.core.protocols import Stream
+from handaxe.core.requests import Completion, Partial, Sample
 
 __all__ = ["SeveralStreams"]
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from queue import Empty, SimpleQueue
 from typing import Any
 
-from handaxe.errors import InfrastructureError, InputError
-from handaxe.exchange import Act, Work
+from handaxe.core.errors import InfrastructureError, InputError
+from handaxe.core.protocols import AsyncEnv
+from handaxe.core.requests import Act, Work
 from handaxe.rollouts.driver.event_loop import LoopThread
 from handaxe.rollouts.driver.executor import Answer
-from handaxe.slots import AsyncEnv
 from handaxe.tools.deadline import GRACE, Threads
 from handaxe.tools.threads import Job, ThreadPool
 

@@ -3,12 +3,12 @@
 from collections.abc import Generator, Sequence
 from typing import Any
 
-from handaxe.exchange import Act, EnvReply
+from handaxe.core.protocols import Env
+from handaxe.core.records import Ending, Message
+from handaxe.core.requests import Act, EnvReply
 from handaxe.ops.spoken import spoken_at
-from handaxe.records import Ending, Message
 from handaxe.rollouts.play.env_session import Opened
 from handaxe.rollouts.play.rules import Beginning
-from handaxe.slots import Env
 
 __all__ = ["answered_again"]
 

@@ -4,12 +4,12 @@ from collections.abc import Generator, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from handaxe.errors import InfrastructureError, InputError
-from handaxe.exchange import Act, Attempt, Completion, EnvReply, Sample
+from handaxe.core.errors import InfrastructureError, InputError
+from handaxe.core.protocols import Env, OnAuxReply
+from handaxe.core.records import Ending, Message, ParsedTurn, ToolCall, ToolSchema, Trajectory, Turn
+from handaxe.core.requests import Act, Attempt, Completion, EnvReply, Sample
 from handaxe.ops.seeds import derive_seed
-from handaxe.records import Ending, Message, ParsedTurn, ToolCall, ToolSchema, Trajectory, Turn
 from handaxe.rollouts.play.sequence_builder import SequenceBuilder
-from handaxe.slots import Env, Hears
 
 __all__ = ["OtherTurn", "hear", "of_others"]
 
@@ -54,10 +54,14 @@ def hear(
     asked = 0
     while reply.asks is not None and not reply.done:
         by, messages, tools = reply.asks
-        if by not in attempt.others or not isinstance(env, Hears):
+        if by not in attempt.others or not isinstance(env, OnAuxReply):
             raise InputError(
                 f"the environment of task {attempt.task.id!r} asks {by!r}: "
-                + (f"give others={{{by!r}: Speaker(...)}}" if isinstance(env, Hears) else "it lacks heard(turn, seed)")
+                + (
+                    f"give others={{{by!r}: Speaker(...)}}"
+                    if isinstance(env, OnAuxReply)
+                    else "it lacks heard(turn, seed)"
+                )
             )
         voice, number = attempt.others[by], len(said)
         sequence = SequenceBuilder(voice.format.start(messages, tools))
@@ -98,7 +102,7 @@ def _turn(builder: SequenceBuilder, said: Completion, read: ParsedTurn, own: int
 class _Listener:
     """An environment whose step is to hear somebody else."""
 
-    def __init__(self, env: Hears):
+    def __init__(self, env: OnAuxReply):
         self.env = env
 
     def step(self, turn: ParsedTurn, *, seed: int) -> EnvReply:

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
-from handaxe.records import Branch, Trajectory
+from handaxe.core.records import Branch, Trajectory
 
 __all__ = ["attached", "common_turns"]
 

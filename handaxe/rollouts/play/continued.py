@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
-from handaxe.errors import InputError
-from handaxe.exchange import Attempt
+from handaxe.core.errors import InputError
+from handaxe.core.records import Message, Trajectory
+from handaxe.core.requests import Attempt
 from handaxe.ops.spoken import spoken_at
-from handaxe.records import Message, Trajectory
 from handaxe.rollouts.play import Beginning, Mark, Play, Rules
 from handaxe.rollouts.play.history import begun_after, history
 from handaxe.rollouts.play.sequence_builder import SequenceBuilder

@@ -5,10 +5,10 @@ import warnings
 from collections.abc import Callable, Generator, Mapping
 from typing import Any, NamedTuple
 
-from handaxe.errors import InputError
-from handaxe.exchange import Stopped, Work
-from handaxe.records import Ending, Message, Task, ToolSchema
-from handaxe.slots import Env, EnvFactory
+from handaxe.core.errors import InputError
+from handaxe.core.protocols import Env, EnvFactory
+from handaxe.core.records import Ending, Message, Task, ToolSchema
+from handaxe.core.requests import Stopped, Work
 
 __all__ = ["EnvSession", "Opened", "State", "infra_error", "work"]
 

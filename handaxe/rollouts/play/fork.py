@@ -3,9 +3,9 @@
 from dataclasses import replace
 from typing import NamedTuple
 
-from handaxe.errors import InputError
-from handaxe.exchange import Partial
-from handaxe.records import Branch, Turn
+from handaxe.core.errors import InputError
+from handaxe.core.records import Branch, Turn
+from handaxe.core.requests import Partial
 from handaxe.rollouts.play import Beginning, Play
 
 __all__ = ["Forced", "fork"]

@@ -10,8 +10,8 @@ Idea: a play may show its policy less than was said, and the record still has to
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from handaxe.core.records import Message
 from handaxe.ops.going_back import ANEW
-from handaxe.records import Message
 
 __all__ = ["Following", "GO_ON", "begun_after", "history", "note_anew"]
 

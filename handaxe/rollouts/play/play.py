@@ -14,10 +14,23 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from handaxe.errors import InfrastructureError, InputError
-from handaxe.exchange import Act, Attempt, Completion, EnvReply, Measure, Partial, Put, Sample, Spawn, Stopped, Work
+from handaxe.core.errors import InfrastructureError, InputError
+from handaxe.core.protocols import RolloutPlan
+from handaxe.core.records import STOPPED, Ending, Message, ParsedTurn, Spent, ToolCall, ToolSchema, Trajectory, Turn
+from handaxe.core.requests import (
+    Act,
+    Attempt,
+    Completion,
+    EnvReply,
+    Measure,
+    Partial,
+    Put,
+    Sample,
+    Spawn,
+    Stopped,
+    Work,
+)
 from handaxe.ops.seeds import derive_seed
-from handaxe.records import STOPPED, Ending, Message, ParsedTurn, Spent, ToolCall, ToolSchema, Trajectory, Turn
 from handaxe.rollouts.budget import SPEAKER, Left, left_of, say_left
 from handaxe.rollouts.play.answered_again import answered_again
 from handaxe.rollouts.play.asking import OtherTurn, hear, of_others
@@ -26,7 +39,6 @@ from handaxe.rollouts.play.history import GO_ON, history, note_anew
 from handaxe.rollouts.play.rules import UNBOUNDED, Beginning, Mark, Rules
 from handaxe.rollouts.play.sequence_builder import SequenceBuilder
 from handaxe.rollouts.play.used import Used
-from handaxe.slots import RolloutPlan
 
 __all__ = ["MEASURED", "PUT", "Play", "Request"]
 

@@ -3,11 +3,11 @@
 from collections.abc import Callable, Collection, Generator
 from typing import Any
 
-from handaxe.errors import InputError
-from handaxe.exchange import Spawn, Stopped
-from handaxe.records import Ending, Trajectory
+from handaxe.core.errors import InputError
+from handaxe.core.protocols import Bounded, RolloutPlan
+from handaxe.core.records import Ending, Trajectory
+from handaxe.core.requests import Spawn, Stopped
 from handaxe.rollouts.play import Play, Request
-from handaxe.slots import Bounded, RolloutPlan
 
 __all__ = ["Rounds"]
 

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from handaxe.errors import InputError
-from handaxe.exchange import Completion, Partial
-from handaxe.records import Branch, Message, Spent, ToolSchema, Turn
+from handaxe.core.errors import InputError
+from handaxe.core.records import Branch, Message, Spent, ToolSchema, Turn
+from handaxe.core.requests import Completion, Partial
 from handaxe.rollouts.budget import Budget, Tell
 from handaxe.rollouts.play.asking import OtherTurn
 from handaxe.rollouts.play.env_session import State

@@ -4,8 +4,8 @@ from collections.abc import Collection, Sequence
 
 import numpy as np
 
-from handaxe.exchange import Completion, Partial, Rendered
-from handaxe.records import Author, TokenSequence
+from handaxe.core.records import Author, TokenSequence
+from handaxe.core.requests import Completion, Partial, Rendered
 
 __all__ = ["SequenceBuilder"]
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from handaxe.records import Spent, Turn
+from handaxe.core.records import Spent, Turn
 
 __all__ = ["Used"]
 

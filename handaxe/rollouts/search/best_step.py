@@ -5,14 +5,14 @@ from functools import partial
 from math import inf, isnan
 from typing import Any
 
-from handaxe.errors import InfrastructureError, InputError
-from handaxe.exchange import Attempt, Completion, Work
+from handaxe.core.errors import InfrastructureError, InputError
+from handaxe.core.protocols import Rollout, RolloutPlan, StepJudge
+from handaxe.core.records import Ending, Group, Trajectory
+from handaxe.core.requests import Attempt, Completion, Work
 from handaxe.ops.seeds import derive_seed
-from handaxe.records import Ending, Group, Trajectory
 from handaxe.rollouts.budget import Budget, Tell
 from handaxe.rollouts.play import Play, Request, Rules
 from handaxe.rollouts.play.env_session import infra_error
-from handaxe.slots import Rollout, RolloutPlan, StepJudge
 
 __all__ = ["best_step"]
 

@@ -9,17 +9,17 @@ from typing import Any
 
 import numpy as np
 
-from handaxe.errors import InfrastructureError, InputError, VerifierError
-from handaxe.exchange import Attempt, Stopped, Work
-from handaxe.records import Group, Trajectory
+from handaxe.core.errors import InfrastructureError, InputError, VerifierError
+from handaxe.core.protocols import Reward, Rollout, RolloutPlan, StepJudge
+from handaxe.core.records import Group, Trajectory
+from handaxe.core.requests import Attempt, Stopped, Work
+from handaxe.papers.grounded_prm.verdict_backup import BackUp, verdict_backup
 from handaxe.rollouts.budget import Budget, Tell
 from handaxe.rollouts.play import Play, Request, Rules
 from handaxe.rollouts.play.attached import attached
 from handaxe.rollouts.play.rounds import Rounds
 from handaxe.rollouts.search.node import Node, grow
 from handaxe.rollouts.search.uct import Select, uct
-from handaxe.rollouts.search.verdict_backup import BackUp, verdict_backup
-from handaxe.slots import Reward, Rollout, RolloutPlan, StepJudge
 
 __all__ = ["SEARCH", "mcts"]
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from math import nan
 from typing import Any
 
+from handaxe.core.records import Branch
 from handaxe.ops.seeds import derive_seed
-from handaxe.records import Branch
 from handaxe.rollouts.play import Play, Request
 from handaxe.rollouts.play.fork import fork
 from handaxe.rollouts.play.rounds import Rounds

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from math import log, sqrt
 
-from handaxe.errors import InputError
+from handaxe.core.errors import InputError
 
 __all__ = ["Select", "uct"]
 

@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from handaxe.errors import InputError
-from handaxe.records import Trajectory
+from handaxe.core.errors import InputError
+from handaxe.core.records import Trajectory
 from handaxe.rollouts.stopping.rule import Measure, StopRule, successes
 
 __all__ = ["agreeing"]

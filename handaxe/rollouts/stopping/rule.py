@@ -2,8 +2,8 @@
 
 from collections.abc import Callable, Sequence
 
-from handaxe.errors import InputError
-from handaxe.records import Trajectory
+from handaxe.core.errors import InputError
+from handaxe.core.records import Trajectory
 
 __all__ = ["Measure", "StopRule", "successes"]
 

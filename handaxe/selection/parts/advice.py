@@ -4,8 +4,8 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
+from handaxe.core.records import Trajectory
 from handaxe.ops.seeds import generator
-from handaxe.records import Trajectory
 
 __all__ = ["ADVICE", "Failure", "Propose", "by_rules", "failure_tags"]
 

@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from handaxe.errors import InputError
+from handaxe.core.errors import InputError
+from handaxe.core.records import Advantages, Group, Rated, Scores, Task, TokenSequence, Trajectory
 from handaxe.ops.codec import dump_record, load_record
 from handaxe.ops.going_back import why_not_back
 from handaxe.ops.ragged import rewards_of
-from handaxe.records import Advantages, Group, Rated, Scores, Task, TokenSequence, Trajectory
 
 __all__ = ["alone", "begins_again", "dump", "earned", "load", "put"]
 

@@ -14,7 +14,7 @@ import weakref
 from pathlib import Path
 from typing import Any
 
-from handaxe.errors import InfrastructureError, InputError
+from handaxe.core.errors import InfrastructureError, InputError
 
 __all__ = ["MUCH", "QueryPool"]
 

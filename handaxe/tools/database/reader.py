@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal
 
-from handaxe.errors import InfrastructureError, InputError
+from handaxe.core.errors import InfrastructureError, InputError
 from handaxe.tools.database.client import MUCH, QueryPool
 
 __all__ = ["Ask", "LATE", "reader"]

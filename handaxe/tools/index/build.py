@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from handaxe.errors import InputError
+from handaxe.core.errors import InputError
 from handaxe.tools.index.dense import MODEL, write_dense
 from handaxe.tools.index.documents import Document, Source, read_documents, split
 from handaxe.tools.index.lexical import write_lexical

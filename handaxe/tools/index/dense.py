@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from handaxe.errors import InputError
+from handaxe.core.errors import InputError
 
 __all__ = ["Dense", "MODEL", "embed", "write_dense"]
 

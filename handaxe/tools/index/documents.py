@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from handaxe.errors import InputError
+from handaxe.core.errors import InputError
 
 __all__ = ["Document", "Passage", "Source", "read_documents", "split"]
 

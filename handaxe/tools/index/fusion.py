@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from handaxe.errors import InputError
+from handaxe.core.errors import InputError
 
 __all__ = ["reciprocal_rank_fusion", "top"]
 

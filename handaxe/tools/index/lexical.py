@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from handaxe.errors import InputError
+from handaxe.core.errors import InputError
 
 __all__ = ["Lexical", "words", "write_lexical"]
 

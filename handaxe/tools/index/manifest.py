@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from handaxe.errors import InputError
+from handaxe.core.errors import InputError
 from handaxe.tools.index.documents import Document
 
 __all__ = ["FILE", "Manifest", "check_files", "digest_documents", "digest_files", "read_manifest"]

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from handaxe.errors import InputError
+from handaxe.core.errors import InputError
 from handaxe.tools.index.documents import Passage
 
 __all__ = ["Passages", "write_passages"]

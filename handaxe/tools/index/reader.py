@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from handaxe.errors import InputError
+from handaxe.core.errors import InputError
 from handaxe.tools.index.dense import MODEL, Dense
 from handaxe.tools.index.documents import Passage
 from handaxe.tools.index.fusion import reciprocal_rank_fusion, top

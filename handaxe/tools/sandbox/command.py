@@ -8,7 +8,7 @@ import shutil
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
-from handaxe.errors import InputError
+from handaxe.core.errors import InputError
 from handaxe.tools.sandbox.layout import Mounted
 from handaxe.tools.sandbox.limits import Limits
 

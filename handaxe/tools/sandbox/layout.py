@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 from typing import NamedTuple
 
-from handaxe.errors import InputError
+from handaxe.core.errors import InputError
 
 __all__ = ["Mounted", "layout_of"]
 

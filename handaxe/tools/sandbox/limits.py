@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from handaxe.errors import InputError
+from handaxe.core.errors import InputError
 
 __all__ = ["Limits"]
 

@@ -10,7 +10,7 @@ import time
 from collections import deque
 from contextlib import suppress
 
-from handaxe.errors import HandaxeError, InfrastructureError, InputError
+from handaxe.core.errors import HandaxeError, InfrastructureError, InputError
 from handaxe.tools.sandbox.command import Spec
 from handaxe.tools.sandbox.process import Worker
 from handaxe.tools.sandbox.start import SETUP, greet, launch

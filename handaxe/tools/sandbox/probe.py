@@ -6,7 +6,7 @@ import functools
 import threading
 from pathlib import Path
 
-from handaxe.errors import HandaxeError, InputError
+from handaxe.core.errors import HandaxeError, InputError
 from handaxe.tools.sandbox.command import INSTALL, Spec, find_bubblewrap
 from handaxe.tools.sandbox.layout import layout_of
 from handaxe.tools.sandbox.limits import Limits

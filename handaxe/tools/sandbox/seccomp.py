@@ -20,7 +20,7 @@ import struct
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from handaxe.errors import InputError
+from handaxe.core.errors import InputError
 
 __all__ = ["filter_program"]
 

@@ -12,7 +12,7 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-from handaxe.errors import InfrastructureError
+from handaxe.core.errors import InfrastructureError
 from handaxe.tools.sandbox.command import FOLDER, Spec, command, find_bubblewrap, outside_id
 from handaxe.tools.sandbox.process import Worker
 from handaxe.tools.sandbox.seccomp import filter_program

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from handaxe.errors import InputError
+from handaxe.core.errors import InputError
 from handaxe.tools.deadline import DeadlineError, within
 from handaxe.tools.web.origin import Address, is_public
 from handaxe.tools.web.unpack import PackedError, unpacked

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 from urllib.parse import quote
 
-from handaxe.errors import InputError
+from handaxe.core.errors import InputError
 from handaxe.tools.web.origin import Address, Allowed, parse_address
 
 __all__ = ["Keys", "Secrets", "check_headers"]

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 from urllib.parse import unquote, urljoin, urlsplit
 
-from handaxe.errors import InputError, Retry
+from handaxe.core.errors import InputError, Retry
 
 __all__ = ["Address", "Allowed", "is_public", "parse_address"]
 

@@ -5,7 +5,7 @@ from typing import Literal
 
 import numpy as np
 
-from handaxe.records import Advantages, Group, Scores
+from handaxe.core.records import Advantages, Group, Scores
 
 __all__ = ["Fate", "GroupRecord"]
 
@@ -28,7 +28,7 @@ class GroupRecord:
     left_out_by [G] names: of each sibling the selector that first took tokens of it out of the loss, or all of it; ""
                 where none did. None in records of before it was kept
     ages        [G] float64: how many steps older than this one the weights are that wrote a sibling's oldest token, as
-                `training.gate` counts them; NaN where no policy drew one, or where it was not counted
+                `training.loop.staleness` counts them; NaN where no policy drew one, or where it was not counted
     pushed      [G], of each sibling per sequence [T] bool: the tokens whose log-prob the loss moved in some optimiser
                 step; None for a sibling that was in none
     """

@@ -5,8 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from handaxe.ops import codec
-from handaxe.records import (
+from handaxe.core.records import (
     Advantages,
     Branch,
     Ending,
@@ -23,6 +22,7 @@ from handaxe.records import (
     Trajectory,
     Turn,
 )
+from handaxe.ops import codec
 from handaxe.training.record.groups import GroupRecord
 from handaxe.training.record.writing import TURN_REWARD
 

@@ -21,10 +21,10 @@ from typing import Any, NamedTuple
 from urllib.parse import quote
 
 import handaxe
-from handaxe.errors import HandaxeError, InputError
+from handaxe.core.errors import HandaxeError, InputError
+from handaxe.core.records import Task, Trajectory
 from handaxe.ops.codec import dump_text, load_record, load_text
-from handaxe.records import Task, Trajectory
-from handaxe.training.folder import FolderLock, write_whole
+from handaxe.training.record.folder import FolderLock, write_whole
 from handaxe.training.record.groups import GroupRecord
 from handaxe.training.record.reading import read_group_of, read_groups, silent_channels
 from handaxe.training.record.schema import create, format_of, upgrade

@@ -9,7 +9,7 @@ which reads as the field's default. `RunRecord(folder)`, which goes on with a ru
 
 import sqlite3
 
-from handaxe.errors import InputError
+from handaxe.core.errors import InputError
 
 __all__ = ["FORMAT", "SCHEMA", "create", "format_of", "upgrade"]
 

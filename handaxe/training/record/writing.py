@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from handaxe.core.records import Advantages, Scores, TokenSequence, Trajectory
 from handaxe.ops import codec
-from handaxe.records import Advantages, Scores, TokenSequence, Trajectory
 from handaxe.training.record.groups import GroupRecord
 
 __all__ = ["TURN_REWARD", "write_group"]

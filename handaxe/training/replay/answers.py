@@ -8,13 +8,13 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from handaxe.errors import InfrastructureError
-from handaxe.exchange import Act, Completion, EnvReply, Measure, Put, Sample, Stopped, Voice, Work
+from handaxe.core.errors import InfrastructureError
+from handaxe.core.protocols import ChatFormat, Env, EnvFactory, Rollout
+from handaxe.core.records import STOPPED, Ending, Sampling, Spent, Task, Trajectory
+from handaxe.core.requests import Act, AuxVoice, Completion, EnvReply, Measure, Put, Sample, Stopped, Work
 from handaxe.ops.seeds import derive_seed
-from handaxe.records import STOPPED, Ending, Sampling, Spent, Task, Trajectory
 from handaxe.rollouts.driver.others import asked_in
 from handaxe.rollouts.play.play import MEASURED, PUT
-from handaxe.slots import ChatFormat, Env, EnvFactory, Rollout
 from handaxe.training.replay.discrepancies import Discrepancy, What, differing, reply_difference
 from handaxe.training.replay.recorded import StandIn, recorded_answer, recorded_speech, was_answered
 
@@ -38,7 +38,7 @@ class Setup:
     sampling: Sampling
     context: int
     tools: bool = False
-    others: Mapping[str, Voice] = field(default_factory=dict)
+    others: Mapping[str, AuxVoice] = field(default_factory=dict)
 
 
 class DepartError(BaseException):

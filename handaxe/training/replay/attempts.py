@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from handaxe.errors import RecordError
-from handaxe.exchange import Attempt
-from handaxe.invariants import check_group
-from handaxe.records import STOPPED, Group, Trajectory
+from handaxe.core.errors import RecordError
+from handaxe.core.records import STOPPED, Group, Trajectory
+from handaxe.core.requests import Attempt
+from handaxe.core.validation import check_group
 from handaxe.rollouts.driver.run_plan import run_plan
 from handaxe.training.replay.answers import DepartError, FromRecord, Setup
 from handaxe.training.replay.discrepancies import Discrepancy, discrepancies

@@ -5,7 +5,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from handaxe.records import Ending, Message, ToolReply, Trajectory, Turn
+from handaxe.core.records import Ending, Message, ToolReply, Trajectory, Turn
 
 __all__ = ["Discrepancy", "KINDS", "What", "differing", "discrepancies", "reply_difference"]
 

@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from handaxe.errors import InfrastructureError
-from handaxe.exchange import EnvReply, Partial
+from handaxe.core.errors import InfrastructureError
+from handaxe.core.protocols import Env, EnvFactory
+from handaxe.core.records import Group, Message, ParsedTurn, Task, ToolSchema, Trajectory
+from handaxe.core.requests import EnvReply, Partial
 from handaxe.ops.spoken import opening, spoken_at
-from handaxe.records import Group, Message, ParsedTurn, Task, ToolSchema, Trajectory
-from handaxe.slots import Env, EnvFactory
 
 __all__ = ["Opening", "StandIn", "openings", "recorded_answer", "recorded_speech", "was_answered"]
 

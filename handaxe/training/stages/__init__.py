@@ -1,5 +1,5 @@
 """Stages: (Site) -> metrics of each step. Parts of a run, such as teaching before reinforcement; see run_stages."""
 
-from handaxe.rooms import open_room
+import lazy_loader
 
-open_room(__name__)
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

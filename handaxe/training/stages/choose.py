@@ -2,9 +2,9 @@
 
 from collections.abc import Callable, Sequence
 
-from handaxe.errors import InputError
-from handaxe.records import Task
-from handaxe.slots import Site, Stage
+from handaxe.core.errors import InputError
+from handaxe.core.protocols import Stage, StageContext
+from handaxe.core.records import Task
 from handaxe.training.stages.probe import tasks_of
 
 __all__ = ["choose"]
@@ -27,7 +27,7 @@ def choose(*, tasks: Callable[[Sequence[Task]], Sequence[Task]]) -> Stage:
         choose(tasks=lambda all: [one for one in all if 0 < one.metadata["probe"] < 1])
     """
 
-    def stage(site: Site) -> list[dict[str, float]]:
+    def stage(site: StageContext) -> list[dict[str, float]]:
         pool = tasks_of(site, "choose")
         before = len(pool.tasks)
         kept = list(tasks(tuple(pool.tasks)))

@@ -4,12 +4,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from handaxe.errors import InputError
-from handaxe.selection.in_order import in_order
-from handaxe.selection.task_pool import TaskPool
-from handaxe.slots import Site, Stage
-from handaxe.training.sources import play_at
-from handaxe.training.train_arguments import check_train_arguments
+from handaxe.core.errors import InputError
+from handaxe.core.protocols import Stage, StageContext
+from handaxe.curricula.in_order import in_order
+from handaxe.curricula.task_pool import TaskPool
+from handaxe.training.loop.train_arguments import check_train_arguments
+from handaxe.training.stages.sources import play_at
 
 __all__ = ["probe", "tasks_of"]
 
@@ -36,7 +36,7 @@ def probe(*, label: str = "probe", samples: int = 8, groups: int = 16, arguments
     """
     check_train_arguments(arguments)
 
-    def stage(site: Site) -> list[dict[str, float]]:
+    def stage(site: StageContext) -> list[dict[str, float]]:
         pool = tasks_of(site, "probe")
         steps = -(-len(pool.tasks) // groups)
         once = in_order(pool.tasks, shuffle=False)
@@ -51,12 +51,12 @@ def probe(*, label: str = "probe", samples: int = 8, groups: int = 16, arguments
     return stage
 
 
-def tasks_of(site: Site, who: str) -> TaskPool:
+def tasks_of(site: StageContext, who: str) -> TaskPool:
     """The task pool of a site.
 
     Raises:
         InputError: its tasks are not a task pool.
     """
     if not isinstance(site.tasks, TaskPool):
-        raise InputError(f"{who} changes which tasks there are: make the curriculum by selection.task_pool(tasks)")
+        raise InputError(f"{who} changes which tasks there are: make the curriculum by curricula.task_pool(tasks)")
     return site.tasks

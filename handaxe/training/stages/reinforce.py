@@ -4,19 +4,19 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from handaxe.slots import Site, Stage
-from handaxe.training.loop import train
-from handaxe.training.pace import Keep
-from handaxe.training.supervised import keep_at
-from handaxe.training.train_arguments import check_train_arguments
+from handaxe.core.protocols import Stage, StageContext
+from handaxe.training.loop.config import RunConfig
+from handaxe.training.loop.train import train
+from handaxe.training.loop.train_arguments import check_train_arguments
+from handaxe.training.sft.supervised import keep_at
 
 __all__ = ["reinforce"]
 
-KEEP = Keep()
+KEEP = RunConfig()
 ROLES = ("engine", "format", "env", "tasks", "rollout", "reward", "sampling", "seed")
 
 
-def reinforce(*, arguments: Mapping[str, Any], keep: Keep = KEEP) -> Stage:
+def reinforce(*, arguments: Mapping[str, Any], keep: RunConfig = KEEP) -> Stage:
     """Make a stage that is one call of `train` with the roles of its site.
 
     Args:
@@ -31,7 +31,7 @@ def reinforce(*, arguments: Mapping[str, Any], keep: Keep = KEEP) -> Stage:
     """
     check_train_arguments(arguments)
 
-    def stage(site: Site) -> list[dict[str, float]]:
+    def stage(site: StageContext) -> list[dict[str, float]]:
         here = keep_at(site)
         kept = replace(keep, out=here.out, resume=here.resume, progress=here.progress)
         roles = {name: getattr(site, name) for name in ROLES}

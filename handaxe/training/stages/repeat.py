@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from handaxe.errors import InputError
-from handaxe.slots import Site, Stage
-from handaxe.training.run_stages import run_stages
+from handaxe.core.errors import InputError
+from handaxe.core.protocols import Stage, StageContext
+from handaxe.training.stages.run_stages import run_stages
 
 __all__ = ["repeat"]
 
@@ -25,7 +25,7 @@ def repeat(*, stages: Sequence[Stage], times: int) -> Stage:
     if times < 0:
         raise InputError(f"times is {times}; give 0 or more rounds")
 
-    def stage(site: Site) -> list[dict[str, float]]:
+    def stage(site: StageContext) -> list[dict[str, float]]:
         result = run_stages(list(stages) * times, site)
         if result.stopped:
             raise KeyboardInterrupt

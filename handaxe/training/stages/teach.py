@@ -6,15 +6,15 @@ from functools import partial
 
 import numpy as np
 
-from handaxe.errors import InputError
+from handaxe.core.batch import Batch
+from handaxe.core.errors import InputError
+from handaxe.core.protocols import Engine, Loss, Selector, Source, Stage, StageContext
+from handaxe.core.records import Advantages, Rated
 from handaxe.losses.cross_entropy import cross_entropy
-from handaxe.records import Advantages, Rated
 from handaxe.selection.keep_all import keep_all
-from handaxe.slots import Engine, Loss, Selector, Site, Source, Stage
-from handaxe.tensors import Batch
-from handaxe.training.about import describe
-from handaxe.training.batch import microbatches
-from handaxe.training.supervised import as_rated, batch_of, in_batches, run_steps
+from handaxe.training.loop.batch import microbatches
+from handaxe.training.loop.describe import describe
+from handaxe.training.sft.supervised import as_rated, batch_of, in_batches, run_steps
 
 __all__ = ["teach"]
 
@@ -41,7 +41,7 @@ def teach(
     sampled at.
 
     Args:
-        source: of groups; see training.sources.
+        source: of groups; see training.stages.sources.
         select: which groups, and by `trained` which of their trajectories, are learnt from.
         loss: (PolicyOut, Batch) -> LossOut; every token that trains has advantage 1.
         epochs: passes over the trajectories, each in an order of its own.
@@ -60,7 +60,7 @@ def teach(
     """
     about = describe(locals())
 
-    def stage(site: Site) -> list[dict[str, float]]:
+    def stage(site: StageContext) -> list[dict[str, float]]:
         chosen = [
             _lesson(one, i)
             for one in select(source(site))

@@ -3,16 +3,16 @@
 from collections.abc import Sequence
 from typing import Any
 
-from handaxe.errors import InputError
-from handaxe.slots import Site, Stage
-from handaxe.training.demonstrated import demonstrated
-from handaxe.training.schedule import cosine
+from handaxe.core.errors import InputError
+from handaxe.core.protocols import Stage, StageContext
+from handaxe.training.loop.schedule import cosine
+from handaxe.training.sft.demonstrated import demonstrated
 from handaxe.training.stages.teach import teach
-from handaxe.worlds.world import Habit, World
+from handaxe.worlds.world import DemonstrationNoise, World
 
 __all__ = ["teach_expert"]
 
-EXPERT = Habit()
+EXPERT = DemonstrationNoise()
 
 
 def teach_expert(
@@ -21,7 +21,7 @@ def teach_expert(
     steps: int,
     batch_size: int = 32,
     learning_rate: float = 1e-3,
-    habit: Habit = EXPERT,
+    habit: DemonstrationNoise = EXPERT,
     tools: Sequence[Any] | None = None,
 ) -> Stage:
     """Make a stage that plays a world's expert and learns from these conversations; the tools really answer.
@@ -32,7 +32,8 @@ def teach_expert(
     shared stage it has the one seed that all runs share.
 
     Args:
-        world: whose expert speaks, about tasks of its training split; for one that first errs see worlds.mistakes.
+        world: whose expert speaks, about tasks of its training split; for one that first errs see
+            worlds.parts.mistakes.
         steps: optimiser steps, >= 0; with 0 nothing is done, for a baseline without this stage.
         batch_size: conversations a step.
         learning_rate: the highest; it falls to a tenth along a cosine.
@@ -53,7 +54,7 @@ def teach_expert(
     world.need("expert")
     rate = cosine(learning_rate, steps=max(1, steps), warmup_steps=steps // 30, floor=learning_rate / 10)
 
-    def stage(site: Site) -> list[dict[str, float]]:
+    def stage(site: StageContext) -> list[dict[str, float]]:
         if steps == 0:
             return []
         source = demonstrated(world=world, count=steps * batch_size, habit=habit, tools=tools, seed=site.seed)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from handaxe.slots import Site, Source, Stage
-from handaxe.training.second_policy import SecondPolicy
+from handaxe.core.protocols import Source, Stage, StageContext
+from handaxe.training.loop.aux_policy import SecondPolicy
 from handaxe.training.stages.teach import teach
 
 __all__ = ["teach_second"]
@@ -33,7 +33,7 @@ def teach_second(
         InputError: an engine that cannot be twinned; and as of `teach`.
     """
 
-    def stage(site: Site) -> list[dict[str, float]]:
+    def stage(site: StageContext) -> list[dict[str, float]]:
         second.begin(site.engine)
         taught = teach(
             source=lambda there: source(site),

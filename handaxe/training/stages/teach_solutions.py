@@ -1,8 +1,8 @@
 """Supervised fine-tuning on a world's worked solutions, in which a tool computes what they compute."""
 
-from handaxe.errors import InputError
-from handaxe.slots import Site, Stage
-from handaxe.training.calls_from_solutions import calls_from_solutions
+from handaxe.core.errors import InputError
+from handaxe.core.protocols import Stage, StageContext
+from handaxe.training.sft.calls_from_solutions import calls_from_solutions
 from handaxe.training.stages.teach import teach
 from handaxe.worlds.world import World
 
@@ -24,7 +24,7 @@ def teach_solutions(
         loss = - mean over a batch's tokens of log pi(token)        of words, calls and answers; replies do not train
 
     Args:
-        world: has `solution`; see `training.calls_from_solutions` for what is left out.
+        world: has `solution`; see `training.sft.calls_from_solutions` for what is left out.
         count: conversations, >= 0; with 0 nothing is done, for a recipe that may do without.
         passes: over them, >= 0, each in an order of its own; 0 does nothing either.
         tool, argument: what computes, and the name of the argument that takes an expression.
@@ -47,7 +47,7 @@ def teach_solutions(
     if count < 0 or passes < 0:
         raise InputError(f"count is {count} and passes {passes}; give 0 or more of each")
 
-    def stage(site: Site) -> list[dict[str, float]]:
+    def stage(site: StageContext) -> list[dict[str, float]]:
         if not count or not passes:
             return []
         source = calls_from_solutions(world=world, count=count, tool=tool, argument=argument)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from handaxe.records import Trajectory
+from handaxe.core.records import Trajectory
 from handaxe.training.record.groups import Fate, GroupRecord
 from handaxe.training.record.run_record import RunRecord
 from handaxe.view.why import OutcomeClass, Reason, StepFacts, facts_of, outcome_classes, totals, why

@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from handaxe.errors import InputError
+from handaxe.core.errors import InputError
+from handaxe.core.records import Message, ToolSchema
 from handaxe.ops import codec
-from handaxe.records import Message, ToolSchema
 from handaxe.view.exports.chosen import ChosenTrajectory
 
 __all__ = ["FILE", "write_dataset"]

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import handaxe
-from handaxe.errors import InputError
-from handaxe.escape import escape
+from handaxe.core.errors import InputError
+from handaxe.core.escape import escape
+from handaxe.core.records import Message, ToolReply, Trajectory
 from handaxe.ops import codec
-from handaxe.records import Message, ToolReply, Trajectory
 from handaxe.view.exports.chosen import ChosenTrajectory
 
 if TYPE_CHECKING:

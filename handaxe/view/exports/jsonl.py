@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from handaxe.errors import InputError
+from handaxe.core.errors import InputError
+from handaxe.core.records import Branch, Ending, Message, Spent, Task, TokenSequence, ToolSchema, Trajectory, Turn
 from handaxe.ops import codec
-from handaxe.records import Branch, Ending, Message, Spent, Task, TokenSequence, ToolSchema, Trajectory, Turn
 from handaxe.view.exports.chosen import Arrays, ChosenTrajectory
 from handaxe.view.why import Reason
 

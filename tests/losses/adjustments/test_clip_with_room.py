@@ -4,17 +4,17 @@ from dataclasses import replace
 import pytest
 import torch
 
-from handaxe.errors import InputError
+from handaxe.core.batch import CHANNEL
+from handaxe.core.errors import InputError
 from handaxe.losses.adjustments.clip_with_room import clip_with_room
 from handaxe.losses.policy import policy
 from handaxe.losses.ratios.token import token
 from handaxe.losses.reductions.token_mean import token_mean
 from handaxe.losses.surrogates.clip import clip
 from handaxe.losses.surrogates.unclipped import unclipped
-from handaxe.tensors import CHANNEL
 from handaxe.testing.batches import random_batch, random_policy, small_batch, small_policy
 from handaxe.testing.losses import differentiate
-from handaxe.training.denominators import with_denominators
+from handaxe.training.loop.denominators import with_denominators
 
 
 def roomy(batch, room_BT=None):

@@ -1,6 +1,6 @@
 import pytest
 
-from handaxe.errors import InputError
+from handaxe.core.errors import InputError
 from handaxe.losses.corrections.geometric_veto import geometric_veto
 from handaxe.testing.batches import small_batch
 

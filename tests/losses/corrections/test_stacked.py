@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from handaxe.errors import InputError
+from handaxe.core.errors import InputError
 from handaxe.losses.corrections.geometric_veto import geometric_veto
 from handaxe.losses.corrections.stacked import stacked
 from handaxe.losses.corrections.tis import tis

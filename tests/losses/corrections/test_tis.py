@@ -1,6 +1,6 @@
 import pytest
 
-from handaxe.errors import InputError
+from handaxe.core.errors import InputError
 from handaxe.losses.corrections.tis import tis
 from handaxe.testing.batches import small_batch
 

@@ -1,6 +1,6 @@
 import pytest
 
-from handaxe.errors import InputError
+from handaxe.core.errors import InputError
 from handaxe.losses.parts.disagreement import check_unit, disagreement
 from handaxe.testing.batches import small_batch
 

@@ -1,6 +1,6 @@
 import pytest
 
-from handaxe.errors import InputError
+from handaxe.core.errors import InputError
 from handaxe.losses.parts.pieces import ends_turn, extra, mean_over_turn, sum_over_rollout, sum_over_turn
 from handaxe.testing.batches import small_batch
 

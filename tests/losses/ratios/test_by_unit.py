@@ -2,7 +2,7 @@ import math
 
 import pytest
 
-from handaxe.errors import InputError
+from handaxe.core.errors import InputError
 from handaxe.losses.ratios.by_unit import by_unit
 from handaxe.testing.batches import random_batch, random_policy, small_batch, small_policy
 

@@ -2,7 +2,7 @@ import math
 
 import pytest
 
-from handaxe.errors import InputError
+from handaxe.core.errors import InputError
 from handaxe.losses.policy import policy
 from handaxe.losses.ratios.sequence import sequence
 from handaxe.losses.reductions.rollout_mean import rollout_mean

@@ -1,6 +1,6 @@
 import pytest
 
-from handaxe.errors import InputError
+from handaxe.core.errors import InputError
 from handaxe.losses.reductions.constant_length import constant_length
 from handaxe.testing.batches import small_batch
 

@@ -3,7 +3,7 @@ import math
 import pytest
 import torch
 
-from handaxe.errors import InputError
+from handaxe.core.errors import InputError
 from handaxe.losses.surrogates.dual_clip import dual_clip
 
 # A, rho, loss, d loss / d log_ratio

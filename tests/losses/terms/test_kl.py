@@ -2,7 +2,7 @@ import math
 
 import pytest
 
-from handaxe.errors import InputError
+from handaxe.core.errors import InputError
 from handaxe.losses.reductions.rollout_mean import rollout_mean
 from handaxe.losses.terms.kl import kl
 from handaxe.ops.kl import k1, k2, k3_straight_through

@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import pytest
 
-from handaxe.errors import InputError
+from handaxe.core.errors import InputError
 from handaxe.losses.terms.value import value
 from handaxe.testing.batches import small_batch, small_policy
 from handaxe.testing.losses import differentiate

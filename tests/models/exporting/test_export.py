@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 import torch
 
-from handaxe.engines.local import LocalEngine
+from handaxe.core.errors import InputError
+from handaxe.core.records import Message, Sampling, Task, ToolCall
+from handaxe.core.requests import Attempt, Sample
+from handaxe.engines.local.engine import LocalEngine
 from handaxe.envs.tool_chat import tool_chat
-from handaxe.errors import InputError
-from handaxe.exchange import Attempt, Sample
 from handaxe.models.chat_template import ChatTemplate
 from handaxe.models.compact import Compact
 from handaxe.models.exporting.conversations import rendered_ids
@@ -20,7 +21,6 @@ from handaxe.models.huggingface import HuggingFaceModel, load_pretrained
 from handaxe.models.load import load
 from handaxe.models.tiny import TinyConfig, TinyModel
 from handaxe.models.transcript import Transcript
-from handaxe.records import Message, Sampling, Task, ToolCall
 from handaxe.rollouts import driver
 from handaxe.rollouts.linear import linear
 from handaxe.tools.calculator import calculator

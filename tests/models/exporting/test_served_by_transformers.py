@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from handaxe.engines.local import LocalEngine
-from handaxe.exchange import Sample
+from handaxe.core.records import Message, Sampling, ToolCall
+from handaxe.core.requests import Sample
+from handaxe.engines.local.engine import LocalEngine
 from handaxe.models.exporting.conversations import chat_messages, chat_tools, rendered_ids
 from handaxe.models.exporting.export import export
 from handaxe.models.load import load
-from handaxe.records import Message, Sampling, ToolCall
 from handaxe.tools.calculator import calculator
 
 ENGINES = Path(__file__).parents[2] / "engines"
@@ -77,7 +77,7 @@ def test_ids_and_turns_are_those_of_handaxe(served):
             assert (answer.usage.prompt_tokens, answer.usage.completion_tokens) == (len(ids), len(done.ids))
             if parsed.errors:  # of a call that was not closed the server makes one
                 break
-            said = answer.choices[0].message
+            said = answer.templates[0].message
             found = [(one.function.name, json.loads(one.function.arguments)) for one in said.tool_calls or []]
             assert found == [(call.name, dict(call.arguments)) for call in parsed.calls]
             assert (said.content or "") == parsed.text

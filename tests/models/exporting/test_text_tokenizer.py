@@ -4,7 +4,8 @@ import copy
 
 import pytest
 
-from handaxe.errors import InputError
+from handaxe.core.errors import InputError
+from handaxe.core.records import Message, ToolCall, ToolSchema
 from handaxe.models.chat_template import ChatTemplate
 from handaxe.models.compact import Compact
 from handaxe.models.exporting.byte_format import byte_template, byte_tokenizer
@@ -12,7 +13,6 @@ from handaxe.models.exporting.conversations import check_same_ids, hostile_diffe
 from handaxe.models.exporting.text_format import text_template
 from handaxe.models.exporting.text_tokenizer import text_tokenizer
 from handaxe.models.hermes import Hermes
-from handaxe.records import Message, ToolCall, ToolSchema
 
 pytestmark = pytest.mark.hf
 transformers = pytest.importorskip("transformers")

@@ -1,6 +1,6 @@
 import pytest
 
-from handaxe.errors import InputError
+from handaxe.core.errors import InputError
 from handaxe.rewards.exact_match import exact_match
 from handaxe.rewards.parts.by_name import reward_by_name
 

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from handaxe.errors import InputError, VerifierError
-from handaxe.records import Scores
+from handaxe.core.errors import InputError, VerifierError
+from handaxe.core.records import Scores
 from handaxe.rewards.parts.checks import checked, is_number, outcome_only
 from handaxe.testing.records import make_group, make_scores, make_trajectory
 

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 from handaxe import rewards
-from handaxe.errors import InputError, VerifierError
-from handaxe.records import Scores
+from handaxe.core.errors import InputError, VerifierError
+from handaxe.core.records import Scores
 from handaxe.rewards.parts.combined import Combined
 from handaxe.testing.records import make_group, make_scores, make_trajectory
 from handaxe.testing.rewards import check_reward

@@ -1,6 +1,6 @@
 import pytest
 
-from handaxe.records import ToolCall, ToolReply
+from handaxe.core.records import ToolCall, ToolReply
 from handaxe.rewards.parts.extract import (
     answer_line,
     argument,

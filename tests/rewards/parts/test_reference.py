@@ -1,7 +1,7 @@
 import pytest
 
-from handaxe.errors import TaskError
-from handaxe.records import ToolCall
+from handaxe.core.errors import TaskError
+from handaxe.core.records import ToolCall
 from handaxe.rewards.parts.reference import gold_answers, gold_calls, gold_state, normalise
 from handaxe.testing.records import make_task
 

@@ -2,7 +2,7 @@ import math
 
 import pytest
 
-from handaxe.errors import InputError
+from handaxe.core.errors import InputError
 from handaxe.rewards.parts.schedules import ramp, shift, sigmoid, two_stage
 
 

@@ -2,10 +2,10 @@ import numpy as np
 import pytest
 
 from handaxe import rewards
-from handaxe.errors import InfrastructureError, TaskError, VerifierError
-from handaxe.records import Scores
+from handaxe.core.errors import InfrastructureError, TaskError, VerifierError
+from handaxe.core.records import Scores
+from handaxe.papers.otc.fewer_calls import fewer_calls
 from handaxe.rewards.exact_match import exact_match
-from handaxe.rewards.fewer_calls import fewer_calls
 from handaxe.rewards.parts.scoring import score_group
 from handaxe.testing.records import make_group, make_task, make_trajectory
 

@@ -1,6 +1,6 @@
-from handaxe.exchange import Partial, Sample
+from handaxe.core.records import Sampling
+from handaxe.core.requests import Partial, Sample
 from handaxe.models.compact import END, Compact
-from handaxe.records import Sampling
 from handaxe.rollouts.driver.batch_stream import BatchStream
 from handaxe.testing.scripted import ScriptedEngine
 

@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 import torch
 
-from handaxe import records
-from handaxe.engines.local import LocalEngine
+from handaxe.core import records
+from handaxe.core.errors import InputError
+from handaxe.core.records import Ending, Message, Sampling, Task, ToolCall, ToolReply, ToolSchema
+from handaxe.core.requests import Attempt, EnvReply, Measure, Sample, Stopped, Work
+from handaxe.engines.local.engine import LocalEngine
 from handaxe.envs.tool_chat import tool_chat
-from handaxe.errors import InputError
-from handaxe.exchange import Attempt, EnvReply, Measure, Sample, Stopped, Work
 from handaxe.models.compact import Compact
 from handaxe.models.tiny import TinyConfig, TinyModel
-from handaxe.records import Ending, Message, Sampling, Task, ToolCall, ToolReply, ToolSchema
 from handaxe.rollouts.driver import Driver, run
 from handaxe.rollouts.driver.batch_stream import BatchStream
 from handaxe.rollouts.linear import linear

@@ -4,8 +4,8 @@ from contextlib import closing
 
 import pytest
 
-from handaxe.exchange import Act, Work
-from handaxe.records import ParsedTurn
+from handaxe.core.records import ParsedTurn
+from handaxe.core.requests import Act, Work
 from handaxe.rollouts.driver.executor import Answer, Executor
 from handaxe.rollouts.driver.workers import Workers
 from handaxe.testing.simulated import SimulatedClock, SimulatedWorkers

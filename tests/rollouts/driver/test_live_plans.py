@@ -1,7 +1,7 @@
 import pytest
 
-from handaxe.exchange import Attempt, Completion, Partial, Sample
-from handaxe.records import Sampling, Task
+from handaxe.core.records import Sampling, Task
+from handaxe.core.requests import Attempt, Completion, Partial, Sample
 from handaxe.rollouts.driver.live_plans import LiveAttempt, LivePlan, Segment
 
 

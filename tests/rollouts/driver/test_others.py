@@ -4,22 +4,22 @@ from dataclasses import replace
 
 import pytest
 
-from handaxe.errors import InputError
-from handaxe.exchange import Voice
+from handaxe.core.errors import InputError
+from handaxe.core.protocols import AuxPolicy
+from handaxe.core.records import Sampling
+from handaxe.core.requests import AuxVoice
 from handaxe.models.compact import Compact
-from handaxe.records import Sampling
 from handaxe.rollouts.driver.others import NO_OTHERS, asked_in, check_own, voices
-from handaxe.slots import Speaker
 from handaxe.testing.records import make_trajectory
 from handaxe.testing.scripted import ScriptedEngine
 
 
 def test_each_is_spoken_to_in_its_own_format_up_to_its_own_context():
     engine, chat, sampling = ScriptedEngine(Compact(), lambda text, turn: "yes"), Compact(), Sampling(max_tokens=7)
-    assert voices({"user": Speaker(engine, chat, sampling)}) == {"user": Voice(chat, sampling, engine.max_length)}
+    assert voices({"user": AuxPolicy(engine, chat, sampling)}) == {"user": AuxVoice(chat, sampling, engine.max_length)}
     assert voices(NO_OTHERS) == {}
     with pytest.raises(InputError, match="needs a name"):
-        voices({"": Speaker(engine, chat, sampling)})
+        voices({"": AuxPolicy(engine, chat, sampling)})
 
 
 def test_an_attempt_of_another_engine_is_refused_by_name():

@@ -1,7 +1,7 @@
 import pytest
 
-from handaxe.exchange import EnvReply
-from handaxe.records import Ending, Message, ToolReply
+from handaxe.core.records import Ending, Message, ToolReply
+from handaxe.core.requests import EnvReply
 from handaxe.rollouts.driver.executor import Answer
 from handaxe.rollouts.driver.replies import MOST, reply_of
 

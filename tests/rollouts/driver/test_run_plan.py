@@ -1,8 +1,8 @@
 import pytest
 
-from handaxe.errors import InputError
-from handaxe.exchange import Act, Sample, Spawn, Stopped, Work
-from handaxe.records import Ending
+from handaxe.core.errors import InputError
+from handaxe.core.records import Ending
+from handaxe.core.requests import Act, Sample, Spawn, Stopped, Work
 from handaxe.rollouts.driver.run_plan import run_plan
 from handaxe.rollouts.linear import linear
 

@@ -5,9 +5,9 @@ import threading
 
 import pytest
 
-from handaxe.errors import InfrastructureError, InputError
-from handaxe.exchange import Act, Attempt, Completion, EnvReply, Partial, Sample, Spawn, Stopped, Work
-from handaxe.records import ParsedTurn, Sampling, Task, ToolCall
+from handaxe.core.errors import InfrastructureError, InputError
+from handaxe.core.records import ParsedTurn, Sampling, Task, ToolCall
+from handaxe.core.requests import Act, Attempt, Completion, EnvReply, Partial, Sample, Spawn, Stopped, Work
 from handaxe.rollouts.driver import Driver
 from handaxe.rollouts.driver.workers import Workers
 

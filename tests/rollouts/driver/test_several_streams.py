@@ -2,9 +2,9 @@
 
 import pytest
 
-from handaxe.errors import InputError
-from handaxe.exchange import Completion, Partial, Sample
-from handaxe.records import Sampling
+from handaxe.core.errors import InputError
+from handaxe.core.records import Sampling
+from handaxe.core.requests import Completion, Partial, Sample
 from handaxe.rollouts.driver.batch_stream import BatchStream
 from handaxe.rollouts.driver.several_streams import SeveralStreams
 

@@ -4,9 +4,9 @@ import time
 
 import pytest
 
-from handaxe.errors import InfrastructureError, InputError
-from handaxe.exchange import Act, Work
-from handaxe.records import ParsedTurn
+from handaxe.core.errors import InfrastructureError, InputError
+from handaxe.core.records import ParsedTurn
+from handaxe.core.requests import Act, Work
 from handaxe.rollouts.driver.executor import Executor
 from handaxe.rollouts.driver.workers import Workers
 

@@ -1,4 +1,4 @@
-from handaxe.exchange import EnvReply
+from handaxe.core.requests import EnvReply
 from handaxe.ops.spoken import spoken_at
 from handaxe.rollouts.budget import Budget
 from handaxe.rollouts.driver.run_plan import run_plan

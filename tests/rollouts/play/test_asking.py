@@ -8,11 +8,14 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from handaxe.core.errors import InputError
+from handaxe.core.protocols import AuxPolicy
+from handaxe.core.records import Branch, Ending, Message, Sampling, Task, ToolCall, ToolSchema, check
+from handaxe.core.requests import Asked, Attempt, AuxVoice, EnvReply
 from handaxe.credit.group_norm import group_norm
-from handaxe.engines.local import LocalEngine
-from handaxe.errors import InputError
+from handaxe.curricula.in_order import in_order
+from handaxe.engines.local.engine import LocalEngine
 from handaxe.evaluation.run import evaluate
-from handaxe.exchange import Asked, Attempt, EnvReply, Voice
 from handaxe.losses.policy import policy
 from handaxe.losses.ratios.token import token
 from handaxe.losses.reductions.rollout_mean import rollout_mean
@@ -20,7 +23,6 @@ from handaxe.losses.surrogates.clip import clip
 from handaxe.models.compact import Compact
 from handaxe.models.load import load
 from handaxe.models.tiny import TinyConfig, TinyModel
-from handaxe.records import Branch, Ending, Message, Sampling, Task, ToolCall, ToolSchema, check
 from handaxe.rewards.outcome import outcome
 from handaxe.rollouts.driver import run
 from handaxe.rollouts.driver.run_plan import run_plan
@@ -28,11 +30,9 @@ from handaxe.rollouts.forking import forking
 from handaxe.rollouts.linear import linear
 from handaxe.rollouts.play.play import PUT, Play
 from handaxe.rollouts.play.rules import Rules
-from handaxe.selection.in_order import in_order
-from handaxe.slots import Speaker
 from handaxe.testing.scripted import ScriptedEngine
-from handaxe.training.loop import train
-from handaxe.training.pace import Keep
+from handaxe.training.loop.config import RunConfig
+from handaxe.training.loop.train import train
 from handaxe.training.record.run_record import RunRecord
 from handaxe.training.replay.answers import Setup
 from handaxe.training.replay.attempts import replay
@@ -87,11 +87,11 @@ def clerk(text, turn):
 
 
 def user():
-    return Speaker(ScriptedEngine(Compact(), customer, tools=[LOOK]), Compact(), Sampling(max_tokens=40))
+    return AuxPolicy(ScriptedEngine(Compact(), customer, tools=[LOOK]), Compact(), Sampling(max_tokens=40))
 
 
 def attempt(**changes):
-    voice = Voice(Compact(), Sampling(max_tokens=40), 4000)
+    voice = AuxVoice(Compact(), Sampling(max_tokens=40), 4000)
     made = Attempt(TASK, Shop, Compact(), Sampling(), "phone/0", 0, 7, 400, others={"user": voice})
     return replace(made, **changes)
 
@@ -155,7 +155,7 @@ class Endless(Shop):
 def test_a_user_that_is_asked_for_ever_or_whose_context_is_full_is_nobodys_fault():
     (one,) = play(env=Endless)
     assert one.ending.kind == "infra_error" and "more than 64 times" in one.ending.reason
-    (one,) = play(others={"user": Voice(Compact(), Sampling(), 10)})
+    (one,) = play(others={"user": AuxVoice(Compact(), Sampling(), 10)})
     assert one.ending.kind == "infra_error" and "does not fit its context" in one.ending.reason
 
 
@@ -173,7 +173,7 @@ def test_the_record_and_a_replay_have_what_the_user_said(tmp_path):
         steps=1,
         groups=1,
         group_size=2,
-        keep=Keep(out=tmp_path, progress=False),
+        keep=RunConfig(out=tmp_path, progress=False),
     )
     with RunRecord(tmp_path) as record:
         (group,) = [one.group for one in record.groups(step=0)]
@@ -215,12 +215,12 @@ def test_nothing_of_another_engine_is_scored_or_trained(seed, size):
         credit=group_norm(),
         loss=policy(ratio=token(), surrogate=clip(), reduction=rollout_mean()),
         sampling=Sampling(max_tokens=5),
-        others={"user": Speaker(other, Compact(), Sampling(max_tokens=5))},
+        others={"user": AuxPolicy(other, Compact(), Sampling(max_tokens=5))},
         steps=2,
         groups=1,
         group_size=size,
         seed=seed,
-        keep=Keep(progress=False),
+        keep=RunConfig(progress=False),
     )
     assert all(one.by == "" for one in seen) and len(seen) == 2 * size
     assert other.version == 0

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from handaxe.records import Branch
+from handaxe.core.records import Branch
 from handaxe.rollouts.play.attached import attached, common_turns
 from handaxe.testing.records import make_trajectory
 

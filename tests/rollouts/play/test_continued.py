@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
+from handaxe.core.errors import InputError
+from handaxe.core.records import Author, Message, Sampling, Task, ToolCall, check
+from handaxe.core.requests import Attempt
 from handaxe.envs.tool_chat import tool_chat
-from handaxe.errors import InputError
-from handaxe.exchange import Attempt
 from handaxe.models.compact import Compact
-from handaxe.records import Author, Message, Sampling, Task, ToolCall, check
 from handaxe.rollouts.driver import run
 from handaxe.rollouts.play import Play, Rules
 from handaxe.rollouts.play.continued import continued

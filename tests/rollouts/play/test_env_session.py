@@ -2,8 +2,8 @@ import threading
 
 import pytest
 
-from handaxe.errors import InputError
-from handaxe.records import Message, Task
+from handaxe.core.errors import InputError
+from handaxe.core.records import Message, Task
 from handaxe.rollouts.play.env_session import EnvSession, State
 
 TASK = Task("t", (Message("user", "go"),))

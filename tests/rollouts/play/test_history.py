@@ -1,4 +1,4 @@
-from handaxe.records import Message
+from handaxe.core.records import Message
 from handaxe.rollouts.play.history import begun_after, history, note_anew
 
 SAID = [Message("user" if k in (0, 5) else "assistant", str(k)) for k in range(7)]

@@ -4,11 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from handaxe import records
-from handaxe.errors import InfrastructureError, InputError
-from handaxe.exchange import Act, Completion, EnvReply, Partial, Stopped, Work
+from handaxe.core import records
+from handaxe.core.errors import InfrastructureError, InputError
+from handaxe.core.records import Ending, Message, ToolCall
+from handaxe.core.requests import Act, Completion, EnvReply, Partial, Stopped, Work
 from handaxe.models.compact import END, Compact
-from handaxe.records import Ending, Message, ToolCall
 from handaxe.rollouts.budget import SPEAKER, Budget
 from handaxe.rollouts.driver import run
 from handaxe.rollouts.driver.run_plan import do_work, run_plan

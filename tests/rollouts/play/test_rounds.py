@@ -1,9 +1,9 @@
 import pytest
 
-from handaxe import records
-from handaxe.errors import InputError
-from handaxe.exchange import Spawn, Stopped
-from handaxe.records import Branch, Ending
+from handaxe.core import records
+from handaxe.core.errors import InputError
+from handaxe.core.records import Branch, Ending
+from handaxe.core.requests import Spawn, Stopped
 from handaxe.rollouts.driver.run_plan import run_plan
 from handaxe.rollouts.play import Play, Rules
 from handaxe.rollouts.play.fork import fork

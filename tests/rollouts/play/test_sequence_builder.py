@@ -3,8 +3,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from handaxe.exchange import Completion, Rendered
-from handaxe.records import Author
+from handaxe.core.records import Author
+from handaxe.core.requests import Completion, Rendered
 from handaxe.rollouts.play.sequence_builder import SequenceBuilder
 
 SPANS = st.lists(st.tuples(st.booleans(), st.lists(st.integers(0, 500), min_size=1, max_size=6)), max_size=8)

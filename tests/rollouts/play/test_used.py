@@ -1,4 +1,4 @@
-from handaxe.records import Spent
+from handaxe.core.records import Spent
 from handaxe.rollouts.play.used import Used
 from handaxe.testing.records import make_trajectory
 

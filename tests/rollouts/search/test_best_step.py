@@ -3,10 +3,10 @@ from math import nan
 import numpy as np
 import pytest
 
-from handaxe.errors import InfrastructureError, InputError
-from handaxe.exchange import Stopped
-from handaxe.invariants import check_group
-from handaxe.records import Group
+from handaxe.core.errors import InfrastructureError, InputError
+from handaxe.core.records import Group
+from handaxe.core.requests import Stopped
+from handaxe.core.validation import check_group
 from handaxe.rollouts.driver.run_plan import run_plan
 from handaxe.rollouts.linear import linear
 from handaxe.rollouts.search.best_step import best_step

@@ -3,16 +3,16 @@ import json
 import numpy as np
 import pytest
 
+from handaxe.core.errors import InfrastructureError, InputError, VerifierError
+from handaxe.core.records import Ending, Group, Message, Sampling, Scores, Task, ToolCall
+from handaxe.core.requests import Attempt, Stopped
+from handaxe.core.validation import check_group
 from handaxe.envs.tool_chat import tool_chat
-from handaxe.errors import InfrastructureError, InputError, VerifierError
-from handaxe.exchange import Attempt, Stopped
-from handaxe.invariants import check_group
 from handaxe.models.compact import Compact
 from handaxe.ops.forks import used_together
-from handaxe.records import Ending, Group, Message, Sampling, Scores, Task, ToolCall
+from handaxe.papers.grounded_prm.outcome_backup import outcome_backup
 from handaxe.rollouts.driver.run_plan import run_plan
 from handaxe.rollouts.search.mcts import SEARCH, mcts
-from handaxe.rollouts.search.outcome_backup import outcome_backup
 from handaxe.rollouts.search.uct import uct
 from handaxe.testing.scripted import ScriptedEngine, say
 from handaxe.tools.decorator import tool

@@ -2,7 +2,7 @@ from math import log, sqrt
 
 import pytest
 
-from handaxe.errors import InputError
+from handaxe.core.errors import InputError
 from handaxe.rollouts.search.uct import uct
 
 

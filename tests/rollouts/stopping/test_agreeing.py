@@ -2,7 +2,7 @@ from itertools import product
 
 import pytest
 
-from handaxe.errors import InputError
+from handaxe.core.errors import InputError
 from handaxe.rollouts.stopping.agreeing import agreeing
 
 

@@ -1,6 +1,6 @@
 import pytest
 
-from handaxe.errors import InputError
+from handaxe.core.errors import InputError
 from handaxe.rollouts.stopping.rule import successes
 from handaxe.testing.records import make_trajectory
 

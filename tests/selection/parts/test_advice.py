@@ -1,6 +1,6 @@
 import pytest
 
-from handaxe.records import ToolReply
+from handaxe.core.records import ToolReply
 from handaxe.selection.parts.advice import ADVICE, Failure, by_rules, failure_tags
 from handaxe.testing.records import make_trajectory
 

@@ -3,14 +3,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from handaxe.core.errors import InputError
+from handaxe.core.records import Branch, Rated
+from handaxe.core.validation import check_group
 from handaxe.credit.group_norm import group_norm
-from handaxe.errors import InputError
-from handaxe.invariants import check_group
-from handaxe.records import Branch, Rated
 from handaxe.selection.parts.stored import alone, dump, earned, load, put
 from handaxe.testing.ragged import random_group, random_scores
 from handaxe.testing.records import make_group, make_rated, make_scores, make_trajectory
-from handaxe.training.checkpoint import Checkpoints
+from handaxe.training.record.checkpoint import Checkpoints
 
 
 def rated(seed=0, features=()):

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from handaxe.errors import InfrastructureError, InputError
+from handaxe.core.errors import InfrastructureError, InputError
 from handaxe.tools.database.client import QueryPool
 
 _spec = importlib.util.spec_from_file_location("elements", Path(__file__).with_name("elements.py"))

@@ -3,7 +3,7 @@ from contextlib import closing
 
 import pytest
 
-from handaxe.errors import InfrastructureError, InputError
+from handaxe.core.errors import InfrastructureError, InputError
 from handaxe.tools.database.reader import LATE, reader
 
 ENDLESS = "with recursive c(x) as (select 1 union all select x + 1 from c) select count(*) from c"

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from handaxe.records import ToolCall
+from handaxe.core.records import ToolCall
 from handaxe.tools.cpython import cpython
 from handaxe.tools.python import python
 from handaxe.tools.sandbox.limits import Limits

@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from handaxe.errors import InputError
+from handaxe.core.errors import InputError
 from handaxe.tools.index import build
 from handaxe.tools.index.build import build_index
 from handaxe.tools.index.manifest import read_manifest

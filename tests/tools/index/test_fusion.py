@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from handaxe.errors import InputError
+from handaxe.core.errors import InputError
 from handaxe.tools.index.fusion import reciprocal_rank_fusion, top
 
 

@@ -6,7 +6,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from handaxe.errors import InputError
+from handaxe.core.errors import InputError
 from handaxe.tools.index.lexical import Lexical, words, write_lexical
 
 pytest.importorskip("bm25s")

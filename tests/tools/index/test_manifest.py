@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from handaxe.errors import InputError
+from handaxe.core.errors import InputError
 from handaxe.tools.index.documents import Document
 from handaxe.tools.index.manifest import Manifest, check_files, digest_documents, digest_files, read_manifest
 

@@ -3,7 +3,7 @@ import threading
 import numpy as np
 import pytest
 
-from handaxe.errors import InputError
+from handaxe.core.errors import InputError
 from handaxe.tools.index import reader
 from handaxe.tools.index.build import build_index
 from handaxe.tools.index.dense import embed

@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from handaxe.errors import InputError
+from handaxe.core.errors import InputError
 from handaxe.tools.sandbox.command import Spec, command, find_bubblewrap, outside_id
 from handaxe.tools.sandbox.layout import Mounted
 from handaxe.tools.sandbox.limits import Limits

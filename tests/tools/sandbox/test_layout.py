@@ -3,7 +3,7 @@ import sys
 
 import pytest
 
-from handaxe.errors import InputError
+from handaxe.core.errors import InputError
 from handaxe.tools.sandbox.layout import layout_of
 
 

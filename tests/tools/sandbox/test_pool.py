@@ -3,7 +3,7 @@ import threading
 
 import pytest
 
-from handaxe.errors import InfrastructureError, InputError
+from handaxe.core.errors import InfrastructureError, InputError
 from handaxe.tools.sandbox.pool import Pool, pool_of
 from handaxe.tools.sandbox.start import greet
 

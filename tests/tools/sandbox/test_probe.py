@@ -1,6 +1,6 @@
 import pytest
 
-from handaxe.errors import InputError
+from handaxe.core.errors import InputError
 from handaxe.tools.sandbox import probe as module
 from handaxe.tools.sandbox.probe import probe
 

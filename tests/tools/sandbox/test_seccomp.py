@@ -2,7 +2,7 @@ import struct
 
 import pytest
 
-from handaxe.errors import InputError
+from handaxe.core.errors import InputError
 from handaxe.tools.sandbox.seccomp import MACHINES, filter_program
 
 ALLOW, REFUSE, MISSING, KILL = 0x7FFF0000, 0x00050001, 0x00050026, 0x80000000

@@ -3,7 +3,7 @@ import os
 
 import pytest
 
-from handaxe.errors import InfrastructureError
+from handaxe.core.errors import InfrastructureError
 from handaxe.tools.sandbox.command import outside_id
 from handaxe.tools.sandbox.start import greet, launch
 

@@ -1,6 +1,6 @@
 import pytest
 
-from handaxe.errors import InputError
+from handaxe.core.errors import InputError
 from handaxe.tools.web.keys import Keys, check_headers
 from handaxe.tools.web.origin import Allowed, parse_address
 

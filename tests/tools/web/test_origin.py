@@ -1,6 +1,6 @@
 import pytest
 
-from handaxe.errors import InputError, Retry
+from handaxe.core.errors import InputError, Retry
 from handaxe.tools.web.origin import Address, Allowed, is_public, parse_address
 
 

@@ -4,7 +4,7 @@ from dataclasses import fields, replace
 import numpy as np
 import pytest
 
-from handaxe.records import (
+from handaxe.core.records import (
     Advantages,
     Branch,
     Ending,

@@ -9,8 +9,8 @@ import subprocess
 import numpy as np
 import pytest
 
-from handaxe.errors import InputError
-from handaxe.records import Group, Scores, Task
+from handaxe.core.errors import InputError
+from handaxe.core.records import Group, Scores, Task
 from handaxe.testing.crash import start_child
 from handaxe.testing.records import make_trajectory
 from handaxe.training.record import run_record

@@ -1,7 +1,7 @@
 """Records of older formats: format_1.sql is what the handaxe of that format wrote, dumped as text.
 
-It holds a step of two groups of two attempts, each with a call and an answer, as `training.loop.train` recorded it; and
-a step of the group that `test_rows.group_record` builds.
+It holds a step of two groups of two attempts, each with a call and an answer, as `training.loop.train.train` recorded
+it; and a step of the group that `test_rows.group_record` builds.
 """
 
 import importlib.util
@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from handaxe.cli import main
-from handaxe.errors import InputError
-from handaxe.records import check
+from handaxe.core.errors import InputError
+from handaxe.core.records import check
 from handaxe.training.record.run_record import RunRecord
 from handaxe.training.record.schema import FORMAT, SCHEMA, create
 

@@ -3,7 +3,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from handaxe.records import Ending, Message, ToolReply, ToolSchema
+from handaxe.core.records import Ending, Message, ToolReply, ToolSchema
 from handaxe.testing.records import make_trajectory
 from handaxe.training.replay.discrepancies import Discrepancy, differing, discrepancies, reply_difference
 

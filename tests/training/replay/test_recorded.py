@@ -2,9 +2,9 @@ from dataclasses import replace
 
 import pytest
 
-from handaxe.errors import InfrastructureError
-from handaxe.exchange import EnvReply
-from handaxe.records import Ending, Message, ToolReply
+from handaxe.core.errors import InfrastructureError
+from handaxe.core.records import Ending, Message, ToolReply
+from handaxe.core.requests import EnvReply
 from handaxe.testing.records import make_trajectory
 from handaxe.training.replay.recorded import StandIn, recorded_answer, recorded_speech, was_answered
 

@@ -7,16 +7,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from handaxe.exchange import Asked, EnvReply, Measure, Partial, Stopped, Voice
+from handaxe.core.records import Branch, Ending, Group, Message, Sampling
+from handaxe.core.requests import Asked, AuxVoice, EnvReply, Measure, Partial, Stopped
 from handaxe.models.compact import Compact
-from handaxe.records import Branch, Ending, Group, Message, Sampling
+from handaxe.papers.cleaner.repairing import repairing
+from handaxe.papers.thor.resample_failed_turn import resample_failed_turn
 from handaxe.rollouts.budget import Budget
 from handaxe.rollouts.driver.run_plan import do_act, do_work, run_plan
 from handaxe.rollouts.forking import forking
 from handaxe.rollouts.linear import linear
 from handaxe.rollouts.play import Play, Rules
-from handaxe.rollouts.redrawing import redrawing
-from handaxe.rollouts.repairing import repairing
 from handaxe.training.replay import Setup, attempts_of, replay
 
 
@@ -161,8 +161,8 @@ REPAIRS = {
     "short": repairing(max_turns=3, retries=2),
     "few calls": repairing(budget=Budget(calls=4)),
     "telling": repairing(budget=Budget(tokens=60, calls=5), tell_budget=True),
-    "redrawing": redrawing(retries=2, back=2),
-    "bounded": redrawing(retries=2, back=1, budget=Budget(tokens=40, calls=5), tell_budget=True),
+    "redrawing": resample_failed_turn(retries=2, back=2),
+    "bounded": resample_failed_turn(retries=2, back=1, budget=Budget(tokens=40, calls=5), tell_budget=True),
 }
 
 
@@ -256,7 +256,7 @@ def asking(dice):
 @pytest.mark.parametrize("tools", [False, True])
 @pytest.mark.parametrize("name", ["linear", "telling", "forking"])
 def test_attempts_that_were_stopped_while_another_engine_spoke(dice, asking, name, tools):
-    others = {"user": Voice(Compact(), Sampling(max_tokens=8), 400)}
+    others = {"user": AuxVoice(Compact(), Sampling(max_tokens=8), 400)}
     spoke = 0
     for seed in range(6):
         for n in range(80):

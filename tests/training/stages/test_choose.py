@@ -1,7 +1,7 @@
 import pytest
 
-from handaxe.errors import InputError
-from handaxe.selection.task_pool import task_pool
+from handaxe.core.errors import InputError
+from handaxe.curricula.task_pool import task_pool
 from handaxe.training.stages.choose import choose
 
 

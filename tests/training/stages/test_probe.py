@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
-from handaxe.errors import InputError
-from handaxe.records import Scores
-from handaxe.selection.task_pool import task_pool
+from handaxe.core.errors import InputError
+from handaxe.core.records import Scores
+from handaxe.curricula.task_pool import task_pool
 from handaxe.training.stages.probe import probe
 
 

@@ -1,8 +1,8 @@
 import pytest
 
-from handaxe.errors import InputError
-from handaxe.training.loop import train
-from handaxe.training.pace import Keep
+from handaxe.core.errors import InputError
+from handaxe.training.loop.config import RunConfig
+from handaxe.training.loop.train import train
 from handaxe.training.record import RunRecord
 from handaxe.training.stages.reinforce import reinforce
 
@@ -15,9 +15,9 @@ def test_it_is_one_call_of_train(world, tmp_path):
         seen.append(step)
 
     log.close = lambda: None
-    metrics = reinforce(arguments=arguments, keep=Keep(loggers=(log,), checkpoint_every=1))(staged)
+    metrics = reinforce(arguments=arguments, keep=RunConfig(loggers=(log,), checkpoint_every=1))(staged)
     roles = {name: getattr(plain, name) for name in ("engine", "format", "env", "tasks", "rollout", "reward")}
-    train(**roles, **arguments, seed=3, keep=Keep(progress=False))
+    train(**roles, **arguments, seed=3, keep=RunConfig(progress=False))
     assert world.same(world.weights(staged.engine), world.weights(plain.engine))
     assert [row["step"] for row in metrics] == [0, 1] == seen
     with RunRecord.open(tmp_path) as record:

@@ -2,16 +2,16 @@ import numpy as np
 import pytest
 import torch
 
-from handaxe.errors import InputError
-from handaxe.records import Advantages, Message, ToolCall
+from handaxe.core.errors import InputError
+from handaxe.core.records import Advantages, Message, ToolCall
 from handaxe.testing.records import make_rated, make_trajectory
-from handaxe.training.loop import train
+from handaxe.training.loop.train import train
 from handaxe.training.record import RunRecord
-from handaxe.training.scripted import trajectory_from_messages
-from handaxe.training.site import make_site
-from handaxe.training.sources import scripted
+from handaxe.training.sft.scripted import trajectory_from_messages
+from handaxe.training.sft.supervised import as_rated, batch_of
+from handaxe.training.stages.context import make_site
+from handaxe.training.stages.sources import scripted
 from handaxe.training.stages.teach import teach
-from handaxe.training.supervised import as_rated, batch_of
 
 
 def demonstrations(world):

@@ -2,14 +2,14 @@ from dataclasses import replace
 
 import pytest
 
-from handaxe.engines.local import LocalEngine
-from handaxe.errors import InputError
+from handaxe.core.errors import InputError
+from handaxe.engines.local.engine import LocalEngine
 from handaxe.models.tiny import TinyConfig, TinyModel
 from handaxe.ops.seeds import derive_seed
-from handaxe.training.run_stages import run_stages
-from handaxe.training.site import make_site
+from handaxe.training.stages.context import make_site
+from handaxe.training.stages.run_stages import run_stages
 from handaxe.training.stages.teach_expert import teach_expert
-from handaxe.worlds.mistakes import with_mistakes
+from handaxe.worlds.parts.mistakes import with_mistakes
 from handaxe.worlds.sums import sums
 
 SUMS = sums(easy=0.0)

@@ -1,7 +1,7 @@
-from handaxe.records import Message
-from handaxe.training.scripted import trajectory_from_messages
-from handaxe.training.second_policy import SecondPolicy
-from handaxe.training.sources import scripted
+from handaxe.core.records import Message
+from handaxe.training.loop.aux_policy import SecondPolicy
+from handaxe.training.sft.scripted import trajectory_from_messages
+from handaxe.training.stages.sources import scripted
 from handaxe.training.stages.teach_second import teach_second
 
 

@@ -3,10 +3,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from handaxe.engines.local import LocalEngine
-from handaxe.errors import InputError
+from handaxe.core.errors import InputError
+from handaxe.engines.local.engine import LocalEngine
 from handaxe.models.tiny import TinyConfig, TinyModel
-from handaxe.training.site import make_site
+from handaxe.training.stages.context import make_site
 from handaxe.training.stages.teach_solutions import teach_solutions
 from handaxe.worlds.slips import slips
 

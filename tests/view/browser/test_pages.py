@@ -7,12 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from handaxe.core.records import Group
 from handaxe.models.compact import Compact
-from handaxe.records import Group
 from handaxe.training.record.groups import GroupRecord
 from handaxe.training.record.run_record import RunRecord
-from handaxe.worlds.demonstrate import demonstrate
 from handaxe.worlds.folded_hops import folded_hops
+from handaxe.worlds.parts.demonstrate import demonstrate
 
 expect = pytest.importorskip("playwright.sync_api", reason="playwright is missing: pip install playwright").expect
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from handaxe.records import Ending, Message, ToolCall, ToolReply, ToolSchema
+from handaxe.core.records import Ending, Message, ToolCall, ToolReply, ToolSchema
 from handaxe.testing.records import make_trajectory
 from handaxe.training.record.groups import GroupRecord
 from handaxe.training.record.run_record import RunRecord

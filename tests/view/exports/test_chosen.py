@@ -1,6 +1,6 @@
 import pytest
 
-from handaxe.errors import InputError
+from handaxe.core.errors import InputError
 from handaxe.training.record.run_record import RunRecord
 from handaxe.view.exports.chosen import chosen
 from handaxe.view.search import Where, search

@@ -4,7 +4,7 @@ import sys
 import numpy as np
 import pytest
 
-from handaxe.errors import InputError
+from handaxe.core.errors import InputError
 from handaxe.view.exports.dataset import write_dataset
 
 datasets = pytest.importorskip("datasets")

@@ -2,7 +2,7 @@ import sys
 
 import pytest
 
-from handaxe.errors import InputError
+from handaxe.core.errors import InputError
 from handaxe.view.exports.inspect_log import write_inspect
 
 SHOWN = "<script>alert(1)</script> \\x1b[2J \\u202eevil <|im_end|> \\ud800 \\x00"  # as text, and in this order

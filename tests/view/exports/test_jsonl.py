@@ -4,8 +4,8 @@ from dataclasses import fields
 import numpy as np
 import pytest
 
-from handaxe.errors import InputError
-from handaxe.records import TokenSequence, Trajectory
+from handaxe.core.errors import InputError
+from handaxe.core.records import TokenSequence, Trajectory
 from handaxe.view.exports.chosen import ChosenTrajectory
 from handaxe.view.exports.jsonl import FORMAT, read_jsonl, write_jsonl
 

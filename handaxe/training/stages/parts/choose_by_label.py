@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
-from handaxe.errors import InputError
-from handaxe.records import Task
+from handaxe.core.errors import InputError
+from handaxe.core.records import Task
 from handaxe.training.stages.parts.label_of import label_of
 
 __all__ = ["choose_by_label"]

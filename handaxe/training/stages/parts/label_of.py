@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from handaxe.errors import InputError
-from handaxe.records import Task
+from handaxe.core.errors import InputError
+from handaxe.core.records import Task
 
 __all__ = ["label_of"]
 

@@ -2,9 +2,9 @@ import random
 
 import pytest
 
-from handaxe.errors import InputError
-from handaxe.records import Message, Task
-from handaxe.selection.task_pool import task_pool
+from handaxe.core.errors import InputError
+from handaxe.core.records import Message, Task
+from handaxe.curricula.task_pool import task_pool
 from handaxe.training.stages.choose import choose
 from handaxe.training.stages.parts.choose_by_label import choose_by_label
 

@@ -1,6 +1,6 @@
 import pytest
 
-from handaxe.errors import InputError
+from handaxe.core.errors import InputError
 from handaxe.testing.records import make_task
 from handaxe.training.stages.parts.label_of import label_of
 

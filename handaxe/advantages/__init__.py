@@ -1,0 +1,5 @@
+"""Advantage transforms: reweight, whiten or mask advantages after credit assignment."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

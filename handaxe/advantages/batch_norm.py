@@ -1,0 +1,108 @@
+"""Judge trajectories against their group, on the scale of the whole batch."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Literal
+
+import numpy as np
+
+from handaxe.core.errors import InputError
+from handaxe.core.protocols import Shape
+from handaxe.core.records import Rated
+from handaxe.ops.ragged import rewards_of, scatter_group
+from handaxe.ops.returns import Std, deviation, standardise
+
+__all__ = ["batch_norm"]
+
+
+Of = Literal["reward", "centred", "standardised"]
+BATCH_EPS = 1e-9
+"""Added to the spread of standardised rewards, as in the released code."""
+
+
+def batch_norm(
+    *, of: Of = "reward", mean: Literal["group", "batch"] = "group", std: Std = "sample", eps: float = 1e-6
+) -> Shape:
+    """Replace advantages by rewards centred within the group (or batch) and scaled by the batch's spread.
+
+        of "reward"         A_i,t = (R_i - mean) / (std_batch(R) + eps)
+        of "centred"        A_i,t = (R_i - mean_group) / (std_batch(R - mean_group) + eps)
+        of "standardised"   A_i,t = z_i / (std_batch(z) + 1e-9)        z_i = (R_i - mean_group) / (std_group + eps)
+                                                             for sampled tokens t of trajectory i; 0 for all others
+
+    R_i is the outcome plus the per-turn rewards. Statistics are over scored trajectories, not tokens, of all groups
+    handed over, also those that do not train; groups that were not selected are not among them. The mean of z over the
+    batch is 0, as it is over every group. Groups of equal rewards count in the spread: the more of them there are, the
+    smaller it is, and the larger what the others get.
+
+    Args:
+        of: whose spread the batch's is: of rewards, of rewards centred within their group, or of rewards standardised
+            within it (BN-GSPO).
+        mean: over the siblings of trajectory i ("group") or, of "reward", over the batch ("batch").
+        std: "sample" divides squares by n - 1, "population" by n. Where `of` is "standardised" it is that of the group,
+            and the batch's is always of the population.
+        eps: added to that std, in units of reward.
+
+    Returns:
+        A shape: [Rated] -> [Rated], the same groups in the same order; value targets are kept. A lone sibling (with
+        mean "group"), a group of equal rewards and unscored siblings get exactly 0; so does every sibling in a
+        batch of equal rewards.
+
+    Raises:
+        InputError: another word for `of`, or a mean over the batch of what is centred within the group; for scores that
+            do not fit their group or are infinite.
+
+    Example:
+        groups of rewards (1, 0) and (1, 1): batch std 0.5  ->  1, -1 and 0, 0     (mean "group")
+                                                            ->  0.5, -1.5 and 0.5, 0.5     (mean "batch")
+        (1, 0, 0, 0) and (1, 1, 1, 0)   "reward"        ->  1.4031, -0.4677 (three times) and 0.4677 (three), -1.4031
+                                        "centred"       ->  1.6202, -0.5401 (three times) and 0.5401 (three), -1.6202
+                                        "standardised"  ->  1.7321, -0.5774 (three times) and 0.5774 (three), -1.7321
+        with a third group (0, 0, 0, 0) "standardised"  ->  2.1213 where it was 1.7321
+
+    Paper: arXiv:2508.08221 (Lite PPO): group mean, batch std, of "reward" or "centred"; arXiv:2512.24330
+    (SenseNova-MARS), BN-GSPO, of "standardised". Unconfirmed: which of the two Lite PPO's std is, and its eps. Differs:
+    nothing known.
+    """
+    if of not in ("reward", "centred", "standardised"):
+        raise InputError(f"batch_norm takes of='reward', 'centred' or 'standardised', not {of!r}")
+    if of != "reward" and mean != "group":
+        raise InputError(f"batch_norm(of={of!r}) is centred within the group; leave mean={mean!r} out")
+
+    def shape(rated: Sequence[Rated]) -> list[Rated]:
+        rewards = [rewards_of(one.group, one.scores) for one in rated]
+        scale = _spread(rewards, of, std, eps)
+        out = []
+        for one, reward_G in zip(rated, rewards):
+            value_G = np.zeros(len(reward_G))
+            if scale:
+                value_G = _centred(reward_G, rewards, of, mean, std, eps) / scale
+            tokens = scatter_group(one.group, value_G)
+            out.append(replace(one, advantages=replace(one.advantages, tokens=tokens)))
+        return out
+
+    return shape
+
+
+def _spread(rewards: Sequence[np.ndarray], of: Of, std: Std, eps: float) -> float:
+    """What the batch's advantages are divided by; 0 where all are 0."""
+    own = rewards if of == "reward" else [_centred(one, rewards, of, "group", std, eps) for one in rewards]
+    scored = [values_G[~np.isnan(reward_G)] for values_G, reward_G in zip(own, rewards, strict=True)]
+    every = np.concatenate([np.zeros(0), *scored])
+    if of == "standardised":
+        scale = deviation(every, "population")
+        return scale and scale + BATCH_EPS
+    scale = deviation(every, std)
+    return scale and scale + eps
+
+
+def _centred(
+    reward_G: np.ndarray, rewards: Sequence[np.ndarray], of: Of, mean: str, std: Std, eps: float
+) -> np.ndarray:
+    """[G] what a group's advantages are before they are divided by the batch's spread; 0 for unscored siblings."""
+    scored_G = ~np.isnan(reward_G)
+    if mean == "group":
+        return standardise(reward_G, scored_G, std=std if of == "standardised" else None, eps=eps)
+    every = np.concatenate(rewards)
+    every = every[~np.isnan(every)]
+    return np.where(scored_G, reward_G - every.mean(), 0.0)

@@ -1,0 +1,1 @@
+"""Baseline algorithms, a folder each."""

@@ -1,0 +1,15 @@
+"""Few tasks, each of which comes again and again: what remembers a task has a use for it."""
+
+from handaxe.curricula.few_tasks import few_tasks
+from handaxe.methods.method import Method, replace
+
+__all__ = ["small_task_set"]
+
+
+def small_task_set(base: Method, *, train_tasks: int = 32) -> Method:
+    """Train on the first tasks alone, epoch after epoch.
+
+    Args:
+        train_tasks: how many.
+    """
+    return replace(base, tasks=few_tasks(count=train_tasks))

@@ -1,0 +1,47 @@
+"""`handaxe methods`: list the methods. Reads pages and imports no method, so that it is quick."""
+
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import tyro
+from rich.box import SIMPLE_HEAD
+from rich.table import Table
+from rich.text import Text
+
+from handaxe.commands.output import console, write_json
+from handaxe.methods.catalog import ListedMethod, list_methods
+
+__all__ = ["MethodsOptions", "main"]
+
+
+@dataclass(frozen=True)
+class MethodsOptions:
+    """List the methods, each with the base that it changes and is measured against.
+
+    Args:
+        json: write the list to this file, with papers and all claims.
+    """
+
+    json: Path | None = None
+
+
+def main(arguments: list[str]) -> int:
+    """List; returns the exit code."""
+    options = tyro.cli(MethodsOptions, args=arguments, prog="handaxe methods")
+    found, terminal = list_methods(), console()
+    table = Table(box=SIMPLE_HEAD)
+    for name in ("method", "base", "arXiv", "main claim, or summary"):
+        table.add_column(name, no_wrap=name in ("method", "arXiv"))
+    for one in found:
+        text = one.page.claims[0].text if one.page.claims else one.summary
+        table.add_row(Text(one.name, style="bold"), Text(one.page.base), Text(one.paper.arxiv), Text(text))
+    terminal.print(table)
+    terminal.print("handaxe train METHOD --help  lists the options of one", style="bright_black", markup=False)
+    write_json(options.json, {"methods": [_plain(one) for one in found]})
+    return 0
+
+
+def _plain(one: ListedMethod) -> dict[str, object]:
+    paper = {"title": one.paper.title, "arxiv": one.paper.arxiv, "number": one.paper.number}
+    names = {"name": one.name, "summary": one.summary, "base": one.page.base, "world": one.page.world}
+    return {**names, "paper": paper, "claims": [asdict(claim) for claim in one.page.claims]}

@@ -1,0 +1,1 @@
+"""Records, protocols and errors: the nouns that every other package uses."""

@@ -1,0 +1,51 @@
+"""Whether tasks are tasks, and hold messages: said in a user's words, wherever tasks are handed over."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, get_args
+
+from handaxe.core.errors import TaskError
+from handaxe.core.records import Message, Role, Task
+
+__all__ = ["check_tasks", "what_it_is"]
+
+ROOM = 60
+
+
+def check_tasks(tasks: Sequence[Any]) -> None:
+    """Raise TaskError when one of these is no Task, or holds something else than messages."""
+    for task in tasks:
+        if not isinstance(task, Task):
+            raise TaskError(
+                f"among the tasks is {what_it_is(task)}: write "
+                "Task('my-id', (Message('user', 'What is 2+2?'),), answer='4')"
+            )
+        if isinstance(task.messages, str):
+            raise TaskError(f"the messages of task {task.id!r} are text: write (Message('user', {task.messages!r}),)")
+        for place, message in enumerate(task.messages):
+            where = f"message {place} of task {task.id!r}"
+            if not isinstance(message, Message):
+                role, content = _read(message)
+                raise TaskError(f"{where} is {what_it_is(message)}: write Message({role!r}, {content!r})")
+            if message.role not in get_args(Role):
+                raise TaskError(f"{where} has the role {message.role!r}; roles are {', '.join(get_args(Role))}")
+
+
+def what_it_is(value: Any) -> str:
+    """What a value is, in two words.
+
+    Example:
+        what_it_is({}) -> "a dict"; what_it_is("tiny") -> "the text 'tiny'"; what_it_is(None) -> "None"
+    """
+    if value is None:
+        return "None"
+    if isinstance(value, str):
+        return f"the text {value!r}" if len(value) < ROOM else "a text"
+    kind = type(value).__name__
+    return f"{'an' if kind[0].lower() in 'aeiou' else 'a'} {kind}"
+
+
+def _read(message: Any) -> tuple[str, str]:
+    """Role and content of what someone took for a message."""
+    found = message if isinstance(message, Mapping) else {"role": "user", "content": message}
+    content = str(found.get("content", "..."))
+    return str(found.get("role", "user")), content if len(content) < ROOM else f"{content[:ROOM]}..."

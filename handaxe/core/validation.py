@@ -1,0 +1,127 @@
+"""The invariants that every trajectory keeps, whatever made it; `handaxe.core.records.check` is this check."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from handaxe.core.errors import RecordError
+
+if TYPE_CHECKING:
+    from handaxe.core.records import Group, TokenSequence, Trajectory, Turn
+
+__all__ = ["check", "check_group"]
+
+REASONS = ("length", "turns", "budget", "stopped")
+
+
+def check(trajectory: Trajectory) -> None:
+    """Check every invariant of the drawing in `handaxe.core.records`.
+
+    Args:
+        trajectory: what a rollout returned, or what you built by hand.
+
+    Raises:
+        RecordError: naming the trajectory and every invariant it breaks, one a line.
+    """
+    problems = [p for i, s in enumerate(trajectory.sequences) for p in _sequence_problems(i, s)]
+    if not trajectory.sequences:
+        problems.append("it has no sequence")
+    if not problems:
+        problems = _turn_problems(trajectory)
+    if problems:
+        raise RecordError(f"trajectory {trajectory.id!r} breaks the record:\n  " + "\n  ".join(problems))
+
+
+def check_group(group: Group) -> None:
+    """Check every trajectory of a group, and what they say of each other: ids that are unlike, and forks that begin as
+    the sibling that they left, where that one is in the group.
+
+    Raises:
+        RecordError: naming a trajectory and every invariant it breaks, one a line.
+    """
+    siblings = {trajectory.id: trajectory for trajectory in group}
+    if len(siblings) != len(group):
+        raise RecordError(f"two trajectories of the group of task {group.task.id!r} have the same id")
+    for trajectory in group:
+        check(trajectory)
+        left = trajectory.branch_of and siblings.get(trajectory.branch_of.trajectory)
+        problems = _branch_problems(trajectory, left) if left else []
+        if problems:
+            raise RecordError(f"trajectory {trajectory.id!r} breaks the record:\n  " + "\n  ".join(problems))
+
+
+def _branch_problems(branch: Trajectory, left: Trajectory) -> list[str]:
+    assert branch.branch_of is not None
+    _, last, token = branch.branch_of
+    if any(last >= len(one.sequences) or token > len(one.sequences[last]) for one in (branch, left)):
+        return [f"{branch.branch_of}: there is no such place in both"]
+    problems = []
+    for s in range(last + 1):
+        stop = token if s == last else None
+        for key in ("ids", "author", "turn", "logp", "behaviour_logp", "version"):
+            mine, theirs = (getattr(one.sequences[s], key)[:stop] for one in (branch, left))
+            if not np.array_equal(mine, theirs):
+                problems.append(f"sequence {s}: {key} of what it shares with {left.id!r} is another there")
+    return problems
+
+
+def _sequence_problems(index: int, sequence: TokenSequence) -> list[str]:
+    name = f"sequence {index}"
+    mask = sequence.mask
+    length = len(sequence.ids)
+    arrays = {k: getattr(sequence, k) for k in ("author", "turn", "logp", "behaviour_logp", "version")}
+    arrays |= sequence.features
+    problems = [f"{name}: {k} has {len(a)} entries for {length} ids" for k, a in arrays.items() if len(a) != length]
+    if problems:
+        return problems
+    if not length:
+        return [f"{name} is empty"]
+    sampled = mask & ~sequence.forced
+    for key, drawn in (("logp", sampled), ("behaviour_logp", mask)):
+        values = arrays[key]
+        if not np.all(np.isfinite(values[drawn])) or np.any(values[drawn] > 1e-5):
+            problems.append(f"{name}: {key} of a sampled token is not a log-probability")
+        if np.any(values[~drawn] != 0):
+            problems.append(f"{name}: {key} is not 0 where the policy did not write")
+    if np.any(sequence.behaviour_logp[sampled] < sequence.logp[sampled] - 1e-4):
+        problems.append(f"{name}: behaviour_logp is below logp, but cutting a distribution only raises what is left")
+    if np.any(sequence.version[sampled] < 0) or np.any(sequence.version[~sampled] != -1):
+        problems.append(f"{name}: version must be >= 0 on sampled tokens and -1 elsewhere")
+    if mask[0]:
+        problems.append(f"{name}: its first token is sampled, but a policy needs at least one token to see")
+    return problems
+
+
+def _turn_problems(trajectory: Trajectory) -> list[str]:
+    problems, seen = [], [np.zeros(len(s), bool) for s in trajectory.sequences]
+    for k, turn in enumerate(trajectory.turns):
+        if not 0 <= turn.sequence < len(seen) or not 0 < turn.start < turn.stop <= len(seen[turn.sequence]):
+            problems.append(f"turn {k}: span [{turn.start}, {turn.stop}) is not inside sequence {turn.sequence}")
+            continue
+        span, sequence = slice(turn.start, turn.stop), trajectory.sequences[turn.sequence]
+        if not np.all(sequence.mask[span]) or np.any(sequence.turn[span] != k):
+            problems.append(f"turn {k}: its span holds tokens of another author or turn")
+        seen[turn.sequence][span] = True
+        made = {call.id for call in turn.parsed.calls}
+        if len(made) != len(turn.parsed.calls):
+            problems.append(f"turn {k}: two calls share an id")
+        if turn.parsed.spans and not _spans_fit(turn):
+            problems.append(f"turn {k}: the spans of its calls are not one a call, in order, within its ids")
+        if turn.finish == "length" and turn.replies:
+            problems.append(f"turn {k}: it was cut by the length limit, yet a tool replied")
+        if any(reply.call_id and reply.call_id not in made for reply in turn.replies):
+            problems.append(f"turn {k}: a reply answers a call that was not made in it")
+    for i, sequence in enumerate(trajectory.sequences):
+        if np.any(sequence.mask & ~seen[i]):
+            problems.append(f"sequence {i}: sampled tokens that belong to no turn")
+    if trajectory.ending.kind == "truncated" and trajectory.ending.reason not in REASONS:
+        problems.append(f"truncated for {trajectory.ending.reason!r}; give {', '.join(REASONS)}")
+    return problems
+
+
+def _spans_fit(turn: Turn) -> bool:
+    places = [place for span in turn.parsed.spans for place in span]
+    filled = all(start < stop for start, stop in turn.parsed.spans) and places[0] >= 0
+    return filled and places[-1] <= turn.stop - turn.start and len(places) == 2 * len(turn.parsed.calls)

@@ -1,0 +1,1 @@
+"""The engine of several processes: sharded training ranks."""

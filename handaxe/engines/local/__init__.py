@@ -1,0 +1,1 @@
+"""The engine of one process: continuous batching, prefix caching, training in plain torch."""

@@ -1,0 +1,1 @@
+"""Sampling from servers of the chat completions protocol."""

@@ -1,0 +1,1 @@
+"""vLLM servers that sample for an engine."""

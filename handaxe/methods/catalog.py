@@ -1,0 +1,145 @@
+"""Every method and study, found by the pages of their folders. No method is imported, so that a listing is quick."""
+
+import ast
+import importlib.util
+from collections.abc import Iterator
+from functools import cache
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import NamedTuple
+
+import handaxe
+from handaxe.core.errors import RecipeError
+from handaxe.methods.paper import PAGE, MethodPage, Paper, StudyPage, read_paper
+
+__all__ = ["HOME", "ListedMethod", "ListedStudy", "METHOD_FOLDERS", "find_method", "list_methods", "list_studies"]
+
+HOME = Path(handaxe.__file__).parent
+METHOD_FOLDERS = ("baselines", "papers")
+GROUP = "handaxe.papers"
+"""Entry points of other packages: a name, and a package whose folder holds a paper.toml."""
+
+
+class ListedMethod(NamedTuple):
+    """A method as its folder describes it.
+
+    name      of the function, and on the command line
+    module    that defines it, such as "handaxe.papers.otc"
+    file      of the module
+    page      what paper.toml says of the method
+    paper     the whole page
+    """
+
+    name: str
+    module: str
+    file: Path
+    page: MethodPage
+    paper: Paper
+
+    @property
+    def folder(self) -> Path:
+        """The folder of the paper."""
+        return self.file.parent
+
+    @property
+    def summary(self) -> str:
+        """First line of the function's docstring."""
+        return _summary(self.file, self.name)
+
+
+class ListedStudy(NamedTuple):
+    """A study as its folder describes it; the fields are those of `ListedMethod`."""
+
+    name: str
+    module: str
+    file: Path
+    page: StudyPage
+    paper: Paper
+
+
+def list_methods(home: Path = HOME) -> list[ListedMethod]:
+    """Every method, sorted by name.
+
+    Args:
+        home: folder of the package.
+
+    Raises:
+        RecipeError: a page is not valid, a method has no function, or two methods have one name.
+    """
+    found: dict[str, ListedMethod] = {}
+    for folder, package in _folders(home):
+        for one in _methods_in(folder, package):
+            if one.name in found:
+                raise RecipeError(f"two methods are named {one.name!r}: {found[one.name].file} and {one.file}")
+            found[one.name] = one
+    return [found[name] for name in sorted(found)]
+
+
+def list_studies(home: Path = HOME) -> list[ListedStudy]:
+    """Every study, sorted by name.
+
+    Args:
+        home: folder of the package.
+
+    Raises:
+        RecipeError: a page is not valid, or a study has no function.
+    """
+    found = []
+    for folder, package in _folders(home):
+        paper = read_paper(folder)
+        for page in paper.studies:
+            file, module = _place(folder, package, page.name)
+            found.append(ListedStudy(page.name, module, file, page, paper))
+    return sorted(found, key=lambda one: one.name)
+
+
+def find_method(name: str) -> ListedMethod | None:
+    """The method of a name, None if there is none. A folder of the name is looked at first."""
+    for kind in METHOD_FOLDERS:
+        if name.isidentifier() and (HOME / kind / name / PAGE).is_file():
+            for one in _methods_in(HOME / kind / name, f"handaxe.{kind}.{name}"):
+                if one.name == name:
+                    return one
+    return next((one for one in list_methods() if one.name == name), None)
+
+
+def _folders(home: Path) -> Iterator[tuple[Path, str]]:
+    """Folders with a page, and the names of their packages: those of handaxe, then those of entry points."""
+    for kind in METHOD_FOLDERS:
+        for page in sorted((home / kind).glob(f"*/{PAGE}")):
+            yield page.parent, f"handaxe.{kind}.{page.parent.name}"
+    if home == HOME:
+        yield from _plugins()
+
+
+@cache
+def _plugins() -> tuple[tuple[Path, str], ...]:
+    found = []
+    for point in entry_points(group=GROUP):
+        spec = importlib.util.find_spec(point.value)
+        if spec is None or spec.origin is None or not (Path(spec.origin).parent / PAGE).is_file():
+            raise RecipeError(f"entry point {point.name!r} of group {GROUP}: {point.value} is no package with a {PAGE}")
+        found.append((Path(spec.origin).parent, point.value))
+    return tuple(found)
+
+
+def _methods_in(folder: Path, package: str) -> Iterator[ListedMethod]:
+    paper = read_paper(folder)
+    for page in paper.methods:
+        file, module = _place(folder, package, page.name)
+        yield ListedMethod(page.name, module, file, page, paper)
+
+
+def _place(folder: Path, package: str, name: str) -> tuple[Path, str]:
+    """File and module of a function of a folder."""
+    file = folder / ("__init__.py" if name == folder.name else f"{name}.py")
+    if not file.is_file():
+        raise RecipeError(f"{folder / PAGE} names {name!r}, and there is no {file}")
+    return file, package if name == folder.name else f"{package}.{name}"
+
+
+def _summary(file: Path, name: str) -> str:
+    for node in ast.parse(file.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.FunctionDef) and node.name == name:
+            return (ast.get_docstring(node) or "").partition("\n")[0]
+    return ""

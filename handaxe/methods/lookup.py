@@ -1,0 +1,103 @@
+"""Finds a method, world, tool or engine by the name that a command line or a page gives.
+
+    methods    folders below handaxe/baselines and handaxe/papers        entry points: handaxe.papers
+    worlds     handaxe/worlds/__init__.pyi, and files beside a paper     entry points: handaxe.worlds
+    tools      handaxe/tools/__init__.pyi                                entry points: handaxe.tools
+    engines    handaxe/engines/__init__.pyi, without the ending Engine   entry points: handaxe.engines
+
+MODULE:ATTRIBUTE names an object of the user's own.
+"""
+
+import difflib
+import importlib
+from collections.abc import Sequence
+from importlib.metadata import entry_points
+from typing import Any, Literal
+
+from handaxe import engines, tools, worlds
+from handaxe.core.errors import InputError, RecipeError
+from handaxe.core.import_string import attribute
+from handaxe.methods.catalog import find_method, list_methods
+
+__all__ = ["Kind", "find", "names_of", "tools_named"]
+
+Kind = Literal["methods", "worlds", "tools", "engines"]
+SINGULAR = {"methods": "method", "worlds": "world", "tools": "tool", "engines": "engine"}
+NO_NAMES = {"worlds": {"World", "parts"}, "tools": {"Tool", "tool"}, "engines": set[str]()}
+"""Exports of a package that are no world, tool or engine."""
+
+
+def names_of(kind: Kind) -> list[str]:
+    """Every name of a kind, sorted."""
+    if kind == "methods":
+        return [one.name for one in list_methods()]
+    return sorted({*_exported(kind), *_plugins(kind), *(_paper_worlds() if kind == "worlds" else ())})
+
+
+def find(kind: Kind, name: str) -> Any:
+    """Import the object that a name stands for.
+
+    Args:
+        kind: of the object.
+        name: one of `names_of(kind)`, or MODULE:ATTRIBUTE.
+
+    Raises:
+        InputError: nothing has that name (RecipeError for a method); the message lists close matches.
+    """
+    if ":" in name:
+        return attribute(name, noun=SINGULAR[kind], example=f"my_file:my_{SINGULAR[kind]}")
+    if kind == "methods":
+        if (method := find_method(name)) is not None:
+            return getattr(importlib.import_module(method.module), name)
+    elif name in (exported := _exported(kind)):
+        return getattr(PACKAGES[kind], exported[name])
+    elif (plugin := _plugins(kind).get(name)) is not None:
+        return plugin.load()
+    elif kind == "worlds" and (module := _paper_worlds().get(name)) is not None:
+        return getattr(importlib.import_module(module), name)
+    raise _unknown(kind, name, names_of(kind))
+
+
+def tools_named(names: Sequence[str]) -> list[Any]:
+    """Tools by their names or MODULE:ATTRIBUTE; the name "none" alone gives no tool.
+
+    Raises:
+        InputError: nothing has one of the names.
+    """
+    return [] if list(names) == ["none"] else [find("tools", name) for name in names]
+
+
+PACKAGES: dict[str, Any] = {"worlds": worlds, "tools": tools, "engines": engines}
+
+
+def _exported(kind: Kind) -> dict[str, str]:
+    """Name on the command line -> name in the stub of the package."""
+    names = [name for name in PACKAGES[kind].__all__ if name not in NO_NAMES[kind]]
+    if kind == "engines":
+        return {name.removesuffix("Engine").lower(): name for name in names if name.endswith("Engine")}
+    return {name: name for name in names}
+
+
+def _plugins(kind: Kind) -> dict[str, Any]:
+    return {point.name: point for point in entry_points(group=f"handaxe.{kind}")}
+
+
+def _paper_worlds() -> dict[str, str]:
+    """World of one paper -> its module: the file beside the page that names it."""
+    found = {}
+    for one in list_methods():
+        name = one.page.world.partition(" ")[0]
+        if (one.folder / f"{name}.py").is_file():
+            package = one.module.removesuffix(f".{one.name}") if one.file.stem == one.name else one.module
+            found[name] = f"{package}.{name}"
+    return found
+
+
+def _unknown(kind: Kind, name: str, known: list[str]) -> InputError:
+    if close := difflib.get_close_matches(name, known, n=3, cutoff=0.5):
+        hint = f"; did you mean {' or '.join(close)}?"
+    elif kind == "methods":
+        hint = "; `handaxe methods` lists them"
+    else:
+        hint = f"; there are {', '.join(known)}, and MODULE:ATTRIBUTE of your own"
+    return (RecipeError if kind == "methods" else InputError)(f"there is no {SINGULAR[kind]} {name!r}{hint}")

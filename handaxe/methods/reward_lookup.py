@@ -1,0 +1,67 @@
+"""Finds a reward by name: a reward, a judge, a method in a world, or MODULE:ATTRIBUTE of the user's own."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from handaxe.core.errors import InputError
+from handaxe.core.import_string import attribute, exports, named
+from handaxe.core.protocols import Reward
+from handaxe.evaluation.lab import of_judge
+from handaxe.methods.build import make_method, make_world
+from handaxe.methods.catalog import find_method
+from handaxe.methods.run_spec import RunSpec, run_template
+from handaxe.rewards.shuffled import shuffled
+
+__all__ = ["reward_named", "reward_of"]
+
+PACKAGES = ("handaxe.rewards", "handaxe.judges")
+
+
+def reward_named(name: str, *, like: RunSpec | None = None) -> Reward:
+    """The reward of a name.
+
+    Args:
+        name: a reward or judge without required arguments, a method, or MODULE:ATTRIBUTE of a reward or judge. A judge
+            becomes a reward: its score of a rollout.
+        like: a method is built in the world of this run, with its options; None: in its own world.
+
+    Raises:
+        InputError: nothing has that name, or it needs arguments.
+    """
+    if ":" in name:
+        return _as_reward(attribute(name, noun="reward", example="my_file:my_reward"), name)
+    for package in PACKAGES:
+        if name in exports(package):
+            try:
+                return _as_reward(named(name, package=package, noun="reward")(), name)
+            except TypeError as error:
+                raise InputError(
+                    f"{name} needs arguments ({error}): build it in your own file and pass MODULE:ATTRIBUTE"
+                ) from error
+    if find_method(name) is not None:
+        return reward_of(_in_world(name, like))
+    raise InputError(f"there is no reward, judge or method {name!r}; `handaxe methods` and docs/rewards.md list them")
+
+
+def reward_of(spec: RunSpec) -> Reward:
+    """The reward that a method trains on in the world of its run."""
+    found = make_method(spec, make_world(spec)).reward
+    return shuffled(found, seed=spec.settings.seed) if spec.settings.permute_rewards else found
+
+
+def _in_world(name: str, like: RunSpec | None) -> RunSpec:
+    if like is None:
+        return run_template(name).default()
+    saved: Mapping[str, Any] = {
+        key: value for key, value in like.arguments().items() if key.partition(".")[0] == "world" and key != "world"
+    }
+    return run_template(name, world=like.template.world.name).read(saved)
+
+
+def _as_reward(found: Any, name: str) -> Reward:
+    if callable(getattr(found, "score", None)):
+        return of_judge(found)
+    if not callable(found):
+        raise InputError(f"{name} is a {type(found).__name__}, and neither a reward nor a judge")
+    reward: Reward = found
+    return reward

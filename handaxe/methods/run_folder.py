@@ -1,0 +1,101 @@
+"""Reads from a run's folder what was run: method, base, world, engine, settings and options."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from handaxe.core.errors import InputError, RecipeError
+from handaxe.methods.limits import check_setting
+from handaxe.methods.renames import METHODS, renamed_arguments
+from handaxe.methods.run_spec import RunSpec, run_template
+from handaxe.training.record.run_record import RunRecord
+
+__all__ = ["RecordedRun", "method_record", "recorded_method", "recorded_run", "spec_in_file"]
+
+NAMES = ("base", "world", "engine")
+
+
+class RecordedRun(NamedTuple):
+    """The spec of a recorded run. `command` is its command line, "" if a script started it."""
+
+    spec: RunSpec
+    command: str
+
+
+def method_record(spec: RunSpec, command: str) -> dict[str, Any]:
+    """The entry of recipe.json that `recorded_run` reads."""
+    return {"name": spec.name, "arguments": spec.arguments(), "command": command}
+
+
+def recorded_method(folder: Path) -> Mapping[str, Any] | None:
+    """Name and arguments of the method in recipe.json of a run; None if a script trained without a method.
+
+    Raises:
+        InputError: the folder holds no run, or its recipe.json is damaged.
+    """
+    with RunRecord.open(folder) as record:
+        found = record.about().get("recipe")
+    if found is None:
+        return None
+    if not (isinstance(found, Mapping) and "name" in found and isinstance(found.get("arguments"), Mapping)):
+        raise InputError(
+            f"{folder / 'recipe.json'} is damaged: its recipe has no name and arguments; put the file back to go on"
+        )
+    return found
+
+
+def recorded_run(folder: Path, *, changes: Mapping[str, Any] | None = None) -> RecordedRun:
+    """The spec of a recorded run.
+
+    Args:
+        folder: of the run.
+        changes: arguments that replace those of the run.
+
+    Raises:
+        InputError: the folder holds no run, or a script or version 0.0 of handaxe made it.
+        RecipeError: the method does not exist, or takes other arguments in this version.
+    """
+    found = recorded_method(folder)
+    if found is None:
+        raise InputError(
+            f"the run in {folder} was not made by a method of the command line; resume it from its script: "
+            f"train(..., run=RunConfig(out={str(folder)!r}, resume=True))"
+        )
+    saved = {**found["arguments"], **(changes or {})}
+    name = str(found["name"])
+    if "world" not in saved or "engine" not in saved:
+        raise _too_old(folder, name, "its method had no --world")
+    try:
+        return RecordedRun(_spec(name, saved), str(found.get("command", "")))
+    except RecipeError as error:
+        raise _too_old(folder, name, str(error)) from error
+
+
+def spec_in_file(file: Path) -> RunSpec:
+    """The spec in a recipe.json, to start the same run again.
+
+    Raises:
+        InputError: there is no such file, or it does not hold the recipe.json of a method.
+    """
+    try:
+        found = json.loads(file.read_text(encoding="utf-8"))["recipe"]
+        name, saved = str(found["name"]), dict(found["arguments"])
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise InputError(f"{file} is not the recipe.json of a run that a method made: {error!r}") from error
+    return _spec(name, saved)
+
+
+def _spec(name: str, saved: Mapping[str, Any]) -> RunSpec:
+    arguments = renamed_arguments(saved)
+    template = run_template(METHODS.get(name, name), **{one: str(arguments.get(one, "")) for one in NAMES})
+    made = template.read(arguments)
+    check_setting(made.settings)
+    return made
+
+
+def _too_old(folder: Path, name: str, why: str) -> RecipeError:
+    return RecipeError(
+        f"the run in {folder} cannot go on in this version of handaxe: {why}. `handaxe show`, `view`, `report` and "
+        f"`trajectories` read it; `handaxe train {METHODS.get(name, name)}` starts a new run"
+    )

@@ -1,0 +1,201 @@
+"""Carries out code that draws with matplotlib, in a sandbox, and says what is in the picture.
+
+The code finds a figure `fig` with axes `ax`, and may make its own with pyplot. Each code runs in a session of its own,
+which ends with it. Only text that this library wrote itself may run in a session that is kept, which saves the half
+second that matplotlib takes to be imported.
+
+What is said of a picture comes out of the session that the code ran in: code that changes matplotlib itself can have
+things said that it did not draw. It cannot say more of them than its own words could, and reaches no other session.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import os
+import threading
+from collections import OrderedDict
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from handaxe.core.errors import InfrastructureError, Retry
+from handaxe.models.calls import read_json
+from handaxe.tools.cpython import cpython
+from handaxe.tools.decorator import Tool
+from handaxe.tools.sandbox.limits import Limits
+
+__all__ = ["Chart", "Drawer", "HEIGHT", "WIDTH"]
+
+WIDTH, HEIGHT = 32, 24
+"""Pixels that are kept of a picture; it is drawn with twice as many."""
+MOST = 200
+"""Texts, numbers and colours that are kept of a picture."""
+LIMITS = Limits(seconds=20.0, cpu=5)
+"""By processor time, which does not depend on what else the machine does."""
+KEPT = Limits(seconds=60.0, cpu=100_000)
+"""Of the session for code of this library's own."""
+PRELOAD = ("numpy", "matplotlib.figure", "matplotlib.backends.backend_agg", "matplotlib.category")
+BEGIN = f"""
+import matplotlib
+matplotlib.use("Agg")
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+fig = Figure(figsize=({WIDTH / 20}, {HEIGHT / 20}), dpi=40)
+ax = fig.add_subplot()
+"""
+COLLECT = f"""
+def _collect(fig):
+    import base64, json, sys
+    import numpy as np
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.colors import to_hex
+    pyplot = sys.modules.get("matplotlib.pyplot")
+    if pyplot is not None and pyplot.get_fignums():
+        fig = pyplot.gcf()
+    texts, numbers, colours, layout = set(), [], set(), []
+    for ax in fig.axes:
+        units = getattr(ax.xaxis.get_units(), "_mapping", {{}})
+        legend = ax.get_legend()
+        texts |= {{str(one) for one in units}} | {{ax.get_title(), ax.get_xlabel(), ax.get_ylabel()}}
+        texts |= {{one.get_text() for one in [*ax.texts, *(legend.get_texts() if legend else ())]}}
+        bars, lines = ax.patches[:{MOST}], ax.lines[:{MOST}]
+        numbers += [float(one.get_height()) for one in bars if hasattr(one, "get_height")]
+        numbers += [float(y) for one in lines for y in list(one.get_ydata())[:{MOST}]]
+        colours |= {{to_hex(one.get_facecolor()) for one in bars}} | {{to_hex(one.get_color()) for one in lines}}
+        layout.append(f"{{len(ax.patches)}} patches, {{len(ax.lines)}} lines")
+    fig.set_size_inches({WIDTH / 20}, {HEIGHT / 20})
+    fig.set_dpi(40)
+    canvas = FigureCanvasAgg(fig)
+    canvas.draw()
+    pixels = np.asarray(canvas.buffer_rgba())[..., :3].astype(float)
+    pixels = pixels.reshape({HEIGHT}, 2, {WIDTH}, 2, 3).mean(axis=(1, 3)).round().astype(np.uint8)
+    found = {{"texts": sorted(texts - {{""}}), "numbers": numbers, "colours": sorted(colours), "layout": layout}}
+    print(json.dumps({{**found, "pixels": base64.b64encode(pixels.tobytes()).decode()}}))
+_collect(fig)
+"""
+
+
+class Chart(NamedTuple):
+    """What is in a picture: texts, the heights of bars and points in their order, colours as #rrggbb, and for each axes
+    how many patches and lines it has; and the picture itself, [24, 32, 3] of 0 to 255."""
+
+    texts: tuple[str, ...]
+    numbers: tuple[float, ...]
+    colours: tuple[str, ...]
+    layout: tuple[str, ...]
+    pixels: np.ndarray
+
+    @property
+    def attributes(self) -> frozenset[tuple[str, str | float]]:
+        """All but the picture, as a set."""
+        parts: dict[str, tuple[str | float, ...]] = {"text": self.texts, "number": self.numbers}
+        parts |= {"colour": self.colours, "layout": self.layout}
+        return frozenset((kind, value) for kind, values in parts.items() for value in values)
+
+    @property
+    def ink(self) -> np.ndarray:
+        """[24, 32, 3]: how far each pixel is from white, 0 to 1."""
+        return 1.0 - self.pixels / 255.0
+
+
+class Drawer:
+    """Draws, and remembers the last charts by their code. Any number of threads may use it."""
+
+    def __init__(self, *, remembered: int = 2_000):
+        self._charts: OrderedDict[str, Chart | str] = OrderedDict()
+        self._remembered = remembered
+        self._lock, self._own_lock = threading.Lock(), threading.Lock()
+        self._own: tuple[int, Tool] | None = None
+
+    def draw(self, code: str) -> Chart | str:
+        """The chart that the code draws in a session of its own, or in words why it draws none.
+
+        Raises:
+            InputError: matplotlib is not installed (extra [plots]), or there is no sandbox here.
+            InfrastructureError: a session cannot be started.
+        """
+        with self._lock:
+            if code in self._charts:
+                self._charts.move_to_end(code)
+                return self._charts[code]
+        session = _session(LIMITS)
+        try:
+            made = _drawn(session, code)
+        finally:
+            session.owner.close()
+        return made if isinstance(made, str) and "TimeoutError" in made else self._keep(code, made)
+
+    def draw_own(self, code: str) -> Chart:
+        """The same for code that this library wrote, in a session that is kept.
+
+        Raises:
+            InfrastructureError: nothing was drawn, such as by a session that took too long; the next call begins anew.
+            InputError: as `draw`.
+        """
+        with self._own_lock:
+            with self._lock:
+                known = self._charts.get(code)
+            if isinstance(known, Chart):
+                return known
+            if self._own is None or self._own[0] != os.getpid():  # a session belongs to the process that began it
+                self._own = os.getpid(), _session(KEPT, warm=0)
+            made = _drawn(self._own[1], code)
+            if isinstance(made, str):
+                self._own[1].owner.close()
+                self._own = None
+                raise InfrastructureError(f"a chart of this library's own was not drawn: {made}")
+            self._keep(code, made)
+            return made
+
+    def _keep(self, code: str, made: Chart | str) -> Chart | str:
+        with self._lock:
+            self._charts[code] = made
+            while len(self._charts) > self._remembered:
+                self._charts.popitem(last=False)
+        return made
+
+
+def _session(limits: Limits, *, warm: int = 1) -> Tool:
+    return cpython(limits=limits, packages=("numpy", "matplotlib"), preload=PRELOAD, max_chars=20_000, warm=warm)
+
+
+def _drawn(session: Tool, code: str) -> Chart | str:
+    try:
+        session(BEGIN)
+        session(code)
+        said = session(COLLECT)
+    except Retry as error:
+        return str(error)[-300:]
+    return _chart(said) or "what was drawn cannot be read"
+
+
+def _chart(said: str) -> Chart | None:
+    """The chart that a session tells of; it is untrusted, so everything about it is checked."""
+    try:
+        found = read_json(said.strip())
+        pixels = base64.b64decode(found["pixels"], validate=True)
+    except (ValueError, KeyError, TypeError, binascii.Error):
+        return None
+    if len(pixels) != HEIGHT * WIDTH * 3 or not _lists(found):
+        return None
+    numbers = tuple(float(f"{float(one):.6g}") for one in found["numbers"])
+    texts, colours, layout = (tuple(found[name]) for name in ("texts", "colours", "layout"))
+    picture = np.frombuffer(pixels, dtype=np.uint8).reshape(HEIGHT, WIDTH, 3)
+    return Chart(texts, numbers, colours, layout, picture)
+
+
+def _lists(found: Mapping[str, Any]) -> bool:
+    wanted: dict[str, tuple[type, ...]] = {
+        "texts": (str,),
+        "numbers": (int, float),
+        "colours": (str,),
+        "layout": (str,),
+    }
+    return all(
+        isinstance(found.get(name), list)
+        and len(found[name]) <= MOST
+        and all(isinstance(one, kinds) and len(str(one)) <= MOST for one in found[name])
+        for name, kinds in wanted.items()
+    ) and all(abs(float(one)) < 1e100 for one in found["numbers"])

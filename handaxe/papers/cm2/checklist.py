@@ -1,0 +1,74 @@
+"""Rewards the criteria of a task, each in the turn in which it is first met."""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from handaxe.core.errors import TaskError
+from handaxe.core.protocols import Check, Reward
+from handaxe.core.records import Criterion, Group, Scores, Task
+from handaxe.ops.checklists import marks_of
+
+__all__ = ["checklist"]
+
+
+def checklist(*, criteria: Callable[[Task], Sequence[Criterion]], check: Check) -> Reward:
+    """Give each turn the weight of the criteria that it earns.
+
+        r_nc    = 1 if criterion c is met after turn n and not before, n is in the user's turn that c is about, and all
+                  that c comes after was met before turn n; else 0
+        w_c     = points_c / sum of the points of the L_t criteria about the same turn t of the user
+        turns_n = (1 / L) sum_c w_c r_nc        L: how many of the user's turns the criteria are about
+
+    So a trajectory earns 1 where everything is earned. Once met is met for good, and a criterion met before what it
+    comes after is never earned.
+
+    Args:
+        criteria: those of a task, with positive points.
+        check: which of them are met after each turn.
+
+    Returns:
+        A reward with outcome [G] of zeros and turns, per trajectory [N]. Its turn_channels are what
+        `papers.cm2.checklist_credit`
+        reads: "checklist", sum_c w_c r_nc; and for each criterion "item/NAME", 1 in a turn in which it is earned or
+        after which it still is (back-filled), and "weight/NAME", w_c in a turn in which it could be earned, else 0.
+
+    Raises:
+        TaskError: no criterion, two of one name, one after another that does not exist, or points that are not
+            positive. InputError: the check does not give [C, N] bool.
+
+    Example:
+        points 0.6 and 0.4; one attempt meets the first in turn 0 and the second in turn 1  ->  turns 0.6, 0.4
+        another meets the first in turn 1 alone  ->  turns 0, 0.6; item/first 1, 1 and item/second 0, 0
+
+    Paper: arXiv:2602.12268 (CM2), section 3.
+    Differs: nothing in the arithmetic; who checks is an argument, where the paper asks a language model for evidence.
+    """
+
+    def reward(group: Group) -> Scores:
+        listed = list(criteria(group.task))
+        weight_C = _weights(group.task, listed)
+        parts = len({one.part for one in listed})
+        earned: list[np.ndarray] = []
+        items: list[np.ndarray] = []
+        weights: list[np.ndarray] = []
+        for trajectory in group:
+            marks = marks_of(check, trajectory, listed)
+            earned.append(weight_C @ marks.earned_CN)
+            later_CN = np.logical_or.accumulate(marks.earned_CN[:, ::-1], axis=1)[:, ::-1]
+            items.append((marks.open_CN & later_CN).astype(np.float64))
+            weights.append(weight_C[:, None] * marks.open_CN)
+        channels = {"checklist": tuple(earned)}
+        for c, one in enumerate(listed):
+            channels[f"item/{one.name}"] = tuple(own[c] for own in items)
+            channels[f"weight/{one.name}"] = tuple(own[c] for own in weights)
+        return Scores(np.zeros(len(group)), turns=tuple(own / parts for own in earned), turn_channels=channels)
+
+    return reward
+
+
+def _weights(task: Task, criteria: Sequence[Criterion]) -> np.ndarray:
+    if not criteria or not all(one.points > 0 for one in criteria):
+        raise TaskError(f"task {task.id!r} needs criteria, each with positive points: {[c.points for c in criteria]}")
+    total = {one.part: sum(other.points for other in criteria if other.part == one.part) for one in criteria}
+    return np.array([one.points / total[one.part] for one in criteria], np.float64)

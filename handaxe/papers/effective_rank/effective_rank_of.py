@@ -1,0 +1,70 @@
+"""How many directions hidden states span: a measure that an engine takes where they are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from handaxe.core.errors import InputError
+
+__all__ = ["EffectiveRank", "effective_rank", "rank_of"]
+
+
+def effective_rank(*, stride: int = 40, most: int = 512) -> EffectiveRank:
+    """Measure the effective rank of the hidden states of what a policy wrote up to each token.
+
+        ER(H) = exp(-sum_k p_k log p_k)         p_k = s_k / sum_k s_k,  s: singular values of H [p, D]
+
+    H holds the states of the policy's first p tokens of a row, each after that token was read, in the last layer, which
+    is what the head reads. Tokens of tools, users and templates are left out.
+
+    Args:
+        stride: tokens between two ranks that are computed, >= 1; 40 in the paper's released runs. It has to be that of
+            `papers.effective_rank.effective_rank_bonus`, which reads no others but the last.
+        most: of a longer beginning the newest so many states are taken, >= 1; 512 in the released code.
+
+    Returns:
+        A `slots.HiddenMeasure` called "effective_rank": [P, D] -> [P] for one row. It is computed at tokens 0, stride,
+        2 stride, ... and at the last; the tokens between repeat the one before. Between 1 and min(p, D); states that
+        are all 0 count as 1. Pass it to `train(annotate=(effective_rank(),))`.
+
+    Raises:
+        InputError: stride or most below 1.
+
+    Example:
+        singular values 1, 1  ->  2;   3, 1  ->  1.7548;   2, 1, 1  ->  2.8284
+
+    Paper: arXiv:2509.23808 (VERL).
+    Differs: states are taken as they are, where released code first takes their mean away (of one token that leaves 0);
+        its low-rank form, six singular values alone, is left out.
+    """
+    if stride < 1 or most < 1:
+        raise InputError(f"effective_rank has stride={stride} and most={most}; give 1 or more of each")
+    return EffectiveRank(stride, most)
+
+
+@dataclass(frozen=True)
+class EffectiveRank:
+    """The measure that `effective_rank` describes."""
+
+    stride: int
+    most: int
+    name: str = "effective_rank"
+
+    def __call__(self, hidden_PD: Tensor) -> Tensor:
+        """[P] of the states of one row, in float64."""
+        count = len(hidden_PD)
+        rank_P = hidden_PD.new_zeros(count, dtype=torch.float64)
+        for at in range(0, count, self.stride):
+            rank_P[at:] = rank_of(hidden_PD[max(0, at + 1 - self.most) : at + 1])
+        if count:
+            rank_P[-1] = rank_of(hidden_PD[-self.most :])
+        return rank_P
+
+
+def rank_of(hidden_PD: Tensor) -> Tensor:
+    """ER of a matrix, a number."""
+    s_K = torch.linalg.svdvals(hidden_PD.double())
+    return torch.special.entr(s_K / s_K.sum().clamp_min(torch.finfo(s_K.dtype).tiny)).sum().exp()

@@ -1,0 +1,31 @@
+"""What a simulation is worth to the nodes above it where nothing counts but how it ended."""
+
+from collections.abc import Sequence
+
+from handaxe.papers.grounded_prm.verdict_backup import BackUp
+
+__all__ = ["outcome_backup"]
+
+
+def outcome_backup() -> BackUp:
+    """Make the back-up of Monte-Carlo labels: every node on the way gets the outcome, whatever its steps were.
+
+        the node the simulation began at += F, each of its ancestors += F           F in {-1, 1}
+
+    The value of a node divided by its visits is then 2 p - 1, with p the share of simulations from there that ended
+    right; its sign says whether most did.
+
+    Returns:
+        A BackUp.
+
+    Example:
+        v = 1, -1 and F = 1, two ancestors: 1, 1, 1
+
+    Idea: labels of steps by completion alone, which GroundedPRM (arXiv:2510.14942) compares with.
+    """
+
+    def back_up(verdicts: Sequence[float], final: float, ancestors: int) -> list[float]:
+        del verdicts
+        return [final] * (ancestors + 1)
+
+    return back_up

@@ -1,0 +1,249 @@
+"""Draw system instructions by what they earn within a run, and make variations of the best."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from handaxe.core.errors import InputError
+from handaxe.core.protocols import Curriculum
+from handaxe.core.records import Message, Rated, Task, Trajectory
+from handaxe.curricula.in_order import in_order
+from handaxe.ops.composite import Composite
+from handaxe.ops.ragged import rewards_of
+from handaxe.ops.seeds import derive_seed, generator
+from handaxe.selection.parts.advice import Failure, Propose, failure_tags
+
+__all__ = ["Instruction", "Instructions", "instructions"]
+
+Order = Callable[[list[Task], int], Curriculum]
+
+
+@dataclass
+class Instruction:
+    """One of the population. `weight` is None while it is on trial, that is until `groups` groups were observed, whose
+    `attempts` earned `total` together."""
+
+    name: str
+    text: str
+    weight: float | None = None
+    groups: int = 0
+    attempts: int = 0
+    total: float = 0.0
+
+
+def instructions(
+    *,
+    initial: Sequence[str],
+    propose: Propose | None = None,
+    every: int = 10,
+    prune: int = 1,
+    trial: int = 3,
+    temperature: float = 0.1,
+    rate: float = 0.1,
+    failed_below: float = 0.5,
+    failures: int = 64,
+    tags: Callable[[Trajectory], tuple[str, ...]] = failure_tags,
+    order: Order | None = None,
+) -> "Instructions":
+    """Open each task with an instruction drawn from a population whose weights follow the rewards.
+
+        p_j = softmax(w_j / temperature)                 the instruction of a task, the same for all its siblings
+        w_j <- (1 - rate) w_j + rate mean(R)             after each step, over its attempts with instruction j
+        every so many steps: the `prune` of least weight leave; `propose` betters the one of most weight by its
+        failures, and as many of the proposals as there is room for are put on trial
+
+    R_i is the outcome plus the per-turn rewards. An instruction on trial is given to the first tasks of a step until it
+    has had `trial` groups; its weight then is the mean reward of their attempts. Those of the beginning are on trial
+    too. The instruction is a system message before the task's own, which does not train; ids of tasks stay, and
+    `metadata["instruction"]` is its name.
+
+    Args:
+        initial: texts, no two alike, at least one; "" adds no message. There are never more than at the beginning.
+        propose: see `selection.parts.advice`; None proposes nothing, which leaves a bandit.
+        every: steps, >= 1; unconfirmed.
+        prune: how many leave at a time, >= 1; one that is not on trial always stays.
+        trial: groups, >= 1.
+        temperature: in units of reward, > 0; unconfirmed.
+        rate: of the moving average, in (0, 1]; unconfirmed.
+        failed_below: in units of reward; attempts below are failures.
+        failures: how many are kept for `propose`, those of least reward, and of them the latest.
+        tags: says of a failure what went wrong.
+        order: (tasks, seed) -> the curriculum that chooses tasks; None goes through them in order.
+
+    Returns:
+        A population. `curriculum(tasks, seed)` is a curriculum that carries its state; `with_best(task)` opens a task
+        with the instruction of most weight, as an evaluation should: the first one before any was tried.
+
+    Raises:
+        InputError: a number out of range; no instruction, or two alike.
+
+    Example:
+        w = 0.5, 0.3, 0.1, temperature 0.1  ->  p = 0.867, 0.117, 0.016;  temperature 1  ->  0.402, 0.329, 0.269
+        w = 0.5, rate 0.1, mean reward 0.2  ->  w = 0.47
+
+    Paper: arXiv:2512.01945 (INSPO). Unconfirmed: how the weights follow the rewards, and every number.
+    Differs: a candidate is verified by groups that train, not by a batch of its own, and joins with what it earned
+    there, so that the next pruning and not a top-K decides; `propose` may be rules in the place of a model.
+    """
+    if not initial or len(set(initial)) < len(initial):
+        raise InputError("instructions needs at least one initial text, and no two alike")
+    if min(every, prune, trial) < 1 or failures < 0 or temperature <= 0 or not 0 < rate <= 1:
+        raise InputError(
+            f"every is {every}, prune {prune}, trial {trial}, failures {failures}, temperature {temperature} and rate "
+            f"{rate}; give 1 or more of the first three, 0 or more failures, a temperature above 0, a rate in (0, 1]"
+        )
+    numbers = _Numbers(every, prune, trial, temperature, rate, failed_below, failures)
+    return Instructions(tuple(initial), propose, numbers, tags, order)
+
+
+class _Numbers(NamedTuple):
+    """The knobs of `instructions`."""
+
+    every: int
+    prune: int
+    trial: int
+    temperature: float
+    rate: float
+    failed_below: float
+    failures: int
+
+
+class Instructions:
+    """The population that `instructions` describes."""
+
+    def __init__(
+        self,
+        initial: tuple[str, ...],
+        propose: Propose | None,
+        numbers: "_Numbers",
+        tags: Callable[[Trajectory], tuple[str, ...]],
+        order: Order | None,
+    ):
+        self.population = [Instruction(f"i{k}", text) for k, text in enumerate(initial)]
+        self.failures: list[Failure] = []
+        self._made = self._most = len(initial)
+        self._evolved = 0
+        self._propose = propose
+        self._numbers = numbers
+        self._tags = tags
+        self._order = order
+
+    def curriculum(self, tasks: list[Task], seed: int) -> Curriculum:
+        """The tasks, each opened with an instruction of the population, which learns from what comes of them."""
+        order = in_order(tasks, seed=seed) if self._order is None else self._order(tasks, seed)
+        return _Instructed(self, order, seed)
+
+    @property
+    def tried(self) -> list[Instruction]:
+        """Those that are not on trial."""
+        return [one for one in self.population if one.weight is not None]
+
+    @property
+    def best(self) -> Instruction:
+        """The one of most weight, of equal ones the oldest; the first of all before any was tried."""
+        return max(self.tried or self.population[:1], key=_weight)
+
+    def with_best(self, task: Task) -> Task:
+        """The task opened with the best instruction."""
+        return _opened(task, self.best)
+
+    def chances(self) -> list[float]:
+        """The probability of each of `tried`."""
+        logits = np.array([_weight(one) / self._numbers.temperature for one in self.tried])
+        likely = np.exp(logits - logits.max(initial=-np.inf))
+        return (likely / likely.sum()).tolist()
+
+    def draw(self, count: int, *, step: int, seed: int) -> list[Instruction]:
+        """The instruction of each of the `count` tasks of a step: those on trial first, the others by their chances."""
+        waiting = [
+            (k, one) for one in self.population for k in range(one.groups, self._numbers.trial) if one.weight is None
+        ]
+        due = [one for _, one in sorted(waiting, key=lambda pair: pair[0])][:count]
+        among, chances = (self.tried, self.chances()) if self.tried else (self.population, None)
+        for k in range(len(due), count):
+            due.append(among[int(generator("instructions", seed, step, k).choice(len(among), p=chances))])
+        return due
+
+    def evolve(self, step: int, seed: int) -> None:
+        """Where it is time: prune, and put proposals on trial. Once a step."""
+        if self._propose is None or step <= self._evolved or step % self._numbers.every or not self.tried:
+            return
+        self._evolved = step
+        parent = self.best
+        leaving = sorted((one for one in self.tried if one is not parent), key=_weight)[: self._numbers.prune]
+        self.population = [one for one in self.population if one not in leaving]
+        own = [one for one in self.failures if one.instruction == parent.name] or self.failures
+        for text in self._propose(parent.text, own, derive_seed("instructions", seed, step, "propose")):
+            if len(self.population) < self._most and text not in {one.text for one in self.population}:
+                self.population.append(Instruction(f"i{self._made}", text))
+                self._made += 1
+
+    def observe(self, groups: Sequence[Rated]) -> None:
+        """Learn from what came of the groups of a step."""
+        for one in self.population:
+            mine = [group for group in groups if group.group.task.metadata.get("instruction") == one.name]
+            found = [rewards_of(group.group, group.scores) for group in mine]
+            reward_R = np.concatenate([np.zeros(0), *[reward_G[~np.isnan(reward_G)] for reward_G in found]])
+            if not len(reward_R):
+                continue
+            one.groups, one.attempts = one.groups + len(mine), one.attempts + len(reward_R)
+            one.total += float(reward_R.sum())
+            if one.weight is not None:
+                one.weight = (1 - self._numbers.rate) * one.weight + self._numbers.rate * float(reward_R.mean())
+            elif one.groups >= self._numbers.trial:
+                one.weight = one.total / one.attempts
+        new = [failure for group in groups for failure in self._failed(group)]
+        self.failures = sorted([*new[::-1], *self.failures], key=lambda one: one.reward)[: self._numbers.failures]
+
+    def state_dict(self) -> dict[str, Any]:
+        population = [asdict(one) for one in self.population]
+        failures = [list(one) for one in self.failures]
+        return {"population": population, "failures": failures, "made": self._made, "evolved": self._evolved}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        self.population = [Instruction(**one) for one in state["population"]]
+        self.failures = [
+            Failure(name, task, said, reward, tuple(found)) for name, task, said, reward, found in state["failures"]
+        ]
+        self._made, self._evolved = int(state["made"]), int(state["evolved"])
+
+    def _failed(self, one: Rated) -> list[Failure]:
+        name, reward_G = one.group.task.metadata.get("instruction", ""), rewards_of(one.group, one.scores)
+        return [
+            Failure(name, one.group.task.id, trajectory.final_text, float(reward), self._tags(trajectory))
+            for trajectory, reward in zip(one.group, reward_G, strict=True)
+            if reward < self._numbers.failed_below
+        ]
+
+
+class _Instructed(Composite):
+    """A curriculum whose tasks open with instructions; implements `slots.Curriculum`."""
+
+    def __init__(self, population: Instructions, order: Curriculum, seed: int):
+        self._population = population
+        self._order = order
+        self._seed = seed
+
+    def next(self, step: int, count: int) -> list[Task]:
+        tasks = self._order.next(step, count)
+        self._population.evolve(step, self._seed)
+        drawn = self._population.draw(len(tasks), step=step, seed=self._seed)
+        return [_opened(task, one) for task, one in zip(tasks, drawn, strict=True)]
+
+    def observe(self, groups: Sequence[Rated]) -> None:
+        self._order.observe(groups)
+        self._population.observe(groups)
+
+    def parts(self) -> Mapping[str, object]:
+        return {"order": self._order, "population": self._population}
+
+
+def _opened(task: Task, one: Instruction) -> Task:
+    told = (Message("system", one.text),) if one.text else ()
+    return replace(task, messages=(*told, *task.messages), metadata={**task.metadata, "instruction": one.name})
+
+
+def _weight(one: Instruction) -> float:
+    return -np.inf if one.weight is None else one.weight

@@ -1,0 +1,45 @@
+"""Advantages within bounds."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from handaxe.core.errors import InputError
+from handaxe.core.protocols import Shaper
+from handaxe.core.records import Advantages, Group
+
+__all__ = ["clip_advantages"]
+
+
+def clip_advantages(*, limit: float = 0.2) -> Shaper:
+    """Cut every advantage off at a largest size.
+
+        A'_i,t = min(max(A_i,t, -limit), limit)
+
+    at every token; value targets, channels and the choice of what trains stay as they are.
+
+    Args:
+        limit: > 0, in units of the advantage; 0.2 in the paper's agentic configuration.
+
+    Returns:
+        A shaper: (Group, Advantages) -> Advantages, [T] for each sequence, for `shaped`. Where a limit lies below most
+        advantages, little but their signs is left.
+
+    Raises:
+        InputError: a limit that is not above 0, or not finite.
+
+    Example:
+        limit 0.2: 0.9, 0.1, -0.5  ->  0.2, 0.1, -0.2
+
+    Paper: arXiv:2512.24873 (ROME), the advantage clip of its released configuration.
+    Differs: nothing.
+    """
+    if not 0 < limit < np.inf:
+        raise InputError(f"bounded takes a finite limit above 0, not {limit}")
+
+    def shaper(group: Group, advantages: Advantages) -> Advantages:
+        del group
+        tokens = tuple(tuple(np.clip(adv_T, -limit, limit) for adv_T in own) for own in advantages.tokens)
+        return replace(advantages, tokens=tokens)
+
+    return shaper

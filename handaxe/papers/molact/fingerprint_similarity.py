@@ -1,0 +1,56 @@
+"""Rewards a molecule for being like another."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from handaxe.core.errors import TaskError
+from handaxe.core.protocols import Reward
+from handaxe.core.records import Task, Trajectory
+from handaxe.papers.molact.molecule import alike, read_molecule
+from handaxe.rewards.outcome import outcome
+from handaxe.rewards.parts.extract import final_text
+
+__all__ = ["fingerprint_similarity"]
+
+
+def fingerprint_similarity(
+    *,
+    source: Callable[[Task], str],
+    scaffold: bool = False,
+    extract: Callable[[Trajectory], str] = final_text,
+) -> Reward:
+    """Give the Tanimoto similarity of Morgan fingerprints to the task's molecule.
+
+        R_i = |F(m_i) & F(s)| / |F(m_i) | F(s)|        F: bits set of a fingerprint of radius 2 and 2048 bits
+
+    m_i is the molecule that the trajectory says, s that of the task.
+
+    Args:
+        source: SMILES of the task's molecule.
+        scaffold: compare the Murcko scaffolds, rings and what joins them, and not the whole. Molecules without a ring
+            have the same scaffold, none.
+        extract: where the SMILES stands in a trajectory; one of more than 200 characters is not read.
+
+    Returns:
+        A reward with outcome [G] in [0, 1]. No turn, or no molecule: 0.
+
+    Raises:
+        TaskError: a task whose source is no molecule. InputError: rdkit is not installed (extra [chem]).
+
+    Example:
+        source CCO: "OCC" -> 1, "CCN" -> 1/3, "CC(" -> 0;  scaffold, source c1ccccc1O: "c1ccccc1N" -> 1, "CCN" -> 0
+
+    Paper: arXiv:2512.20135 (MolAct), its released code: of the whole for edits, of the scaffold for optimisation.
+    Unconfirmed: what a molecule without a ring is compared by.
+    Differs: nothing known.
+    """
+
+    def score(trajectory: Trajectory) -> float:
+        task = trajectory.task
+        wanted, said = read_molecule(source(task)), read_molecule(extract(trajectory))
+        if wanted is None:
+            raise TaskError(f"task {task.id!r} needs a molecule to compare with: {source(task)!r}")
+        return 0.0 if said is None else alike(said, wanted, scaffold=scaffold)
+
+    return outcome(score)

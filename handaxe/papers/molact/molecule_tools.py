@@ -1,0 +1,67 @@
+"""Questions about a molecule: whether a SMILES is one, which functional groups it has, and its properties."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from handaxe.core.errors import Retry
+from handaxe.papers.molact.molecule import (
+    GROUPS,
+    LONGEST_SMILES,
+    PROPERTIES,
+    Molecule,
+    canonical,
+    group_count,
+    property_of,
+    read_molecule,
+)
+from handaxe.tools.decorator import Tool, tool
+
+__all__ = ["molecules"]
+
+
+def molecules(*, cost: float = 0.0) -> list[Tool]:
+    """Make the tools `valid(smiles)`, `count_groups(smiles)` and `property(smiles)`.
+
+    They hold no state. What is no molecule, or has more than 200 characters, is status "retry".
+
+    Args:
+        cost: of one call.
+
+    Returns:
+        [valid, count_groups, property], for `tool_chat([molecules()])`.
+
+    Raises:
+        InputError: by a call, where rdkit is not installed (extra [chem]).
+
+    Example:
+        valid("OCC") is "CCO"; count_groups("OCCO") is "hydroxyl 2"; property("CCO") is "logp 0.00 qed 0.41"
+    """
+
+    @tool(timeout=None, cost=cost)
+    def valid(smiles: Annotated[str, "a SMILES"]) -> str:
+        """Check a SMILES, and read it in its canonical form."""
+        return canonical(_read(smiles))
+
+    @tool(timeout=None, cost=cost)
+    def count_groups(smiles: Annotated[str, "a SMILES"]) -> str:
+        """Count the functional groups of a molecule."""
+        molecule = _read(smiles)
+        counts = {group: group_count(molecule, group) for group in GROUPS}
+        return ", ".join(f"{group} {count}" for group, count in counts.items() if count) or "none"
+
+    @tool(name="property", timeout=None, cost=cost)
+    def measured(smiles: Annotated[str, "a SMILES"]) -> str:
+        """Read the logP and the drug-likeness (qed) of a molecule."""
+        molecule = _read(smiles)
+        return " ".join(f"{name} {round(property_of(molecule, name), 2) + 0.0:.2f}" for name in PROPERTIES)
+
+    return [valid, count_groups, measured]
+
+
+def _read(smiles: str) -> Molecule:
+    molecule = read_molecule(smiles)
+    if molecule is None:
+        why = f"it has {len(smiles)} characters, the limit is {LONGEST_SMILES}" if len(smiles) > LONGEST_SMILES else ""
+        raise Retry(f"{smiles[:40]!r} is no molecule: {why or 'write a SMILES such as CCO'}")
+    return molecule

@@ -1,0 +1,136 @@
+"""What a query is made of, as sets that can be compared: the tables and columns it names, and its pairs of tokens.
+
+    select t.a, b from t where a = 1
+    sql_items    -> {"t", "t.a", "t.b"}
+    sql_bigrams  -> {("select", "t"), ("t", "."), (".", "a"), ("a", ","), (",", "b"), ...}
+
+Text that is no query has no items, and text that is no SQL at all no bigrams: a policy may write anything. sqlglot
+reads it (extra [sql]) and carries nothing out.
+"""
+
+from __future__ import annotations
+
+import itertools
+import logging
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from handaxe.core.errors import InputError
+
+__all__ = ["LONGEST", "sql_bigrams", "sql_items"]
+
+LONGEST = 4_000
+"""Characters of the longest text that is looked at; a longer one has no items and no bigrams."""
+NOTHING: Mapping[str, Sequence[str]] = {}
+
+
+def sql_items(
+    sql: str,
+    *,
+    schema: Mapping[str, Sequence[str]] = NOTHING,
+    tables: bool = True,
+    dialect: str = "sqlite",
+) -> frozenset[str]:
+    """The tables and columns that a query names, in lower case, a column as "table.column".
+
+    A column without a table belongs to the one table of the query, else to the one table of `schema` that has it, else
+    it stands for itself. Names of common table expressions and of columns made in the query are as good as any other
+    where the policy writes them. `*` names nothing.
+
+    Args:
+        sql: one statement.
+        schema: table -> columns.
+        tables: False leaves the tables themselves out.
+        dialect: of sqlglot.
+
+    Raises:
+        InputError: sqlglot is not installed.
+
+    Example:
+        sql_items("select a, b from t") is {"t", "t.a", "t.b"}; with tables=False {"t.a", "t.b"}
+    """
+    sqlglot = _sqlglot()
+    tree = _parsed(sqlglot, sql, dialect)
+    if tree is None:
+        return frozenset()
+    expressions = sqlglot.expressions
+    named = {one.alias_or_name.lower(): one.name.lower() for one in tree.find_all(expressions.Table)}
+    used = set(named.values())
+    known = {name.lower(): {column.lower() for column in columns} for name, columns in schema.items()}
+    items = set(used) if tables else set()
+    for column in tree.find_all(expressions.Column):
+        name, table = column.name.lower(), column.table.lower()
+        if not name or name == "*":
+            continue
+        if table:
+            owner = [named.get(table, table)]
+        else:
+            owner = list(used) if len(used) == 1 else [one for one in used if name in known.get(one, ())]
+        items.add(f"{owner[0]}.{name}" if len(owner) == 1 else name)
+    return frozenset(items)
+
+
+def sql_bigrams(sql: str, *, dialect: str = "sqlite") -> frozenset[tuple[str, str]]:
+    """The pairs of tokens that follow each other in a text, as SQL's own tokens.
+
+    Names and key words are in lower case; a text in quotes is a token with its quotes, as it is.
+
+    Raises:
+        InputError: sqlglot is not installed.
+
+    Example:
+        sql_bigrams("select a from t") is {("select", "a"), ("a", "from"), ("from", "t")}
+    """
+    sqlglot = _sqlglot()
+    if len(sql) > LONGEST:
+        return frozenset()
+    try:
+        with _silent():
+            tokens = sqlglot.tokenize(sql, read=dialect)
+    except (sqlglot.errors.SqlglotError, RecursionError, ValueError):
+        return frozenset()
+    words = [_word(sqlglot, token) for token in tokens]
+    return frozenset(itertools.pairwise(words))
+
+
+def _word(sqlglot: Any, token: Any) -> str:
+    return f"'{token.text}'" if token.token_type == sqlglot.tokens.TokenType.STRING else token.text.lower()
+
+
+def _parsed(sqlglot: Any, sql: str, dialect: str) -> Any:
+    if len(sql) > LONGEST or not sql.strip():
+        return None
+    try:
+        with _silent():
+            trees = sqlglot.parse(sql, read=dialect)
+    except (sqlglot.errors.SqlglotError, RecursionError, ValueError):
+        return None
+    return trees[0] if len(trees) == 1 and isinstance(trees[0], sqlglot.expressions.Query) else None
+
+
+@contextmanager
+def _silent() -> Iterator[None]:
+    """Drop what sqlglot logs in this thread: its warnings hold the policy's text, control characters and all."""
+    own, logger = threading.get_ident(), logging.getLogger("sqlglot")
+
+    def others(record: logging.LogRecord) -> bool:
+        return record.thread != own
+
+    logger.addFilter(others)
+    try:
+        yield
+    finally:
+        logger.removeFilter(others)
+
+
+def _sqlglot() -> Any:
+    try:
+        import sqlglot
+        import sqlglot.errors
+        import sqlglot.expressions
+        import sqlglot.tokens
+    except ImportError as error:
+        raise InputError('what a query names is read with sqlglot: pip install "handaxe[sql]"') from error
+    return sqlglot

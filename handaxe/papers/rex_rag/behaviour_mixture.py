@@ -1,0 +1,129 @@
+"""Compare the policy with what really drew the attempts where some of them went on from forced words."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from math import log
+from typing import Literal
+
+import numpy as np
+
+from handaxe.core.errors import InputError
+from handaxe.core.protocols import Selector
+from handaxe.core.records import Branch, Rated, TokenSequence, Trajectory
+from handaxe.ops.ragged import rewards_of
+
+__all__ = ["behaviour_mixture"]
+
+
+def behaviour_mixture(
+    *,
+    weight: float = 1.0,
+    right: float = 1.0,
+    channel: str | None = None,
+    error: Literal["group", "batch"] = "group",
+) -> Selector:
+    """Set old_logp to that of a mixture: the policy, and the policy with forced words after a wrong answer.
+
+        old_t = log((1 - a) * pi_t + a * mu_t)      pi_t = exp(old_logp_t) as it was measured
+        a     = weight * clones / trajectories      of those of the whole batch that train
+        mu_t  = 0                                   in a trajectory that is no clone
+        mu_t  = pi_t / err^(1/j)                    in a clone, at the j policy tokens before its forced words
+        mu_t  = exp(behaviour_logp_t)               at its forced words
+        mu_t  = pi_t                                after them, so that old_t = log pi_t there
+        err   = share of wrong answers among the trajectories that are no clones
+
+    A clone is a trajectory that left another one (`branch_of`). That its beginning is there at all is because it led to
+    a wrong answer, so it is as much likelier under mu as wrong answers are rare: by 1 / err over its j tokens. A ratio
+    pi / exp(old) is then bounded by 1 / (1 - a) wherever the policy stays as it is, and small, not 1, where words were
+    forced that it would not have said. Of a token that was drawn by pi or else forced by mu, with 1 - a and a, the
+    ratios of all trajectories but the clones average to 1 over the batch, and their gradient is the policy's own; what
+    clones weigh comes on top of it.
+
+    Args:
+        weight: of a, from 0, where old_logp stays what was measured, to 1, as in the paper.
+        right: from which reward on an answer is right.
+        channel: of the scores that says so; None: all that the attempt earned.
+        error: whether err is of the clone's own "group" or of the "batch". It is at least 1 / n of the n trajectories
+            that it is a share of, since one of them was wrong.
+
+    Returns:
+        A selector: [Rated] -> [Rated], all groups in order with the feature old_logp, [T], 0 off the mask; as they are
+        where no clone trains. Scores, advantages and what trains stay as they are.
+
+    Raises:
+        InputError: a weight out of [0, 1]; a sequence with forced words and without old_logp: pass
+            annotate=("old_logp",).
+
+    Example:
+        pi 0.2, a 0.1: mu 1 -> 0.28, log -1.2730; mu 0 -> 0.18, log -1.7148. A policy that now says 0.3 has the ratio
+        1.0714 in the place of 1.5, and 1.6667
+        err 0.5, j 2: mu = pi / 0.7071, so mu of both tokens together is pi / 0.5
+
+    Paper: arXiv:2508.08149 (REX-RAG), policy correction by the mixture of its behaviour policies.
+    Unconfirmed: whether err is of the group or of the batch, and that j counts the policy's tokens alone.
+    Differs: a counts what trains, after filtering.
+    """
+    if not 0 <= weight <= 1 or error not in ("group", "batch"):
+        raise InputError(f"behaviour_mixture has weight={weight} and error={error!r}; give 0 to 1, 'group' or 'batch'")
+
+    def select(rated: Sequence[Rated]) -> list[Rated]:
+        trained = [one.group[int(i)] for one in rated for i in np.flatnonzero(one.trained)]
+        clones = sum(one.branch_of is not None for one in trained)
+        if not clones or not weight:
+            return list(rated)
+        a = weight * clones / len(trained)
+        wrong = [_wrong(one, channel, right) for one in rated]
+        if error == "batch":
+            wrong = [np.concatenate(wrong)] * len(rated)
+        return [_mixed(one, a, _share(own)) for one, own in zip(rated, wrong, strict=True)]
+
+    return select
+
+
+def _wrong(one: Rated, channel: str | None, right: float) -> np.ndarray:
+    """Whether each scored trajectory that is no clone is wrong."""
+    value_G = rewards_of(one.group, one.scores, channel=channel)
+    first_G = np.array([sibling.branch_of is None for sibling in one.group], bool) & ~np.isnan(value_G)
+    return value_G[first_G] < right
+
+
+def _share(wrong: np.ndarray) -> float:
+    return max(int(wrong.sum()), 1) / max(len(wrong), 1)
+
+
+def _mixed(one: Rated, a: float, err: float) -> Rated:
+    siblings = tuple(_sibling(trajectory, a, err) for trajectory in one.group)
+    return replace(one, group=replace(one.group, trajectories=siblings))
+
+
+def _sibling(one: Trajectory, a: float, err: float) -> Trajectory:
+    before = 0 if one.branch_of is None else sum(int(mask_T.sum()) for mask_T in _before(one, one.branch_of))
+    made = []
+    for s, sequence in enumerate(one.sequences):
+        pi_T = _measured(one, sequence)
+        rest = log(1 - a) if a < 1 else -np.inf
+        if one.branch_of is None:
+            old_T = pi_T + (rest if a < 1 else 0.0)  # where clones alone train, it does not
+        else:
+            mu_T = pi_T - np.where(_before(one, one.branch_of)[s], log(err) / max(before, 1), 0.0)
+            mu_T = np.where(sequence.forced, sequence.behaviour_logp, mu_T)
+            old_T = np.logaddexp(rest + pi_T, log(a) + mu_T)
+        features = {**sequence.features, "old_logp": np.where(sequence.mask, old_T, 0.0)}
+        made.append(replace(sequence, features=features))
+    return replace(one, sequences=tuple(made))
+
+
+def _before(one: Trajectory, at: Branch) -> list[np.ndarray]:
+    """Per sequence [T] bool: the policy's tokens before the place at which a clone left."""
+    stops = [len(s) if k < at.sequence else at.token if k == at.sequence else 0 for k, s in enumerate(one.sequences)]
+    return [s.mask & (np.arange(len(s)) < stop) for s, stop in zip(one.sequences, stops, strict=True)]
+
+
+def _measured(one: Trajectory, sequence: TokenSequence) -> np.ndarray:
+    if "old_logp" in sequence.features:
+        return np.asarray(sequence.features["old_logp"], np.float64)
+    if sequence.forced.any():
+        raise InputError(
+            f'trajectory {one.id!r} holds forced words and no old_logp: pass annotate=("old_logp",) to train'
+        )
+    return np.asarray(sequence.logp, np.float64)

@@ -1,0 +1,40 @@
+"""Teach a learner, such as a judge, before or between parts of the run in which it is used."""
+
+from typing import Any
+
+from handaxe.core.protocols import Learner, Source, Stage, StageContext
+from handaxe.training.loop.describe import describe
+from handaxe.training.loop.learners import begin_all
+from handaxe.training.loop.run import Run
+from handaxe.training.sft.supervised import in_batches, keep_at, stateful_parts
+
+__all__ = ["fit"]
+
+
+def fit(*, learner: Learner, source: Source, epochs: int = 1, batch_size: int = 32) -> Stage:
+    """Make a stage in which a learner learns from groups, as it does once a step in `train`; the policy stays as it is.
+
+    Args:
+        learner: what learns; its state is kept in the stage's checkpoints.
+        source: of groups; see training.stages.sources.
+        epochs: passes over the groups, each in an order of its own.
+        batch_size: groups a step.
+
+    Returns:
+        A stage: what the learner says of each step.
+    """
+    about: dict[str, Any] = describe(locals())
+
+    def stage(site: StageContext) -> list[dict[str, float]]:
+        begin_all([learner], site.engine)
+        groups = source(site)
+        order = list(in_batches(len(groups), batch_size, epochs, site.seed))
+        parts = {**stateful_parts(site), "learner": learner}
+        run = Run(site.engine, parts, len(order), about, keep_at(site), title="fit", format=site.format)
+        with run:
+            for step in run.todo():
+                found = learner.learn([groups[i] for i in order[step]], step=step)
+                run.finish([], {name: float(value) for name, value in found.items()})
+        return run.result().metrics
+
+    return stage

@@ -1,0 +1,107 @@
+"""Rewards what the task's user prefers: which tools, how little money, how little time, compared among siblings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from handaxe.core.errors import TaskError
+from handaxe.core.protocols import Reward
+from handaxe.core.records import Group, Scores, Task, Trajectory
+from handaxe.ops.composite import Composite
+from handaxe.ops.returns import EQUAL
+from handaxe.rewards.parts.checks import checked, outcome_only
+
+__all__ = ["kept_preference", "preference_weighted"]
+
+OUTCOME = "outcome"
+COST = "cost"
+SECONDS = "seconds"
+
+
+def kept_preference(task: Task) -> Any:
+    """The preference that a task keeps in its metadata, under "preference"."""
+    return task.metadata.get("preference")
+
+
+def preference_weighted(*, base: Reward, preference: Callable[[Task], Mapping[str, float]] = kept_preference) -> Reward:
+    """Weigh how an attempt did, against its siblings, by what the task's user prefers.
+
+        R_i  = base_i * sum_k P_k * m_ik
+        m_ik = (M_ik - min_j M_jk) / (max_j M_jk - min_j M_jk);   0 for all where the two are equal up to rounding
+        M_i  = ("outcome": base_i, "cost": -cost_i, "seconds": -seconds_i, and for any other name k of P the number of
+               well-formed calls of tool k)                   min and max over the siblings that are scored
+
+    If every sibling is right, the outcome's own coordinate says nothing, and tools, cost and time alone decide.
+
+    Args:
+        base: what is right: 1 or 0 in the paper, by a judge. A failed attempt earns 0.
+        preference: task -> P, name -> weight in [0, 1].
+
+    Returns:
+        A reward with outcome [G], the base as channel "base", and channels "preferred/NAME" (m_ik, of every name in P).
+
+    Raises:
+        TaskError: a task without a preference, or with a weight outside [0, 1].
+        InputError: a base with per-turn values.
+
+    Example:
+        calls of tool t, outcome, cost, seconds (2, 1, 0.10, 30), (0, 1, 0.02, 10), (5, 0, 0.50, 90) and
+        P = {t: 0, outcome: 1, cost: 0.5, seconds: 0.5}: m = (0.4, 1, 0.8333, 0.75), (0, 1, 1, 1), (1, 0, 0, 0)
+        and R = 1.7917, 2, 0
+
+    Paper: arXiv:2511.21689 (ToolOrchestra), the reward of a trajectory.
+    Unconfirmed: min and max are taken over the siblings of a group, and not over the whole batch.
+    Differs: cost is all that the attempt used up. Seconds are those of its tools' replies, which a tool may declare
+        (`tools.Billed`), and not wall time, so that a replay is rewarded alike.
+    """
+
+    return _Preferred(base, preference)
+
+
+class _Preferred(Composite):
+    def __init__(self, base: Reward, preference: Callable[[Task], Mapping[str, float]]):
+        self._base, self._preference = base, preference
+
+    def __call__(self, group: Group) -> Scores:
+        base = outcome_only(checked(self._base(group), group, "base"), "base")
+        weights = _weights(group.task, self._preference)
+        compared = {name: _compared(name, group, base.outcome) for name in weights}
+        value = sum((weights[name] * compared[name] for name in weights), np.zeros(len(group)))
+        channels = {"base": base.outcome, **{f"base/{name}": inner for name, inner in base.channels.items()}}
+        channels |= {f"preferred/{name}": own for name, own in compared.items()}
+        turns = {f"base/{name}": inner for name, inner in base.turn_channels.items()}
+        return Scores(base.outcome * value, channels=channels, turn_channels=turns, eligible=base.eligible)
+
+    def parts(self) -> Mapping[str, object]:
+        return {"base": self._base}
+
+
+def _weights(task: Task, preference: Callable[[Task], Mapping[str, float]]) -> Mapping[str, float]:
+    found = preference(task)
+    if not isinstance(found, Mapping) or not all(_is_weight(weight) for weight in found.values()):
+        raise TaskError(f"task {task.id!r} has the preference {found!r}; give a weight in [0, 1] by name")
+    return found
+
+
+def _is_weight(value: Any) -> bool:
+    return isinstance(value, int | float) and 0 <= value <= 1
+
+
+def _compared(name: str, group: Group, outcome: np.ndarray) -> np.ndarray:
+    """One coordinate of every sibling, from 0 for the least to 1 for the most."""
+    values = outcome if name == OUTCOME else np.array([_coordinate(name, one) for one in group], dtype=np.float64)
+    least, most = float(values.min()), float(values.max())
+    if most - least <= EQUAL * max(1.0, abs(least), abs(most)):
+        return np.zeros(len(values))
+    return (values - least) / (most - least)
+
+
+def _coordinate(name: str, one: Trajectory) -> float:
+    if name == COST:
+        return -one.used.cost
+    if name == SECONDS:
+        return -sum(reply.seconds for reply in one.replies)
+    return float(sum(call.name == name for call in one.calls))

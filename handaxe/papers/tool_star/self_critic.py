@@ -1,0 +1,59 @@
+"""Learn to prefer what the reward prefers among the policy's own attempts."""
+
+from collections.abc import Callable
+
+from handaxe.core.protocols import Stage
+from handaxe.losses.dpo import dpo
+from handaxe.papers.tool_star.best_against_worst import best_against_worst
+from handaxe.papers.tool_star.prefer import prefer
+from handaxe.training.stages.sources import played
+
+__all__ = ["self_critic"]
+
+
+def self_critic(
+    *,
+    beta: float = 0.1,
+    steps: int = 1,
+    groups: int = 16,
+    group_size: int = 8,
+    epochs: int = 3,
+    batch_size: int = 16,
+    learning_rate: float | Callable[[int], float] = 1e-4,
+    optional: bool = False,
+) -> Stage:
+    """Make a stage in which the policy plays, the run's reward scores, and DPO takes the best and worst of each group.
+
+        pairs    (argmax_i R_i, argmin_i R_i) of each group whose attempts differ in reward
+        loss     -log sigmoid(beta ((logp_w - ref_w) - (logp_l - ref_l))),   ref: the policy as the stage found it
+
+    Args:
+        beta: of DPO; 0.1 in the paper.
+        steps, groups, group_size: what is played; see training.stages.sources.
+        epochs: passes over the pairs; 3 in the paper.
+        batch_size: pairs an optimiser step.
+        learning_rate: a number, or a function of the optimiser step.
+        optional: where no group's attempts differ, learn nothing.
+
+    Returns:
+        A stage: metrics of each optimiser step. The engine needs a reference: "ref_logp" in `Method.annotate`.
+
+    Raises:
+        InputError: no group's attempts differ, unless it is `optional`.
+
+    Example:
+        rewards (0.77, 0.67, 0, -1) of one group  ->  one pair, the first against the last
+
+    Paper: arXiv:2505.16410 (Tool-Star), the DPO phase of its self-critic reinforcement learning.
+    Differs: no pairs in which the policy writes the judgement itself.
+    """
+    source = played(steps=steps, groups=groups, group_size=group_size)
+    return prefer(
+        source=source,
+        pairs=best_against_worst(),
+        loss=dpo(beta=beta),
+        epochs=epochs,
+        batch_size=batch_size,
+        learning_rate=learning_rate,
+        optional=optional,
+    )

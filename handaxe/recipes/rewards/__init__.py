@@ -1,3 +1,0 @@
-"""Recipes that change what is rewarded."""
-
-__all__: list[str] = []

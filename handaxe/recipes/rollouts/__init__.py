@@ -1,3 +1,0 @@
-"""Recipes that change how attempts are played."""
-
-__all__: list[str] = []

@@ -1,3 +1,0 @@
-"""Recipes that change which attempts train."""
-
-__all__: list[str] = []

@@ -1,0 +1,1 @@
+"""Serves a policy as chat completions."""

@@ -1,0 +1,176 @@
+"""From rated groups to padded tensors: the only place that pads."""
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from handaxe.core.batch import CHANNEL, Batch, Denominators
+from handaxe.core.errors import InputError, TrainingError
+from handaxe.core.records import Rated, TokenSequence, Trajectory
+from handaxe.training.loop.denominators import with_denominators
+
+__all__ = ["Row", "make_batch", "microbatches", "minibatches", "pad", "temperature"]
+
+
+class Row(NamedTuple):
+    """One sequence on its way into a batch. adv [T]; returns [T] or None; temperature divides the logits; mask [T] bool
+    is what trains, or None: all of the sequence's own; channels are further advantages [T] by name."""
+
+    sequence: TokenSequence
+    adv: np.ndarray
+    group: int
+    rollout: int
+    temperature: float = 1.0
+    returns: np.ndarray | None = None
+    mask: np.ndarray | None = None
+    channels: Mapping[str, np.ndarray] = MappingProxyType({})
+
+
+def make_batch(
+    rated: Sequence[Rated], *, pad_id: int, dtype: torch.dtype = torch.float32, compares: bool = True
+) -> Batch:
+    """Make one batch of every sequence that holds a token to train; a row is a sequence.
+
+    Args:
+        rated: groups with their advantages. What does not train, be it a trajectory (`trained`) or a token
+            (`Advantages.trains`), is left out, also of denominators.
+        pad_id: fills rows up to the longest.
+        dtype: of the floating tensors.
+        compares: whether the loss compares with old log-probs. False for one that does not, such as cross-entropy,
+            takes FORCED tokens without them.
+
+    Raises:
+        TrainingError: when nothing at all is left to train on.
+        InputError: FORCED tokens are to train, but nothing says how probable the policy found them.
+    """
+    rows = []
+    rollout = 0
+    for g, one in enumerate(rated):
+        returns = one.advantages.returns
+        for i, trajectory in enumerate(one.group):
+            if not one.trained[i]:
+                continue
+            masks = one.training_mask(i)
+            for s, sequence in enumerate(trajectory.sequences):
+                if masks[s].any():
+                    if compares:
+                        _check_forced(trajectory, sequence, masks[s])
+                    target = None if returns is None else returns[i][s]
+                    adv = np.where(masks[s], one.advantages.tokens[i][s], 0.0)
+                    more = {
+                        name: np.where(masks[s], ragged[i][s], 0.0) for name, ragged in one.advantages.channels.items()
+                    }
+                    rows.append(Row(sequence, adv, g, rollout, temperature(trajectory), target, masks[s], more))
+            rollout += 1
+    if not rows:
+        raise TrainingError("there is nothing to train on: every trajectory was left out by selection or has no token")
+    return pad(rows, pad_id=pad_id, dtype=dtype)
+
+
+def _check_forced(trajectory: Trajectory, sequence: TokenSequence, mask: np.ndarray) -> None:
+    if "old_logp" not in sequence.features and (mask & sequence.forced).any():
+        raise InputError(
+            f"trajectory {trajectory.id!r} holds FORCED tokens that are to train, and no old_logp: their own log-prob "
+            'is unknown, since the policy did not draw them. Pass annotate=("old_logp",) to train'
+        )
+
+
+def temperature(trajectory: Trajectory) -> float:
+    """What the trajectory's logits were divided by; 1 for greedy sampling, which has no distribution to train."""
+    return (trajectory.turns[0].sampling.temperature or 1.0) if trajectory.turns else 1.0
+
+
+def pad(rows: Sequence[Row], *, pad_id: int, dtype: torch.dtype = torch.float32) -> Batch:
+    """Pad rows on the right into one batch and count its denominators."""
+    length = max(len(row.sequence) for row in rows)
+
+    def floats(arrays: Sequence[np.ndarray]) -> Tensor:
+        return torch.tensor(np.stack([_fill(a, length, 0.0, np.float64) for a in arrays])).to(dtype)
+
+    def integers(arrays: Sequence[np.ndarray], fill: int) -> Tensor:
+        return torch.tensor(np.stack([_fill(a, length, fill, np.int64) for a in arrays]))
+
+    sequences = [row.sequence for row in rows]
+    mask_BT = integers([row.sequence.mask if row.mask is None else row.mask for row in rows], 0).bool()
+    names = set.intersection(*[set(s.features) for s in sequences])
+    extras = {name: floats([s.features[name] for s in sequences]) for name in sorted(names)}
+    for name in sorted({name for row in rows for name in row.channels}):  # 0 where a row's credit says nothing of it
+        extras[CHANNEL + name] = floats([row.channels.get(name, np.zeros(len(row.sequence))) for row in rows])
+    if all(row.returns is not None for row in rows):
+        extras["returns"] = floats([row.returns for row in rows if row.returns is not None])
+    batch = Batch(
+        ids_BT=integers([s.ids for s in sequences], pad_id),
+        attend_BT=integers([np.ones(len(s)) for s in sequences], 0).bool(),
+        mask_BT=mask_BT,
+        adv_BT=floats([row.adv for row in rows]),
+        old_logp_BT=floats([s.features.get("old_logp", s.logp) for s in sequences]),
+        behaviour_logp_BT=floats([s.behaviour_logp for s in sequences]),
+        turn_BT=integers([s.turn for s in sequences], -1),
+        group_B=torch.tensor([row.group for row in rows]),
+        rollout_B=torch.tensor([row.rollout for row in rows]),
+        rollout_tokens_B=torch.zeros(len(rows), dtype=dtype),
+        rollout_turns_B=torch.zeros(len(rows), dtype=dtype),
+        temperature_B=torch.tensor([row.temperature for row in rows], dtype=dtype),
+        denominators=Denominators(0, 0, 0, 0, 0),
+        extras=extras,
+    )
+    return with_denominators(batch)
+
+
+def minibatches(batch: Batch, parts: int, rng: np.random.Generator) -> list[Batch]:
+    """Split the rollouts at random into `parts` batches of one optimiser step each, denominators counted anew.
+
+    Rows of one rollout stay together. Fewer rollouts than `parts` give fewer batches; one part is the whole batch.
+    """
+    rollouts = batch.rollout_B.unique().numpy()
+    if parts <= 1:
+        return [batch]
+    chosen = np.array_split(rng.permutation(rollouts), min(parts, len(rollouts)))
+    return [with_denominators(batch.rows(torch.isin(batch.rollout_B, torch.tensor(part)))) for part in chosen]
+
+
+def microbatches(batch: Batch, rows: int) -> list[Batch]:
+    """Split into pieces of about `rows` rows, siblings together; denominators stay those of the whole.
+
+    A group's rows begin alike, and an engine that reads trees computes in a piece what they share once. A group is
+    split only where it has more than `rows` rows, into parts of about equal size whose rows share the most; groups of
+    like length go together. Rows of one rollout stay in one piece, since a ratio or a sum over a rollout needs all of
+    them; a piece is larger than `rows` only where a single rollout is.
+    """
+    length_B = batch.attend_BT.sum(1).tolist()
+    groups: dict[int, dict[int, list[int]]] = {}
+    for row, (group, rollout) in enumerate(zip(batch.group_B.tolist(), batch.rollout_B.tolist())):
+        groups.setdefault(group, {}).setdefault(rollout, []).append(row)
+    pieces: list[list[int]] = [[]]
+    for group in sorted(
+        groups.values(), key=lambda rollouts: max(length_B[i] for one in rollouts.values() for i in one)
+    ):
+        size = sum(map(len, group.values()))
+        part = -(-size // -(-size // rows))
+        if pieces[-1] and len(pieces[-1]) + part > rows:
+            pieces.append([])
+        begun = 0
+        for chosen in _alike(batch, list(group.values()), length_B):
+            # A part that is full makes way for the next; rows left over may still share a piece with another group.
+            if begun and begun + len(chosen) > part:
+                pieces.append([])
+                begun = 0
+            pieces[-1] += chosen
+            begun += len(chosen)
+    return [batch.rows(torch.tensor(piece)) for piece in pieces]
+
+
+def _alike(batch: Batch, rollouts: list[list[int]], length_B: list[int]) -> list[list[int]]:
+    """The rollouts in an order in which those whose first rows begin alike stand together."""
+    ids_BT = batch.ids_BT.cpu().numpy().astype(">i8")  # big-endian bytes sort as the numbers do
+    return sorted(rollouts, key=lambda rows: ids_BT[rows[0], : length_B[rows[0]]].tobytes())
+
+
+def _fill(array: np.ndarray, length: int, value: float, dtype: type) -> np.ndarray:
+    out: np.ndarray = np.full(length, value, dtype)
+    out[: len(array)] = array
+    return out

@@ -1,0 +1,60 @@
+"""What a loss divides by: counted here and nowhere else, over a whole optimiser step."""
+
+from dataclasses import replace
+
+import torch
+from torch import Tensor
+
+from handaxe.core.batch import CHANNEL, Batch, Denominators
+
+__all__ = ["with_denominators"]
+
+
+def with_denominators(batch: Batch) -> Batch:
+    """The batch with its denominators, and with tokens and turns of each row's rollout, over all of its rows.
+
+    Only tokens of `mask_BT` count; a rollout, turn or group does where it holds one. Call it on all rows of an
+    optimiser step: micro-batches keep the denominators of the whole. A further advantage is counted over the rollouts
+    that it says anything of.
+
+    Example:
+        rollouts of trained tokens (turn 0: 2, turn 1: 1) and (turn 0: 1), one group, advantages 1 and -1
+        -> tokens 4, rollouts 2, turns 3, groups 1, positive 3; rollout_tokens_B 3, 1; rollout_turns_B 2, 1
+    """
+    mask_BT, rollout_B = batch.mask_BT.cpu(), batch.rollout_B.cpu()
+    rollouts, index_B = rollout_B.unique(return_inverse=True)
+    turns_of = _turns(batch, mask_BT, index_B, len(rollouts))
+    tokens_of = torch.zeros(len(rollouts), dtype=torch.long).index_add(0, index_B, mask_BT.sum(1))
+    channels = {}
+    for name, adv_BT in batch.extras.items():
+        if name.startswith(CHANNEL):
+            said_BT = mask_BT & (adv_BT.cpu() != 0)
+            among_B = torch.isin(index_B, index_B[said_BT.any(1)])
+            channels[name] = _counted(batch, mask_BT & among_B[:, None], adv_BT)
+    return replace(
+        batch,
+        denominators=_counted(batch, mask_BT, batch.adv_BT),
+        rollout_tokens_B=tokens_of[index_B].to(batch.rollout_tokens_B),
+        rollout_turns_B=turns_of[index_B].to(batch.rollout_turns_B),
+        channels=channels,
+    )
+
+
+def _counted(batch: Batch, mask_BT: Tensor, adv_BT: Tensor) -> Denominators:
+    rollout_B, trained_B = batch.rollout_B.cpu(), mask_BT.any(1)
+    rollouts, index_B = rollout_B.unique(return_inverse=True)
+    return Denominators(
+        tokens=float(mask_BT.sum()),
+        rollouts=float(len(rollout_B[trained_B].unique())),
+        turns=float(_turns(batch, mask_BT, index_B, len(rollouts)).sum()),
+        groups=float(len(batch.group_B.cpu()[trained_B].unique())),
+        positive=float((mask_BT & (adv_BT.cpu() > 0)).sum()),
+    )
+
+
+def _turns(batch: Batch, mask_BT: Tensor, index_B: Tensor, rollouts: int) -> Tensor:
+    """How many turns of each rollout hold a token of the mask."""
+    # One line for every trained token, equal within a turn of a rollout: the distinct lines are the turns.
+    place_BT = index_B[:, None].expand_as(mask_BT)
+    turns = torch.stack([place_BT, batch.turn_BT.cpu()], -1)[mask_BT].unique(dim=0)
+    return turns[:, 0].bincount(minlength=rollouts)

@@ -1,0 +1,167 @@
+"""Shows how far a run is: on a terminal one line that fits its width, in a log file a short line every so often.
+
+step 12/30  3:05 left  reward 0.656  calls 1.20  sampling 34/96
+"""
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+
+from rich.console import Console
+from rich.live import Live
+from rich.text import Text
+
+from handaxe.core.escape import escape
+
+__all__ = ["Bar", "clock_time", "fitted", "is_live"]
+
+EVERY = 10.0
+"""Seconds from one line of a log file to the next, at least."""
+LINE = 120
+"""Most characters of a line of a log file."""
+PER_SECOND = 4
+
+
+def fitted(pieces: Iterable[str], width: int) -> str:
+    """As many of the pieces, from the first on, as fit into `width` characters; none is cut, but the first.
+
+    Example:
+        fitted(["step 2/9", "0:14 left", "reward 0.656"], 30) -> "step 2/9  0:14 left"
+    """
+    line = ""
+    for piece in filter(None, pieces):
+        longer = f"{line}  {piece}" if line else piece[:width]
+        if len(longer) > width:
+            break
+        line = longer
+    return line
+
+
+def clock_time(seconds: float) -> str:
+    """Seconds as people read them.
+
+    Example:
+        clock_time(65) -> "1:05"; clock_time(7384) -> "2:03:04"
+    """
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+
+
+def is_live(console: Console) -> bool:
+    """Whether a line can be drawn over again where it goes; not in a file, even where colours are forced on it."""
+    return console.is_interactive and console.file.isatty()
+
+
+EARLY = 0.03
+"""Share of the steps after which the time left is told: what runs side by side says little of the rest at first."""
+
+
+class Bar:
+    """Shows how far a run is.
+
+    Args:
+        total: steps in all; `done` of them are done.
+        enabled: False shows nothing but what is `say`ed.
+        title: what is counted.
+        console: where to; None is stderr.
+        clock: seconds, always rising.
+    """
+
+    def __init__(
+        self,
+        total: int,
+        *,
+        done: int = 0,
+        enabled: bool = True,
+        title: str = "step",
+        console: Console | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ):
+        self._console = console or Console(stderr=True)
+        self._clock = clock
+        live = enabled and is_live(self._console)
+        self._lines = enabled and not live
+        self._total, self._done = total, done
+        self._title = title
+        self._phase, self._notes = "", tuple[str, ...]()
+        self._under = tuple[str, ...]()
+        self._told: float | None = None
+        self._live = live
+        self.begin()
+        self._drawn = Live(console=self._console, get_renderable=self._render, refresh_per_second=PER_SECOND)
+
+    def __enter__(self) -> "Bar":
+        if self._live:
+            self._drawn.start()
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self._phase, self._under = "", ()
+        if self._live:
+            self._drawn.stop()
+
+    def begin(self) -> None:
+        """The steps begin now: the time left is told from how long they take, and not from what came before them."""
+        self._start, self._first = self._clock(), self._done
+        self._reached = self._start  # when the last step was done
+
+    def inside(self, phase: str, done: int, total: int) -> None:
+        """Show how far a phase of the present step is."""
+        self._phase = f"{phase} {done}/{total}"
+        self._tell()
+
+    def step(self, notes: Sequence[str] = ()) -> None:
+        """Count one step and show what it came to, the most important first."""
+        self.reach(self._done + 1, notes)
+
+    def reach(self, done: int, notes: Sequence[str] = (), *, under: Sequence[str] = ()) -> None:
+        """Show that `done` steps are done, and what they came to.
+
+        Args:
+            done: steps in all.
+            notes: the most important first.
+            under: what is at work: a line each on a terminal, and in a log file behind the notes.
+        """
+        always = done != self._done and done in (self._first + 1, self._total)
+        if done != self._done:
+            self._reached = self._clock()
+        self._done, self._phase = done, ""
+        self._notes, self._under = tuple(notes), tuple(under)
+        self._tell(always=always)
+
+    def say(self, text: str) -> None:
+        """A line of its own, whether progress is shown or not; control characters are written out."""
+        self._console.print(Text(escape(text)), highlight=False, soft_wrap=not self._live)
+
+    def _tell(self, *, always: bool = False) -> None:
+        """A line for a log file, if one is due."""
+        now = self._clock()
+        if self._lines and (always or now - (self._start if self._told is None else self._told) >= EVERY):
+            self._told = now
+            self._console.print(Text(fitted([self._text(LINE), *self._under], LINE)), soft_wrap=True)
+
+    def _render(self) -> Text:
+        width = self._console.width - 1
+        under = (f"  {_cut(line, width - 2)}" for line in self._under)
+        return Text("\n".join([self._text(width), *under]), no_wrap=True)
+
+    def _text(self, width: int) -> str:
+        """Step and time first, then the phase at the end of as many notes as leave room for it."""
+        head = fitted([f"{self._title} {self._done}/{self._total}", self._time()], width)
+        ending = f"  {self._phase}" if self._phase and len(head) + 2 + len(self._phase) <= width else ""
+        return fitted([head, *self._notes], width - len(ending)) + ending
+
+    def _time(self) -> str:
+        now, steps = self._clock(), self._done - self._first
+        if self._done >= self._total:
+            return f"in {clock_time(now - self._start)}"
+        if steps <= 0 or steps < EARLY * (self._total - self._first):
+            return f"{clock_time(now - self._start)} so far"
+        each = (self._reached - self._start) / steps
+        left = each * (self._total - self._done) - min(each, now - self._reached)
+        return f"{clock_time(left)} left"
+
+
+def _cut(line: str, width: int) -> str:
+    """The line, its beginning left out where it is too long: what changes stands at its end."""
+    return line if len(line) <= width else f"..{line[2 - width :]}" if width > 2 else ""

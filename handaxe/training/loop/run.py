@@ -1,0 +1,229 @@
+"""The bookkeeping of a run, so that the loop need not speak of it: record, checkpoints, loggers, progress, Ctrl-C."""
+
+import shlex
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol, runtime_checkable
+
+from handaxe.core.errors import CheckpointError, HandaxeError, InputError, TrainingError, UnscoredError
+from handaxe.core.protocols import ChatFormat, Engine
+from handaxe.models.saved_format import keep_format
+from handaxe.training.loop.config import RunConfig
+from handaxe.training.loop.interrupt import Interrupt
+from handaxe.training.loop.progress import Bar
+from handaxe.training.loop.watch import Watch, failed_share
+from handaxe.training.record.checkpoint import Checkpoints
+from handaxe.training.record.groups import GroupRecord
+from handaxe.training.record.run_record import RunRecord
+
+__all__ = ["Evaluate", "Run", "TrainResult", "Watched"]
+
+SHOWN = ("reward", "reward/all", "eval/pass@1", "calls", "tokens")
+Evaluate = Callable[[Engine, int], dict[str, Any]]
+
+
+@runtime_checkable
+class Watched(Protocol):
+    """An `Evaluate` that can tell how far it is."""
+
+    def watched(self, progress: Callable[[int, int], None]) -> Evaluate:
+        """The same evaluation, which tells how many of how many attempts are over."""
+        ...
+
+
+@dataclass(frozen=True)
+class TrainResult:
+    """What a run came to.
+
+    metrics   one dict a step, with the key "step"; steps before a resume included
+    path      the run's folder, None when nothing was kept
+    stopped   "" when every step was done, "interrupted" after Ctrl-C
+    """
+
+    metrics: list[dict[str, float]]
+    path: Path | None
+    stopped: str = ""
+
+
+class Run:
+    """One run between its first and its last step; a context manager.
+
+    On resume, steps recorded after the last checkpoint are forgotten and done again.
+
+    Args:
+        engine, parts: what checkpoints hold.
+        steps: how many in all.
+        about: written to recipe.json.
+        keep: what is kept, and where.
+        evaluate, eval_every: called with the engine and the number of steps done, every so many steps; 0 is never.
+        title: what the bar calls a step.
+        format: chat format of the policy, kept in the folder for those who use it.
+
+    Raises:
+        InputError: a negative number of steps.
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        parts: Mapping[str, object],
+        steps: int,
+        about: Mapping[str, Any],
+        keep: RunConfig,
+        evaluate: Evaluate | None = None,
+        eval_every: int = 0,
+        title: str = "step",
+        format: ChatFormat | None = None,
+    ):
+        if steps < 0 or eval_every < 0:
+            raise InputError(f"steps is {steps} and eval_every {eval_every}; neither may be negative")
+        self._engine = engine
+        self._parts = parts
+        self._steps = steps
+        self._about = about
+        self._keep = keep
+        self._evaluator = evaluate
+        self._eval_every = eval_every
+        self._title = title
+        self._format = format
+        self._done = 0
+        self._shown = dict[str, float]()
+        self._stopped = ""
+        self._metrics: list[dict[str, float]] = []
+
+    def __enter__(self) -> "Run":
+        out = None if self._keep.out is None else Path(self._keep.out)
+        self._checkpoints = None if out is None else Checkpoints(out / "checkpoints", keep=self._keep.checkpoints)
+        with ExitStack() as stack:
+            self._record = None
+            if out is not None and self._checkpoints is not None:
+                self._record = self._open(out, self._checkpoints, stack)
+            for logger in self._keep.loggers:
+                stack.callback(logger.close)
+            self._bar = stack.enter_context(
+                Bar(self._steps, done=self._done, enabled=self._keep.progress, title=self._title)
+            )
+            self._interrupt = stack.enter_context(Interrupt())
+            self._watch = Watch(self._warn)
+            self._stack = stack.pop_all()
+        return self
+
+    def _open(self, out: Path, checkpoints: Checkpoints, stack: ExitStack) -> RunRecord:
+        if not self._keep.resume and (RunRecord.begun(out) or checkpoints.found()):
+            raise InputError(f"there is a run in {out} already: pass resume=True to go on with it, or another folder")
+        record = stack.enter_context(RunRecord(out, about=self._about))
+        if self._format is not None:
+            keep_format(out, self._format)
+        recorded = record.steps()
+        self._done = checkpoints.load(self._engine, self._parts)
+        if recorded[: self._done] != list(range(self._done)):
+            raise CheckpointError(
+                f"the last checkpoint in {out} was written after {self._done} steps, but the record holds "
+                f"{len(recorded)}: they are not of the same run. Start anew in another folder"
+            )
+        forgotten = record.roll_back(self._done)
+        kind = "resumed" if recorded else "started"
+        record.write_about(self._about)
+        record.write_event(self._done, kind, f"{forgotten} recorded steps are done again" if forgotten else "")
+        self._metrics = record.metrics()
+        return record
+
+    def todo(self) -> Iterator[int]:
+        """The steps left, until Ctrl-C. Evaluates before the first step of all."""
+        if self._done == 0 and self._steps and (result := self._evaluate(0)) is not None and self._record:
+            self._record.write_evaluation(0, result)
+        self._bar.begin()
+        while self._done < self._steps and not self._interrupt.asked:
+            yield self._done
+        if self._checkpoints and self._done:
+            self._checkpoints.save(self._done, self._engine, self._parts)
+        if self._done < self._steps:
+            self._stopped = "interrupted"
+
+    def playing(self, done: int, total: int) -> None:
+        """Show how far the attempts of the present step are."""
+        self._bar.inside("sampling", done, total)
+
+    def finish(self, groups: list[GroupRecord], metrics: dict[str, float]) -> None:
+        """Evaluate where it is due, keep the step, and write a checkpoint where that is due."""
+        step, done = self._done, self._done + 1
+        result = self._evaluate(done)
+        metrics |= {f"eval/{name}": float(v) for name, v in (result or {}).items() if isinstance(v, (int, float))}
+        if self._record:
+            self._record.write_step(step, groups, metrics, result)
+        self._done = done
+        if self._checkpoints and done % self._keep.checkpoint_every == 0:
+            self._checkpoints.save(done, self._engine, self._parts)
+        self._metrics.append({"step": float(step), **metrics})
+        for logger in self._keep.loggers:
+            logger(step, metrics)
+        self._bar.step(self._notes(groups, metrics))
+        self._watch(step, groups, trains=bool(metrics.get("optimiser_steps") or metrics.get("nothing_to_train")))
+
+    def result(self) -> TrainResult:
+        """What the run came to so far."""
+        return TrainResult(self._metrics, self._keep.out, self._stopped)
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
+        with self._stack:
+            if error is None:
+                self._event(self._stopped or "finished", "")
+            else:
+                self._event("interrupted" if isinstance(error, KeyboardInterrupt) else "failed", repr(error))
+        if self._stopped or isinstance(error, KeyboardInterrupt):
+            print(f"stopped with {self._done} of {self._steps} steps done. {self._how_to_resume()}", file=sys.stderr)
+        if isinstance(error, UnscoredError):
+            raise UnscoredError(f"step {self._done}: {error}. {self._how_to_resume(mended=True)}") from error
+        if isinstance(error, TrainingError):
+            raise TrainingError(f"step {self._done}: {error}. {self._how_to_resume(lower=True)}") from error
+
+    def _evaluate(self, done: int) -> dict[str, Any] | None:
+        call, every = self._evaluator, self._eval_every
+        if call is None or not every or (done % every and done != self._steps):
+            return None
+        if isinstance(call, Watched):
+            call = call.watched(lambda over, total: self._bar.inside("evaluating", over, total))
+        return call(self._engine, done)
+
+    def _notes(self, groups: list[GroupRecord], metrics: Mapping[str, float]) -> list[str]:
+        """What a step came to, the most important first. The loss is shown only where there is no reward: that of
+        reinforcement learning is 0 up to rounding."""
+        failed = [f"{kind} {share:.0%}" for kind, share in failed_share(groups).items()]
+        nothing = ["nothing to train"] if metrics.get("nothing_to_train") else []
+        self._shown |= {name: metrics[name] for name in SHOWN if name in metrics}
+        shown = self._shown if "reward" in metrics else {"loss": metrics["loss"]} if "loss" in metrics else {}
+        figures = [f"{name.removeprefix('eval/')} {shown[name]:.3g}" for name in (*SHOWN, "loss") if name in shown]
+        return [*failed, *nothing, *figures]
+
+    def _warn(self, text: str) -> None:
+        """Say something, and keep that it was said."""
+        self._bar.say(f"warning: {text}")
+        self._event("warning", text)
+
+    def _event(self, kind: str, text: str) -> None:
+        if self._record:
+            with suppress(HandaxeError):  # a full disk must not hide the error that is on its way
+                self._record.write_event(self._done, kind, text)
+
+    def _how_to_resume(self, *, mended: bool = False, lower: bool = False) -> str:
+        """How to go on, in the words of what began the run: a command line or a script.
+
+        Args:
+            mended: whether something must be mended before.
+            lower: whether it takes a lower learning rate.
+        """
+        if self._checkpoints is None:
+            return "Nothing was kept: pass keep=Keep(out=FOLDER) to be able to resume"
+        found = self._checkpoints.found()
+        start = f"after step {found[-1].steps}" if found else "from the first step, there being no checkpoint yet"
+        out, first = str(self._keep.out), "once that is mended, " if mended else ""
+        if self._keep.recipe is None:
+            rate = " and a lower learning rate" if lower else ""
+            how = f"{first}resume with the same arguments and keep=Keep(out={out!r}, resume=True){rate}"
+        else:
+            rate = "try a lower --learning-rate in a new run, or " if lower else ""
+            how = f"{first}{rate}`{shlex.join(['handaxe', 'resume', out])}`"
+        return f"{how[0].upper()}{how[1:]}: it goes on {start}"

@@ -1,0 +1,163 @@
+"""Checkpoints: everything a run needs to go on bit for bit, written so that a kill can never leave half of one.
+
+    checkpoints/step-000012/engine/...        what engine.save wrote
+                           /state.json        steps done, and the state of every stateful part
+                           /arrays.safetensors  the arrays in those states
+                           /manifest.json     size and sha256 of every file above
+
+A checkpoint is written to a folder of another name, flushed to disk and renamed; the manifest tells damage. JSON and
+safetensors only: reading one never runs code.
+"""
+
+import json
+import os
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+
+from handaxe.core.errors import CheckpointError, InputError
+from handaxe.core.protocols import Engine, Stateful
+from handaxe.models.saved import Found, checkpoints_in, manifest_of, verify
+from handaxe.training.record.folder import flush_folder
+
+__all__ = ["Checkpoints"]
+
+Parts = Mapping[str, object]
+
+
+class Checkpoints:
+    """The checkpoints of one run.
+
+    Args:
+        folder: holds one folder a checkpoint.
+        keep: how many of the latest stay, >= 1.
+    """
+
+    def __init__(self, folder: Path, *, keep: int = 2):
+        if keep < 1:
+            raise InputError(f"a run keeps at least 1 checkpoint, not {keep}")
+        self.folder, self.keep = Path(folder), keep
+
+    def found(self) -> list[Found]:
+        """Every finished checkpoint, oldest first."""
+        return checkpoints_in(self.folder)
+
+    def save(self, steps: int, engine: Engine, parts: Parts) -> Path:
+        """Write a checkpoint after `steps` steps, unless there is one, and remove the oldest beyond `keep`.
+
+        Args:
+            steps: steps done.
+            engine: saved with engine.save.
+            parts: named roles; those that are `Stateful` are saved, the others need no saving.
+
+        Raises:
+            InputError: when a part's state is not JSON-like.
+            CheckpointError: when the disk is full; the checkpoints before it are intact.
+        """
+        part, path = self.folder / f"writing-{steps:06d}", self.folder / f"step-{steps:06d}"
+        if path.exists():
+            return path
+        try:
+            _clear(self.folder)
+            (part / "engine").mkdir(parents=True)
+            engine.save(part / "engine")
+            arrays: dict[str, torch.Tensor] = {}
+            states = {name: _lift(p.state_dict(), name, arrays) for name, p in parts.items() if isinstance(p, Stateful)}
+            (part / "state.json").write_text(json.dumps({"steps": steps, "parts": states}))
+            save_file(arrays, part / "arrays.safetensors")
+            (part / "manifest.json").write_text(json.dumps(manifest_of(part), indent=1))
+            _flush(part)
+            os.replace(part, path)
+            flush_folder(self.folder)
+        except (OSError, SafetensorError, CheckpointError) as error:
+            shutil.rmtree(part, ignore_errors=True)
+            raise CheckpointError(
+                f"the checkpoint after step {steps} cannot be written to {self.folder}: {error}. Free some space and "
+                "resume; the checkpoints before it are intact"
+            ) from error
+        for old in self.found()[: -self.keep]:
+            shutil.rmtree(old.path)
+        return path
+
+    def load(self, engine: Engine, parts: Parts | None = None) -> int:
+        """Put engine and parts into the state of the latest checkpoint; without `parts` the engine alone, to evaluate.
+
+        Returns:
+            The number of steps done; 0, with nothing changed, when there is no checkpoint.
+
+        Raises:
+            CheckpointError: naming the damaged file, and what to remove to go on from the checkpoint before. Nothing
+                is loaded in that case: no other checkpoint is taken without being told.
+        """
+        found = self.found()
+        if not found:
+            return 0
+        path = found[-1].path
+        verify(path)
+        state = json.loads((path / "state.json").read_text())
+        if parts is None:
+            engine.load(path / "engine")
+            return state["steps"]
+        arrays = load_file(path / "arrays.safetensors")
+        wanted = {name for name, part in parts.items() if isinstance(part, Stateful)}
+        if wanted != set(state["parts"]):
+            raise CheckpointError(
+                f"{path} holds the state of {sorted(state['parts'])}, but this run needs that of {sorted(wanted)}. "
+                "Resume with the roles that the run was started with, or start anew in another folder"
+            )
+        engine.load(path / "engine")
+        for name, part in parts.items():
+            if isinstance(part, Stateful):
+                part.load_state_dict(_lower(state["parts"][name], arrays))
+        return state["steps"]
+
+
+def _lift(state: Any, where: str, arrays: dict[str, torch.Tensor]) -> Any:
+    """The state as JSON, its arrays moved to `arrays` under the path where they stood."""
+    if state is None or isinstance(state, (str, bool, int, float)):
+        return state
+    if isinstance(state, np.generic):
+        return state.item()
+    if isinstance(state, (np.ndarray, torch.Tensor)):
+        arrays[where] = torch.as_tensor(state).detach().cpu().contiguous().clone()
+        return {"__array__": where, "numpy": isinstance(state, np.ndarray)}
+    if isinstance(state, (list, tuple)):
+        return [_lift(item, f"{where}/{i}", arrays) for i, item in enumerate(state)]
+    if isinstance(state, Mapping) and all(isinstance(key, str) for key in state):
+        return {key: _lift(item, f"{where}/{key}", arrays) for key, item in state.items()}
+    what = "a mapping with keys that are not strings" if isinstance(state, Mapping) else type(state).__name__
+    raise InputError(
+        f"the state of {where} is {what}; state_dict may hold numbers, strings, lists, arrays and dicts with string "
+        "keys, so that it comes back as it went"
+    )
+
+
+def _lower(state: Any, arrays: Mapping[str, torch.Tensor]) -> Any:
+    if isinstance(state, list):
+        return [_lower(item, arrays) for item in state]
+    if isinstance(state, dict) and "__array__" in state:
+        array = arrays[state["__array__"]]
+        return array.numpy() if state["numpy"] else array
+    if isinstance(state, dict):
+        return {key: _lower(item, arrays) for key, item in state.items()}
+    return state
+
+
+def _flush(folder: Path) -> None:
+    for file in (path for path in folder.rglob("*") if path.is_file()):
+        with file.open("rb") as stream:
+            os.fsync(stream.fileno())
+    for path in (folder, *(path for path in folder.rglob("*") if path.is_dir())):
+        flush_folder(path)
+
+
+def _clear(folder: Path) -> None:
+    """Remove what a killed run left half written."""
+    for left in folder.glob("writing-*"):
+        shutil.rmtree(left)

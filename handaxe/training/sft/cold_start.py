@@ -1,0 +1,255 @@
+"""Makes the policy that training begins from in a world, by supervised steps on its expert's conversations.
+
+    lessons          --------> conversations --SFT, `drill` steps--> knows them by heart
+    expert + Habit() --play--> conversations --SFT, `skill` steps--> knows how to call
+    expert + habit   --play--> conversations --SFT, `steps` steps--> calls as the habit says
+
+The tools really answer while these conversations are played. What is learnt is kept in the cache folder (HANDAXE_CACHE,
+or ~/.cache/handaxe), by a digest of everything that it depends on.
+"""
+
+from __future__ import annotations
+
+import random
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import handaxe
+from handaxe.core.errors import InputError
+from handaxe.core.model_api import Model
+from handaxe.core.protocols import ChatFormat, EnvFactory, StageContext
+from handaxe.core.records import Message, Task, Trajectory
+from handaxe.engines.local.engine import LocalEngine
+from handaxe.models.compact import Compact
+from handaxe.models.load import Policy, load
+from handaxe.ops.cache import cached, digest
+from handaxe.ops.digests import tensors_digest
+from handaxe.ops.seeds import derive_seed
+from handaxe.training.loop.interrupt import Interrupt
+from handaxe.training.loop.schedule import cosine
+from handaxe.training.stages.context import make_site
+from handaxe.training.stages.sources import scripted
+from handaxe.training.stages.teach import teach
+from handaxe.worlds.parts.demonstrate import demonstrate
+from handaxe.worlds.parts.demonstration_noise import guess, with_habit
+from handaxe.worlds.world import DemonstrationNoise, Expert, Facts, Start, World
+
+__all__ = ["demonstrations", "start_policy"]
+
+EXACT = DemonstrationNoise()
+TASKS = 4096
+"""Most questions that conversations are made of; where there are more conversations, they come again."""
+PROBED = 64
+"""Conversations of each phase that enter the digest."""
+DRILL_RATE = 3.0
+"""What the learning rate of lessons alone is multiplied by: they are short, and nothing needs to be kept yet."""
+
+
+class _Phase(NamedTuple):
+    """So many conversations with a habit, None for lessons alone, learnt at this rate."""
+
+    habit: DemonstrationNoise | None
+    size: int
+    rate: float
+    seed: int
+
+
+def start_policy(
+    world: World,
+    *,
+    policy: Policy | None = None,
+    tools: Sequence[Any] | None = None,
+    seed: int = 0,
+    out: Path | None = None,
+    progress: bool = False,
+) -> Policy:
+    """The policy that training starts from in a world; it is made where it is not in the cache yet.
+
+    Args:
+        world: needs an expert and a start.
+        policy: what learns; the tiny one unless told otherwise. It is changed.
+        tools: those offered; None: the world's own.
+        seed: of tasks, conversations and their order.
+        out: a folder to write the model to besides, for `--model FOLDER`.
+        progress: show bars.
+
+    Returns:
+        The policy, as `load` gives one.
+
+    Raises:
+        InputError: the world has no expert or no start, or its conversations do not fit into the policy's context.
+        KeyboardInterrupt: Ctrl-C stopped it; nothing is kept, neither in the cache nor in `out`.
+
+    Example:
+        start_policy(sums()) is a policy that calls the calculator for most questions, easy or not
+    """
+    start: Start = world.need("start")
+    world.need("expert")
+    env = world.env(world.tools if tools is None else tools)
+    tasks = world.tasks("train", min(TASKS, max(1, start.skill + start.steps) * start.batch_size), seed)
+    policy = policy or load("tiny")
+    context = policy.model.max_length
+    planned = [
+        (None, start.drill, DRILL_RATE),
+        (DemonstrationNoise(), start.skill, 1.0),
+        (start.habit, start.steps, 1.0),
+    ]
+    phases = [
+        _Phase(habit, steps * start.batch_size, rate * start.learning_rate, derive_seed("cold start", seed, number))
+        for number, (habit, steps, rate) in enumerate(planned)
+        if steps
+    ]
+
+    def play(phase: _Phase, count: int) -> list[Trajectory]:
+        if phase.habit is None:
+            return _drilled(start.lessons, env, count=count, seed=phase.seed, format=policy.format)
+        return demonstrations(
+            world,
+            env,
+            tasks,
+            habit=phase.habit,
+            count=count,
+            seed=phase.seed,
+            format=policy.format,
+            context=context,
+            lessons=start.lessons,
+        )
+
+    folder = cached("starts", f"{world.name}-{_name(policy, start, tasks, phases, play)}")
+    if not folder.exists():
+        engine = LocalEngine(policy.model, betas=(0.9, 0.98), weight_decay=0.01)
+        for phase in phases:
+            site = make_site(engine=engine, format=policy.format, seed=phase.seed, progress=progress)
+            conversations = play(phase, phase.size)
+            with Interrupt() as interrupt:  # without one, a phase that was stopped would look like one that is over
+                _teach(site, conversations, phase, start.batch_size)
+            if interrupt.asked:
+                raise KeyboardInterrupt
+        _keep(policy.model, folder)
+    made = load(str(folder))
+    if out is not None:
+        made.model.save(out)
+    return made
+
+
+def demonstrations(
+    world: World,
+    env: EnvFactory,
+    tasks: Sequence[Task],
+    *,
+    habit: DemonstrationNoise = EXACT,
+    count: int,
+    seed: int,
+    format: ChatFormat | None = None,
+    context: int = 512,
+    lessons: Sequence[tuple[str, str]] = (),
+) -> list[Trajectory]:
+    """Conversations of the world's expert with a habit, the first `count` of an endless list.
+
+    Args:
+        world: whose expert speaks.
+        env: made anew for every conversation.
+        tasks: gone through in order, again and again.
+        habit: see `worlds.parts.demonstration_noise`; every call as the expert makes it unless told otherwise.
+        count: how many.
+        seed: of habits and guesses.
+        format: Compact unless told otherwise.
+        context: most tokens of one.
+        lessons: every other conversation is one of these, where there are any; see `Start`.
+
+    Raises:
+        InputError: there is no task, or one of the first conversations does not fit into the context.
+    """
+    if not tasks:
+        raise InputError(f"world {world.name!r} gave no task to make conversations of")
+    expert, answers = world.need("expert"), [task.answer for task in tasks]
+    made = []
+    speaker: Expert
+    for number in range(count):
+        drawn = derive_seed(seed, number)
+        task = tasks[(number // 2 if lessons else number) % len(tasks)]
+        if lessons and number % 2:
+            said, answered = lessons[drawn % len(lessons)]
+            task, speaker = Task(f"lesson-{number}", (Message("user", said),), answered), _by_heart
+        else:
+            rng = random.Random(drawn)
+            wrong = [guess(task.answer, rng.choices(answers, k=4), rng) for _ in range(4)]
+            speaker = with_habit(expert, habit, guesses=wrong, seed=derive_seed(seed, number, "habit"))
+        one = demonstrate(
+            env,
+            task,
+            speaker,
+            format=format or Compact(),
+            id=f"start/{number}",
+            seed=drawn,
+            context=context,
+            rollout=world.plays(world.start_turns),
+        )
+        if one.ending.reason == "length":
+            raise InputError(
+                f"a conversation about task {task.id!r} of world {world.name!r} does not fit into {context} tokens, "
+                "all that the policy reads: ask shorter questions, or let the tools reply more briefly"
+            )
+        if one.ending.kind == "infra_error":
+            raise InputError(f"the tools failed on task {task.id!r} of world {world.name!r}: {one.ending.reason}")
+        made.append(one)
+    return made
+
+
+def _by_heart(task: Task, facts: Facts) -> Message:
+    del facts
+    return Message("assistant", task.answer)
+
+
+def _drilled(
+    lessons: Sequence[tuple[str, str]], env: EnvFactory, *, count: int, seed: int, format: ChatFormat
+) -> list[Trajectory]:
+    """Conversations that are nothing but lessons, without a tool in sight."""
+    if not lessons:
+        raise InputError("a start with drill > 0 needs lessons")
+    tasks = [Task(f"lesson-{i}", (Message("user", said),), answer, ()) for i, (said, answer) in enumerate(lessons)]
+    spoken = [demonstrate(env, task, _by_heart, format=format, id=task.id) for task in tasks]
+    return [spoken[derive_seed(seed, number) % len(spoken)] for number in range(count)]
+
+
+def _teach(site: StageContext, conversations: list[Trajectory], phase: _Phase, batch_size: int) -> None:
+    """The one place where a cold start learns."""
+    steps = -(-len(conversations) // batch_size)
+    rate = cosine(phase.rate, steps=steps, warmup_steps=steps // 30, floor=phase.rate / 10)
+    stage = teach(
+        source=scripted(trajectories=conversations),
+        batch_size=batch_size,
+        micro_batch_rows=batch_size,
+        learning_rate=rate,
+        restart=False,
+    )
+    stage(site)
+
+
+def _name(
+    policy: Policy,
+    start: Start,
+    tasks: Sequence[Task],
+    phases: Sequence[_Phase],
+    play: Callable[[_Phase, int], list[Trajectory]],
+) -> str:
+    """A digest of version, start weights, start, questions, and what is said of the first with which tools."""
+    parts: list[str | bytes] = [handaxe.__version__, repr(start), tensors_digest(policy.model.module.state_dict())]
+    parts += [repr((task.messages, task.answer, task.tools)) for task in tasks]
+    for phase in phases:
+        for one in play(phase, min(PROBED, phase.size)):
+            parts += [repr(one.tools), *(sequence.ids.tobytes() for sequence in one.sequences)]
+    return digest(parts)
+
+
+def _keep(model: Model, folder: Path) -> None:
+    """Write the folder at once, so that a process beside this one finds all of it or nothing."""
+    with tempfile.TemporaryDirectory(dir=folder.parent) as work:
+        model.save(Path(work) / "made")
+        try:
+            (Path(work) / "made").rename(folder)
+        except OSError:  # made by another process meanwhile, from the same
+            if not folder.exists():
+                raise

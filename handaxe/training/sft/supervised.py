@@ -1,0 +1,121 @@
+"""What supervised stages share: trajectories as rated groups, the order of an epoch, and the loop over its steps."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import torch
+
+from handaxe.core.batch import Batch
+from handaxe.core.errors import InputError
+from handaxe.core.protocols import Engine, Loss, Restarts, StageContext
+from handaxe.core.records import Advantages, Group, Rated, Scores, Trajectory
+from handaxe.ops.seeds import derive_seed, generator
+from handaxe.training.loop.batch import make_batch
+from handaxe.training.loop.config import RunConfig
+from handaxe.training.loop.run import Run
+from handaxe.training.loop.schedule import rate_at
+from handaxe.training.loop.update import optimiser_step
+
+__all__ = ["as_rated", "batch_of", "in_batches", "keep_at", "pair_pieces", "restart", "run_steps", "stateful_parts"]
+
+CHECKPOINT_EVERY = 50
+
+
+def as_rated(trajectories: Sequence[Trajectory]) -> Rated:
+    """Trajectories as one group of which every token the policy wrote has advantage 1."""
+    group = Group(trajectories[0].task, tuple(trajectories))
+    tokens = tuple(tuple(sequence.mask.astype(np.float64) for sequence in one.sequences) for one in trajectories)
+    return Rated(group, Scores(np.ones(len(group))), Advantages(tokens), np.ones(len(group), bool))
+
+
+def batch_of(rated: Sequence[Rated], engine: Engine) -> Batch:
+    """The batch that reinforcement learning would make of these groups, read at temperature 1."""
+    batch = make_batch(rated, pad_id=engine.pad_id)
+    return replace(batch, temperature_B=torch.ones_like(batch.temperature_B))
+
+
+def pair_pieces(batch: Batch, rows: int) -> list[Batch]:
+    """Split a batch, whose rollouts 2k and 2k + 1 are pair k, into pieces of about `rows` rows, pairs kept whole and in
+    order; denominators stay those of the whole. A piece is larger only where a single pair is."""
+    pieces: list[list[int]] = [[]]
+    pair_of = (batch.rollout_B // 2).tolist()
+    for pair in dict.fromkeys(pair_of):
+        both = [row for row, own in enumerate(pair_of) if own == pair]
+        if pieces[-1] and len(pieces[-1]) + len(both) > rows:
+            pieces.append([])
+        pieces[-1] += both
+    return [batch.rows(torch.tensor(piece)) for piece in pieces]
+
+
+def in_batches(count: int, size: int, epochs: int, seed: int) -> Iterator[np.ndarray]:
+    """Indices of each optimiser step: every epoch all of `count` in an order of its own, `size` at a time."""
+    if epochs < 0 or size < 1:
+        raise InputError(f"epochs is {epochs} and batch_size {size}; give 0 or more epochs, and 1 or more a batch")
+    for epoch in range(epochs):
+        order = generator(seed, "epoch", epoch).permutation(count)
+        yield from (order[i : i + size] for i in range(0, count, size))
+
+
+def run_steps(
+    site: StageContext,
+    loss: Loss,
+    pieces: Sequence[Callable[[], list[Batch]]],
+    *,
+    learning_rate: float | Callable[[int], float],
+    title: str,
+    about: Mapping[str, Any],
+    anew: bool,
+) -> list[dict[str, float]]:
+    """Take one optimiser step for each entry of `pieces`, which gives its micro-batches when called.
+
+    It is a run as that of `train`: recorded and resumed in the same way, and Ctrl-C finishes the step at hand.
+
+    Args:
+        site: whose engine trains, and where it is kept.
+        learning_rate: a number, or a function of the step.
+        title: of the bar.
+        about: for recipe.json.
+        anew: restart the engine before the first step.
+    """
+    torch.manual_seed(derive_seed(site.seed, "torch"))  # of dropout; a checkpoint has its own state
+    parts = stateful_parts(site)
+    run = Run(site.engine, parts, len(pieces), about, keep_at(site), title=title, format=site.format)
+    with run:
+        for step in run.todo():
+            if step == 0 and anew:
+                restart(site.engine)
+            run.finish([], optimiser_step(site.engine, loss, pieces[step](), rate_at(learning_rate, step)))
+    return run.result().metrics
+
+
+def keep_at(site: StageContext, *, folder: str = "") -> RunConfig:
+    """What a run of a stage keeps: all in the site's folder, or in one within it."""
+    out = None if site.out is None else site.out / folder
+    return RunConfig(
+        out=out,
+        resume=site.resume and out is not None,
+        checkpoint_every=CHECKPOINT_EVERY,
+        checkpoints=1,
+        progress=site.progress,
+    )
+
+
+def stateful_parts(site: StageContext) -> dict[str, object]:
+    """The roles of a site whose state a stage's checkpoint must hold, since its source may use them."""
+    return {"tasks": site.tasks, "env": site.env, "rollout": site.rollout, "reward": site.reward}
+
+
+def restart(engine: Engine) -> None:
+    """Restart an engine.
+
+    Raises:
+        InputError: it cannot.
+    """
+    if not isinstance(engine, Restarts):
+        raise InputError(
+            f"{type(engine).__name__} cannot begin anew, as this stage does: it lacks restart, start_digest and "
+            "load_weights; see slots.Restarts"
+        )
+    engine.restart()

@@ -1,0 +1,141 @@
+"""Where the groups come from that a stage learns from: (Site) -> [Rated]."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from handaxe.core.errors import InputError
+from handaxe.core.protocols import Curriculum, Source, StageContext
+from handaxe.core.records import Rated, Trajectory
+from handaxe.credit.constant_baseline import constant_baseline
+from handaxe.losses.cross_entropy import cross_entropy
+from handaxe.ops.seeds import derive_seed
+from handaxe.training.loop.train import train
+from handaxe.training.loop.train_arguments import check_train_arguments
+from handaxe.training.record.groups import GroupRecord
+from handaxe.training.record.run_record import RunRecord
+from handaxe.training.sft.supervised import as_rated, keep_at
+
+__all__ = ["joined", "leave_step", "play_at", "played", "rated_of", "recorded", "scripted"]
+
+NOTHING: Mapping[str, Any] = {}
+NO_STEP = -1
+CREDIT = constant_baseline()
+LOSS = cross_entropy()
+
+
+def played(*, steps: int = 1, groups: int = 16, group_size: int = 8, arguments: Mapping[str, Any] = NOTHING) -> Source:
+    """Groups that the policy plays now; nothing trains. They are recorded in the folder `played` of the stage.
+
+    Args:
+        steps, groups, group_size: as of `train`.
+        arguments: further ones of `train` in place of the site's roles, such as {"rollout": ..., "reward": ...}.
+    """
+    check_train_arguments(arguments)
+    chosen = {"steps": steps, "groups": groups, "group_size": group_size, **arguments}
+    return lambda site: play_at(site, chosen, folder="played")
+
+
+def recorded(*, folder: Path, step: int | None = None) -> Source:
+    """The groups of a run, of one of its steps or of all, as far as they were scored."""
+
+    def source(site: StageContext) -> list[Rated]:
+        del site
+        with RunRecord.open(folder) as record:
+            return rated_of(record.groups(step=step))
+
+    return source
+
+
+def scripted(*, trajectories: Sequence[Trajectory] | Callable[[StageContext], Iterable[Trajectory]]) -> Source:
+    """Trajectories that are there, or that a function makes for the site's chat format; each a group of its own in
+    which every token the policy wrote has advantage 1. See `training.sft.scripted` and `training.sft.cold_start`."""
+
+    def source(site: StageContext) -> list[Rated]:
+        return [as_rated([one]) for one in (trajectories(site) if callable(trajectories) else trajectories)]
+
+    return source
+
+
+def joined(*, sources: Sequence[Source]) -> Source:
+    """The groups of several sources, one after the other. Each has a folder and a seed of its own."""
+
+    def source(site: StageContext) -> list[Rated]:
+        found: list[Rated] = []
+        for k, one in enumerate(sources):
+            out = None if site.out is None else site.out / f"source-{k}"
+            found += one(site._replace(out=out, seed=derive_seed(site.seed, "source", k)))
+        return found
+
+    return source
+
+
+def play_at(site: StageContext, arguments: Mapping[str, Any], *, folder: str = "") -> list[Rated]:
+    """Play with the roles of a site, and with these arguments of `train` instead where there are any, training nothing.
+
+    Returns:
+        What was scored; advantages are the rewards unless `arguments` name a credit.
+
+    Raises:
+        KeyboardInterrupt: when Ctrl-C stopped it; it can be resumed.
+    """
+    seen = _Seen()
+    roles = {name: getattr(site, name) for name in ("env", "tasks", "rollout", "reward", "sampling")}
+    chosen = {"credit": CREDIT, **roles, **arguments, "epochs": 0, "seed": site.seed}
+    learners = (*chosen.pop("learners", ()), seen)
+    keep = replace(keep_at(site, folder=folder), checkpoint_every=1)
+    result = train(engine=site.engine, format=site.format, loss=LOSS, learners=learners, keep=keep, **chosen)
+    if result.stopped:
+        raise KeyboardInterrupt
+    if "tasks" not in arguments:
+        leave_step(site.tasks)
+    if result.path is None:
+        return seen.groups
+    with RunRecord.open(result.path) as record:
+        return rated_of(record.groups())
+
+
+def leave_step(tasks: Curriculum) -> None:
+    """Let a curriculum go on: what asks for its first step next gets other tasks than what asked for it before."""
+    tasks.next(NO_STEP, 0)
+
+
+def rated_of(groups: Sequence[GroupRecord]) -> list[Rated]:
+    """What was scored of recorded groups, as it was rated.
+
+    Raises:
+        InputError: a record that holds scores and no advantages.
+    """
+    out = []
+    for one in groups:
+        if one.scores is None:
+            continue
+        if one.advantages is None:
+            raise InputError(f"the group of task {one.group.task.id!r} was recorded without advantages")
+        kept = np.flatnonzero(one.scored)
+        group = replace(one.group, trajectories=tuple(one.group[int(i)] for i in kept))
+        out.append(Rated(group, one.scores, one.advantages, one.trained[kept], one.part))
+    return out
+
+
+class _Seen:
+    """A learner that learns nothing and keeps what it was shown."""
+
+    def __init__(self) -> None:
+        self.groups: list[Rated] = []
+
+    def learn(self, groups: Sequence[Rated], *, step: int) -> Mapping[str, float]:
+        del step
+        self.groups += groups
+        return {}
+
+    def state_dict(self) -> dict[str, Any]:
+        return {}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        del state

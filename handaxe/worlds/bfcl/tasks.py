@@ -1,0 +1,91 @@
+"""The questions of `bfcl-eval` as tasks."""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from handaxe.core.records import Message, Task
+from handaxe.ops.seeds import derive_seed
+from handaxe.worlds.bfcl.matching import first_accepted, matches
+from handaxe.worlds.bfcl.notation import NOTATIONS
+from handaxe.worlds.bfcl.package import MULTI_TURN, answers_of, documents_of, parse_call, questions_of
+from handaxe.worlds.world import Split
+
+__all__ = ["all_tasks", "split_of"]
+
+CALL_IS_RIGHT = "live_relevance"
+"""The category in which any call is right; in those that end in irrelevance none is."""
+
+
+@functools.lru_cache(maxsize=32)
+def all_tasks(category: str) -> tuple[Task, ...]:
+    """Every task of a category that some calls can solve, in the package's order.
+
+    Left out are six of 2,501 single-turn questions, whose answers name a parameter that the schema lacks, or accept no
+    value for one that it requires, or want numbers in a Java list whose elements are read as text.
+
+    Multi-turn tasks have metadata category, number, classes (the simulators), functions (None: all of them), config
+    (their first state), later (the user's turns after the first, each a list of texts), held_back (by turn the
+    functions that the user tells of then) and gold (the answer's calls by turn). The others have category, functions
+    (their descriptions) and gold. The task's answer is the package's own.
+    """
+    if category in MULTI_TURN:
+        made = [_conversation(category, *pair) for pair in zip(questions_of(category), answers_of(category))]
+        return tuple(made)
+    answers = {one["id"]: one["ground_truth"] for one in answers_of(category)}
+    single = [_single(category, one, answers.get(one["id"], [])) for one in questions_of(category)]
+    return tuple(task for task in single if task is not None)
+
+
+def split_of(task: Task) -> Split:
+    """The split that a question is in, whatever the seed: about one in four is in test.
+
+    The four variants of a multi-turn question are in the same, and so is a question that stands in several categories.
+    """
+    number = task.metadata.get("number")
+    key = [each.content for each in task.messages] if number is None else _first_texts()[number]
+    return "test" if derive_seed("bfcl split", json.dumps(key)) % 4 == 0 else "train"
+
+
+@functools.lru_cache(maxsize=1)
+def _first_texts() -> list[Any]:
+    """What the user says first, by the number of a multi-turn question."""
+    return [one["question"][0] for one in questions_of(MULTI_TURN[0])]
+
+
+def _conversation(category: str, question: Mapping[str, Any], answer: Mapping[str, Any]) -> Task:
+    parameters = {
+        one["name"]: list(one["parameters"]["properties"])
+        for name in question["involved_classes"]
+        for one in documents_of(name)
+    }
+    first, *later = [[said["content"] for said in turn] for turn in question["question"]]
+    gold = [[parse_call(call, parameters) for call in turn] for turn in answer["ground_truth"]]
+    metadata = {
+        "category": category,
+        "number": int(question["id"].rpartition("_")[2]),
+        "classes": question["involved_classes"],
+        "functions": None,
+        "config": question["initial_config"],
+        "later": later,
+        "held_back": question.get("missed_function", {}),
+        "gold": gold,
+    }
+    messages = tuple(Message("user", text) for text in first)
+    return Task(question["id"], messages, answer["ground_truth"], None, metadata)
+
+
+def _single(category: str, question: Mapping[str, Any], answer: Sequence[Any]) -> Task | None:
+    functions = question["function"]
+    notation = NOTATIONS.get(category)
+    gold = [first_accepted(one, functions, notation) for one in answer]
+    if answer and not matches(gold, answer, functions, notation):
+        return None
+    calls = [{"name": call.name, "arguments": call.arguments} for call in gold]
+    if category == CALL_IS_RIGHT:
+        calls = [{"name": functions[0]["name"].replace(".", "_"), "arguments": {}}]
+    messages = tuple(Message(said["role"], said["content"]) for said in question["question"][0])
+    return Task(question["id"], messages, answer, None, {"category": category, "functions": functions, "gold": calls})

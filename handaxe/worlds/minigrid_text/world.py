@@ -1,0 +1,230 @@
+"""Small grids of the package minigrid, told in words: a key, a door, a goal, and acts that may come to nothing."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from typing import Any, Literal
+
+import numpy as np
+
+from handaxe.core.errors import InputError
+from handaxe.core.metrics import RatioMetric
+from handaxe.core.protocols import EnvFactory
+from handaxe.core.records import Criterion, Message, Task, ToolCall, Trajectory
+from handaxe.core.requests import EnvReply
+from handaxe.envs.tool_chat import tool_chat
+from handaxe.envs.wrapped import AsyncWrapped
+from handaxe.ops.seeds import derive_seed
+from handaxe.rewards.outcome import outcome
+from handaxe.worlds.minigrid_text.grid import KINDS, WORDS, Begun, GridGame, Kind, begin_grid, kept_of
+from handaxe.worlds.minigrid_text.shortest_path import LOCKED, OPEN, GridState, shortest
+from handaxe.worlds.parts.check_split import asked
+from handaxe.worlds.world import Expert, Facts, Split, Start, World
+
+__all__ = ["minigrid_text"]
+
+Marks = Literal["goals", "path"]
+START = Start(skill=120, steps=0, batch_size=16, learning_rate=2e-3)
+TURNS = 12
+"""Of a conversation that the start is made of."""
+TEST_SHARE = 4
+"""One grid in so many is a test grid."""
+
+
+def minigrid_text(
+    *,
+    kind: Kind = "doorkey",
+    size: int | None = None,
+    longest: int = 10,
+    astray: float = 0.25,
+    marks: Marks = "goals",
+    grids: int = 400,
+    brief: bool = True,
+) -> World:
+    """Grids of minigrid, seen through the eyes of an agent in them: reach the goal, or pick up the ball.
+
+    Right is a grid that is solved, in whatever number of acts. A grid is played by the tool `act` with one of six words
+    of minigrid; an act that changes nothing, such as going into a wall, says "nothing happens", and its reply has
+    failed. What is told is what minigrid shows its agent: six cells ahead of it, three to each side, nothing behind it
+    or behind walls and doors.
+
+    Args:
+        kind: doorkey (a key, a door it opens, and the goal behind it), fourrooms, or keycorridor (as doorkey, but the
+            key lies in another room, and has to be put down before the ball can be picked up).
+        size: of doorkey the side, 5 to 8, walls counted; of keycorridor the rows of rooms, 1 to 3; None: the smallest.
+        longest: acts that a shortest way may take; grids with longer ones are left out.
+        astray: share of its acts that the expert draws instead of taking the next of a shortest way, from 0 to below 1:
+            what a policy that begins from its conversations has to unlearn.
+        marks: what the world's criteria are: "goals", key, door and end; or "path", to be one act nearer to the end
+            than ever before, so that a judge by rule (`earned_steps`) gives verdicts by the shortest path.
+        grids: how many are drawn, 50 or more; about a quarter of them is to test. Where more tasks are asked for, they
+            come again.
+        brief: say what is seen in key words, which the tiny policy can learn to read.
+
+    Returns:
+        A world broken down by "length", the acts of a shortest way, with the gauges steps (acts tried), executed (share
+        of the calls that did something) and left (acts missing at the end). Turn facts and the report hold the state.
+        Give attempts some turns more than `longest`; 12 fit into the tiny policy's context.
+
+    Raises:
+        InputError: an argument out of range, no grid with so short a way, or a missing package (extra [grid]).
+
+    Example:
+        "goal. a1 key f2 locked r1" and act("forward") -> "key f1", act("pickup") -> "a1 +key"
+    """
+    if kind not in KINDS:
+        raise InputError(f"a grid is one of {', '.join(KINDS)}, not {kind!r}")
+    side = KINDS[kind].sizes[0] if size is None else size
+    if side not in KINDS[kind].sizes:
+        raise InputError(f"{kind} has one of the sizes {list(KINDS[kind].sizes)}, not {size}")
+    if longest < 1 or not 0 <= astray < 1 or marks not in ("goals", "path") or grids < 50:
+        raise InputError(
+            "longest is 1 or more, astray from 0 to below 1, marks goals or path and grids 50 or more: they are "
+            f"{longest}, {astray}, {marks!r} and {grids}"
+        )
+    begin = _remembered(kind, side, brief)
+
+    def tasks(split: Split, count: int, seed: int) -> list[Task]:
+        asked(split, count)
+        return [_task(begin, (kind, side, brief), split, seed, n, longest, grids) for n in range(count)]
+
+    def env(tools: Sequence[Any]) -> EnvFactory:
+        tool_chat(tools)  # says at once what is wrong with them
+        return lambda task: _Played(task, tools, GridGame(kind, side, task.metadata["grid"], brief=brief))
+
+    def left(task: Task, facts: Facts) -> int | None:
+        """Acts of a shortest way from a state; None where none leads on."""
+        way = shortest(begin(task.metadata["grid"]).ways, _state(facts))
+        return None if way is None else len(way)
+
+    def first(task: Task) -> Begun:
+        return begin(task.metadata["grid"])
+
+    return World(
+        name="minigrid_text",
+        tasks=tasks,
+        env=env,
+        correct=outcome(lambda one: float(_final(one, "won"))),
+        by=("length",),
+        hidden=("drawing",),
+        expert=_expert(begin, astray),
+        start=START if brief else None,
+        start_turns=TURNS,
+        criteria=_steps if marks == "path" else _goals(first),
+        check=_check(first, left),
+        gauges={
+            "steps": RatioMetric(lambda one, right: float(_final(one, "steps"))),
+            "executed": RatioMetric(
+                lambda one, right: float(_final(one, "done")), lambda one, right: float(len(one.calls))
+            ),
+            "left": RatioMetric(lambda one, right: float(left(one.task, one.env["state"]["GridGame"]) or 0)),
+        },
+    )
+
+
+def _remembered(kind: Kind, size: int, brief: bool) -> Callable[[int], Begun]:
+    """How the grid of a seed begins, made once."""
+    known: dict[int, Begun] = {}
+
+    def begin(seed: int) -> Begun:
+        if seed not in known:
+            known[seed] = begin_grid(kind, size, seed, brief=brief)
+        return known[seed]
+
+    return begin
+
+
+def _task(
+    begin: Callable[[int], Begun],
+    of: tuple[Kind, int, bool],
+    split: Split,
+    seed: int,
+    number: int,
+    longest: int,
+    grids: int,
+) -> Task:
+    kind, size, brief = of
+    rng = random.Random(derive_seed("minigrid", kind, size, longest, split, seed, number))
+    for grid in rng.sample(range(grids), grids):
+        made = begin(grid)
+        mine: Split = "test" if derive_seed("minigrid split", made.drawing) % TEST_SHARE == 0 else "train"
+        if mine == split and len(made.way) <= longest:
+            break
+    else:
+        raise InputError(f"of {grids} grids of {kind}, size {size}, none to {split} has a way of {longest} acts")
+    words = f"{KINDS[kind].brief}. {made.seen}"
+    if not brief:
+        words = f"You are in a grid and act by calling the tool. {KINDS[kind].long} {made.seen}"
+    metadata = {"grid": grid, "length": len(made.way), "drawing": made.drawing}
+    return Task(f"minigrid-{kind}-{size}-{split}-{seed}-{number}", (Message("user", words),), None, None, metadata)
+
+
+def _expert(begin: Callable[[int], Begun], astray: float) -> Expert:
+    def expert(task: Task, facts: Facts) -> Message:
+        made = begin(task.metadata["grid"])
+        way = shortest(made.ways, _state(facts) if "at" in facts else made.state)
+        if not way or "act" not in facts["tools"]:
+            return Message("assistant", "I give up")
+        rng = random.Random(derive_seed("astray", task.id, facts["turn"]))
+        word = rng.choice(WORDS) if rng.random() < astray else way[0]
+        return Message("assistant", "", (ToolCall("act", {"word": word}),))
+
+    return expert
+
+
+def _state(facts: Facts) -> GridState:
+    """The state that `kept_of` told."""
+    lie = tuple(None if one is None else (one[0], one[1]) for one in facts["lie"])
+    return GridState((facts["at"][0], facts["at"][1]), facts["facing"], facts["holds"], lie, tuple(facts["doors"]))
+
+
+def _goals(first: Callable[[Task], Begun]) -> Callable[[Task], list[Criterion]]:
+    def criteria(task: Task) -> list[Criterion]:
+        names = {"key": "It holds the key.", "door": "The locked door is open."} if first(task).ways.doors else {}
+        return [Criterion(name, text) for name, text in {**names, "end": "It is where it was to get."}.items()]
+
+    return criteria
+
+
+def _steps(task: Task) -> list[Criterion]:
+    return [Criterion(f"{n} left", f"It is {n} acts from the end.") for n in reversed(range(task.metadata["length"]))]
+
+
+def _check(first: Callable[[Task], Begun], left: Callable[[Task, Facts], int | None]) -> Callable[..., np.ndarray]:
+    """By rule, from the states after each turn; what was met stays met."""
+
+    def met(trajectory: Trajectory, name: str, facts: Facts) -> bool:
+        made, state = first(trajectory.task), _state(facts)
+        if name == "end":
+            return state.ended(made.ways)
+        if name == "key":
+            return state.holds >= 0 and made.ways.things[state.holds][0] == "key"
+        if name == "door":
+            return state.doors[made.state.doors.index(LOCKED)] == OPEN
+        missing = left(trajectory.task, facts)
+        return missing is not None and missing <= int(name.split()[0])
+
+    def check(trajectory: Trajectory, criteria: Sequence[Criterion]) -> np.ndarray:
+        met_CN = np.zeros((len(criteria), len(trajectory.turns)), bool)
+        for n, turn in enumerate(trajectory.turns):
+            if turn.facts:
+                met_CN[:, n] = [met(trajectory, one.name, turn.facts) for one in criteria]
+        return np.logical_or.accumulate(met_CN, axis=1)
+
+    return check
+
+
+def _final(one: Trajectory, name: str) -> Any:
+    return one.env["state"]["GridGame"][name]
+
+
+class _Played(AsyncWrapped):
+    """A conversation with tools that is over when its grid is solved."""
+
+    def __init__(self, task: Task, tools: Sequence[Any], game: GridGame):
+        super().__init__(tool_chat([lambda: game, *tools])(task))
+        self._game = game
+
+    def said(self, reply: EnvReply) -> EnvReply:
+        return reply._replace(done=reply.done or self._game.over, facts=kept_of(self._game.state))

@@ -1,0 +1,239 @@
+"""Plays pages of the package miniwob in a headless Chromium that is kept open.
+
+Why not the package's own gymnasium environments: each holds a browser and a chromedriver of its own, which outlive a
+program that is killed; starts its browser without a sandbox for every user; gives up an attempt ten seconds after its
+beginning, however slow the policy is; and takes six requests for a click where one does. Pages, generators, list of
+elements, way of clicking and reward are the package's.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import concurrent.futures
+import contextlib
+import importlib.util
+import os
+import shutil
+import threading
+import weakref
+from collections import defaultdict
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from handaxe.core.errors import InfrastructureError, InputError
+
+__all__ = ["Chromium", "pages_folder"]
+
+NAMES = ("chromium", "chromium-browser", "google-chrome")
+STARTING = 120.0
+"""Most seconds that the start of a browser is waited for."""
+CLOSING = 20.0
+"""Most seconds that the end of a tab or browser is waited for."""
+DAY = 24 * 60 * 60 * 1000
+PLAY = """([seed, refs, longest]) => {
+    core.EPISODE_MAX_TIME = longest;
+    if (window.jQuery) jQuery.fx.off = true;
+    core.endEpisode(0);
+    Math.seedrandom(seed);
+    core.setDataMode('train');
+    core.startEpisodeReal();
+    let tree = core.getDOMInfo(), before = tree;
+    for (const ref of refs) {
+        before = tree;
+        if (WOB_DONE_GLOBAL) throw new Error('a click after the end');
+        const clicked = core.elementClick(ref);
+        if (clicked !== true) throw new Error('element ' + ref + ' cannot be clicked: ' + clicked);
+        if (!WOB_DONE_GLOBAL) tree = core.getDOMInfo();
+    }
+    const over = WOB_DONE_GLOBAL;
+    return {query: core.getUtterance(), before, tree, over, raw: over ? WOB_RAW_REWARD_GLOBAL : 0};
+}"""
+"""Begin the page anew by its seed and click. Nothing moves by the clock, so that the same clicks lead to the same
+state: the page has a day instead of its seconds, and what it would unfold slowly is there at once."""
+
+
+def pages_folder() -> Path:
+    """Where miniwob keeps its pages.
+
+    Raises:
+        InputError: miniwob or Playwright is not installed (extra miniwob).
+    """
+    missing = [name for name in ("miniwob", "playwright") if importlib.util.find_spec(name) is None]
+    if missing:
+        raise InputError(f"pages need {' and '.join(missing)}: pip install 'handaxe[miniwob]'")
+    spec = importlib.util.find_spec("miniwob")
+    assert spec is not None and spec.origin is not None
+    return Path(spec.origin).parent / "html" / "miniwob"
+
+
+class Chromium:
+    """One browser with a tab for each page that is played. It starts when it is first needed; what uses it takes turns
+    at a tab, so as many attempts as one likes may be under way. It ends with `close`, with this object, with the
+    program, and with a program that is killed, since Playwright's driver then closes it.
+
+    Args:
+        folder: where the pages are, NAME.html each.
+        deadline: seconds that a page has to open, or to answer; waiting for a tab does not count.
+
+    Raises:
+        InputError: a deadline that is not above 0, or no Chromium.
+    """
+
+    def __init__(self, *, folder: Path, deadline: float):
+        if not deadline > 0:
+            raise InputError(f"a deadline of {deadline} seconds leaves a page no time; give more than 0")
+        program = next(filter(None, map(shutil.which, NAMES)), None)
+        if program is None:
+            raise InputError("pages are played in Chromium, which is missing: apt-get install chromium")
+        self._settings = program, folder, deadline
+        self._lock = threading.Lock()
+        self._tabs: _Tabs | None = None
+        self._ending: weakref.finalize | None = None
+
+    def play(self, page: str, seed: int, refs: Sequence[int]) -> dict[str, Any]:
+        """Begin a page and click elements by the page's own numbers.
+
+        Returns:
+            "query", "tree" (see `miniwob_elements`; the last one before the end) and "before" (that before the last
+            click), "over", and "raw", the page's reward from -1 to 1, 0 before the end.
+
+        Raises:
+            InfrastructureError: the browser does not start, or the page fails or gives no answer in time.
+        """
+        work = self._begin(page, seed, refs)
+        try:
+            return work.result()
+        finally:
+            work.cancel()  # of no effect but where waiting was interrupted
+
+    async def aplay(self, page: str, seed: int, refs: Sequence[int]) -> dict[str, Any]:
+        """As `play`, from any event loop. May be cancelled."""
+        return await asyncio.wrap_future(self._begin(page, seed, refs))
+
+    def close(self) -> None:
+        """End the browser; the next page that is played starts another one."""
+        with self._lock:
+            if self._ending is not None:
+                self._ending()
+            self._tabs = self._ending = None
+
+    def _begin(self, page: str, seed: int, refs: Sequence[int]) -> concurrent.futures.Future[dict[str, Any]]:
+        with self._lock:
+            if self._tabs is None:
+                self._tabs = _Tabs(*self._settings)
+                self._ending = weakref.finalize(self, self._tabs.end)
+            tabs = self._tabs
+        return asyncio.run_coroutine_threadsafe(tabs.play(page, seed, list(refs)), tabs.loop)
+
+
+class _Tabs:
+    """The browser itself, all of it on an event loop in a thread of its own, as Playwright wants it."""
+
+    def __init__(self, program: str, folder: Path, deadline: float):
+        self._program, self._folder = program, folder
+        self._deadline = deadline
+        self._turns: dict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._starting = asyncio.Lock()
+        self._closing = False
+        self._driver: Any = None
+        self._browser: Any = None
+        self._open: dict[str, Any] = {}
+        self.loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self.loop.run_forever, daemon=True, name="handaxe-miniwob")
+        self._thread.start()
+
+    async def play(self, page: str, seed: int, refs: list[int]) -> dict[str, Any]:
+        async with self._turns[page]:
+            try:
+                # A start that is given up half way would leave processes behind.
+                await asyncio.shield(self.loop.create_task(self._run()))
+                async with asyncio.timeout(self._deadline):
+                    tab = await self._tab(page)
+                    return await tab.evaluate(PLAY, [seed, refs, DAY])
+            except TimeoutError:
+                await self._drop(page)
+                raise InfrastructureError(f"page {page!r} gave no answer within {self._deadline:g} seconds") from None
+            except BaseException as error:
+                await self._drop(page)
+                if not isinstance(error, Exception):
+                    raise
+                said = str(error).strip().partition("\n")[0][:300]
+                raise InfrastructureError(f"page {page!r} of miniwob cannot be played: {said}") from error
+
+    def end(self) -> None:
+        """Close the browser and end the thread."""
+        closing = asyncio.run_coroutine_threadsafe(self._close(), self.loop)
+        # On its own thread, where a collection of garbage may have led, it cannot be waited for.
+        if threading.current_thread() is not self._thread:
+            with contextlib.suppress(Exception):
+                closing.result(3 * CLOSING)
+            self.loop.call_soon_threadsafe(self.loop.stop)
+            self._thread.join(CLOSING)
+        else:
+            closing.add_done_callback(lambda _: self.loop.call_soon_threadsafe(self.loop.stop))
+
+    async def _tab(self, page: str) -> Any:
+        if page not in self._open:
+            # Nothing is fetched: the pages are files.
+            tab = await self._browser.new_page(offline=True)
+            self._open[page] = tab
+            await tab.goto((self._folder / f"{page}.html").as_uri(), timeout=0)
+        return self._open[page]
+
+    async def _run(self) -> None:
+        """Have a browser."""
+        from playwright.async_api import async_playwright
+
+        async with self._starting:
+            if self._closing:
+                raise InfrastructureError("the browser was closed")
+            if self._browser is not None and self._browser.is_connected():
+                return
+            await self._stop()
+            self._driver = await async_playwright().start()
+            # Chromium refuses its sandbox to root.
+            self._browser = await self._driver.chromium.launch(
+                executable_path=self._program,
+                chromium_sandbox=os.geteuid() != 0,
+                args=["--disable-gpu", "--disable-background-networking", "--no-first-run"],
+                timeout=1000 * STARTING,
+            )
+
+    async def _drop(self, page: str) -> None:
+        """Give a tab up; the whole browser, where that does not let go of it."""
+        tab = self._open.pop(page, None)
+        if tab is not None and not await _ended(tab.close()):
+            await self._stop()
+
+    async def _stop(self) -> None:
+        """Give up the browser and its driver. A driver that ends takes its browser along."""
+        browser, driver = self._browser, self._driver
+        self._browser = self._driver = None
+        self._open.clear()
+        if browser is not None:
+            await _ended(browser.close())
+        if driver is not None:
+            await _ended(driver.stop())
+
+    async def _close(self) -> None:
+        self._closing = True
+        async with self._starting:
+            await self._stop()
+        others = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in others:
+            task.cancel()
+        if others:
+            await asyncio.wait(others, timeout=CLOSING)
+
+
+async def _ended(closing: Any) -> bool:
+    """Whether what is closed is closed in time, or was gone."""
+    try:
+        async with asyncio.timeout(CLOSING):
+            await closing
+    except TimeoutError:
+        return False
+    except Exception:
+        return True
+    return True

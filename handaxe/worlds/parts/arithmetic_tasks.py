@@ -1,0 +1,119 @@
+"""Arithmetic questions, some of which a small model can do in its head and some of which need a calculator."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from operator import add, mul, sub
+from typing import Any, Literal
+
+from handaxe.core.errors import InputError, TaskError
+from handaxe.core.records import Message, Task
+from handaxe.ops.seeds import derive_seed
+
+__all__ = ["PHRASINGS", "Split", "split_of_problem", "tasks"]
+
+Split = Literal["train", "test"]
+PHRASINGS = ("{0}=?", "What is {0}?", "Compute {0}.", "{0} =")
+OPERATORS: dict[str, Callable[[int, int], int]] = {"+": add, "-": sub, "*": mul}
+HARD = (("*", 2, 2), ("*", 3, 2), ("*", 3, 3), ("+", 3, 3), ("-", 3, 3))
+"""Operator and digits of either operand."""
+
+
+def tasks(
+    *,
+    count: int,
+    seed: int,
+    split: Split = "train",
+    easy: float = 0.5,
+    gold: Literal["calculator", "compute"] = "calculator",
+    tools: tuple[str, ...] | None = None,
+    phrasings: Sequence[str] = PHRASINGS,
+) -> list[Task]:
+    """Make arithmetic tasks.
+
+    Easy: two one-digit numbers and + - or *. Hard: products of 2x2, 3x2 and 3x3 digits, sums and differences of 3
+    and 3. A problem, that is the operator and its operands (in either order where that does not matter), is in
+    train or in test for ever, whatever the seed, count and phrasing: about one in four is in test.
+
+    Args:
+        count: how many, >= 1. Easy problems are few (about 190), so they come again.
+        seed: the same seed gives the same tasks, and the first k of them do not depend on count.
+        split: train or test.
+        easy: share of easy ones, 0 to 1; each task is drawn on its own.
+        gold: the tool that `metadata["gold_calls"]` calls.
+        tools: names of the tools offered; None: all that the environment has.
+        phrasings: formats of the question, `{0}` is the expression.
+
+    Returns:
+        Tasks with the answer as text and metadata: expression ("12*34"), difficulty ("easy" or "hard"), digits (of
+        both operands together, 2 to 6), gold_calls ([{"name": ..., "arguments": {...}}]).
+
+    Raises:
+        TaskError: count below 1. InputError: another argument out of range.
+
+    Example:
+        {"expression": "12*34", "difficulty": "hard", "digits": 4, "gold_calls":
+        [{"name": "calculator", "arguments": {"expression": "12*34"}}]} has the answer "408".
+    """
+    if count < 1:
+        raise TaskError(f"a data set of {count} tasks is empty; give a count of 1 or more")
+    if split not in ("train", "test") or not 0 <= easy <= 1 or not phrasings:
+        raise InputError(f"split must be train or test, easy 0 to 1, and a phrasing is needed: {split}, {easy}")
+    return [_task(i, seed, split, easy, gold, tools, phrasings) for i in range(count)]
+
+
+def _task(
+    index: int,
+    seed: int,
+    split: Split,
+    easy: float,
+    gold: str,
+    tools: tuple[str, ...] | None,
+    phrasings: Sequence[str],
+) -> Task:
+    rng = random.Random(derive_seed("arithmetic", seed, split, index))
+    difficulty = "easy" if rng.random() < easy else "hard"
+    left, operator, right = _problem(rng, difficulty)
+    while _split(left, operator, right) != split:
+        left, operator, right = _problem(rng, difficulty)
+    expression = f"{left}{operator}{right}"
+    metadata: dict[str, Any] = {
+        "expression": expression,
+        "difficulty": difficulty,
+        "digits": len(str(left)) + len(str(right)),
+        "gold_calls": [{"name": gold, "arguments": _arguments(gold, left, operator, right)}],
+    }
+    question = rng.choice(phrasings).format(expression)
+    answer = str(OPERATORS[operator](left, right))
+    return Task(f"arithmetic-{split}-{seed}-{index}", (Message("user", question),), answer, tools, metadata)
+
+
+def _problem(rng: random.Random, difficulty: str) -> tuple[int, str, int]:
+    if difficulty == "easy":
+        return rng.randrange(10), rng.choice("+-*"), rng.randrange(10)
+    operator, *sizes = rng.choice(HARD)
+    left, right = (rng.randrange(10 ** (digits - 1), 10**digits) for digits in sizes)
+    return left, operator, right
+
+
+def split_of_problem(expression: str) -> Split:
+    """The split that a problem belongs to for ever.
+
+    Args:
+        expression: two whole numbers, none below 0, and + - or * between them, such as "12*34".
+    """
+    operator = next(sign for sign in OPERATORS if sign in expression)
+    left, right = expression.split(operator)
+    return _split(int(left), operator, int(right))
+
+
+def _split(left: int, operator: str, right: int) -> Split:
+    operands = (left, right) if operator == "-" else (min(left, right), max(left, right))
+    return "test" if derive_seed("arithmetic split", operator, *operands) % 4 == 0 else "train"
+
+
+def _arguments(gold: str, left: int, operator: str, right: int) -> dict[str, Any]:
+    if gold == "compute":
+        return {"left": left, "operator": operator, "right": right}
+    return {"expression": f"{left}{operator}{right}"}

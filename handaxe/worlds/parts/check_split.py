@@ -1,0 +1,24 @@
+"""Checks what is asked of a world's tasks, the same everywhere."""
+
+from __future__ import annotations
+
+from handaxe.core.errors import InputError, TaskError
+from handaxe.worlds.world import Split
+
+__all__ = ["asked"]
+
+
+def asked(split: Split, count: int) -> None:
+    """Check a split and a number of tasks before any is drawn.
+
+    Raises:
+        TaskError: a count below 1. InputError: a split that is neither train nor test, for which nothing is right: a
+            world that draws until the split fits would draw for ever, or give training tasks.
+
+    Example:
+        asked("validation", 8) raises InputError: split must be train or test, not 'validation'
+    """
+    if count < 1:
+        raise TaskError(f"a data set of {count} tasks is empty; give a count of 1 or more")
+    if split not in ("train", "test"):
+        raise InputError(f"split must be train or test, not {split!r}")

@@ -1,0 +1,136 @@
+"""Rows of a user's file: JSON lines, CSV, or what Hugging Face's `datasets` saved on disk."""
+
+import csv
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from handaxe.core.errors import InputError, TaskError
+from handaxe.models.calls import read_json
+
+__all__ = ["FileRow", "read_rows"]
+
+COLUMNS = ("tools", "calls")
+"""Columns of a CSV file whose cells are JSON where they are not empty."""
+
+
+class FileRow(NamedTuple):
+    """An object of a file, and where it stands, such as "my.jsonl, line 3"."""
+
+    place: str
+    cells: Mapping[str, Any]
+
+
+def read_rows(file: str | Path) -> list[FileRow]:
+    """Read every row of a file.
+
+    Args:
+        file: ends in .jsonl, .ndjson or .json (an object on each line), .csv or .tsv (with a line of names first),
+            .arrow or .parquet, or is a folder that `datasets.save_to_disk` wrote (all of its splits are read). The
+            last three need the extra [data].
+
+    Raises:
+        TaskError: there is no such file, another ending, a line that cannot be read, or no row at all.
+        InputError: the extra is missing.
+    """
+    path = Path(file)
+    if not path.exists():
+        raise TaskError(f"there is no file {str(file)!r} to read questions from; give the path of one")
+    readers = {".jsonl": _json_lines, ".ndjson": _json_lines, ".json": _json_lines, ".csv": _csv, ".tsv": _csv}
+    readers |= {".arrow": _saved, ".parquet": _saved}
+    reader = _saved if path.is_dir() else readers.get(path.suffix.lower())
+    if reader is None:
+        raise TaskError(f"{path} ends in {path.suffix!r}; questions are read from {', '.join(readers)}, or a folder")
+    try:
+        rows = list(reader(path))
+    except (OSError, UnicodeDecodeError) as error:
+        raise TaskError(f"{path} cannot be read: {error}") from error
+    if not rows:
+        raise TaskError(f"{path} is empty: give one question or more, better hundreds")
+    return rows
+
+
+def _json_lines(path: Path) -> Iterator[FileRow]:
+    with path.open(encoding="utf-8-sig") as lines:
+        for number, line in enumerate(lines, 1):
+            if not line.strip():
+                continue
+            place = f"{path.name}, line {number}"
+            try:
+                cells = read_json(line)
+            except ValueError as error:
+                raise TaskError(f"{place} is not JSON: {error}; write one object a line") from error
+            if not isinstance(cells, dict):
+                raise TaskError(f"{place} holds a {type(cells).__name__}; write one object a line")
+            yield FileRow(place, cells)
+
+
+def _csv(path: Path) -> Iterator[FileRow]:
+    with path.open(encoding="utf-8-sig", newline="") as text:
+        reader = csv.DictReader(text, delimiter="\t" if path.suffix.lower() == ".tsv" else ",", strict=True)
+        try:
+            for cells in reader:
+                yield _csv_row(f"{path.name}, line {reader.line_num}", cells)
+        except csv.Error as error:
+            raise TaskError(f"{path.name}, line {reader.line_num} cannot be read: {error}") from error
+
+
+def _csv_row(place: str, cells: dict[Any, Any]) -> FileRow:
+    if None in cells or None in cells.values():
+        raise TaskError(f"{place} has more or fewer cells than the first line has names; quote cells with commas")
+    try:
+        made = {key: read_json(cell) if key in COLUMNS and cell else cell for key, cell in cells.items()}
+    except ValueError as error:
+        raise TaskError(f"{place}: the cells of {' and '.join(COLUMNS)} hold JSON or nothing: {error}") from error
+    return FileRow(place, {key: cell for key, cell in made.items() if key not in COLUMNS or cell != ""})
+
+
+def _saved(path: Path) -> Iterator[FileRow]:
+    """Every row of what `datasets` or pyarrow wrote, read by pyarrow; nothing is fetched from a hub."""
+    try:
+        import pyarrow.ipc
+        import pyarrow.parquet
+    except ImportError as error:
+        raise InputError(f'{path} is read with pyarrow: pip install "handaxe[data]"') from error
+    for file in _files(path):
+        try:
+            if file.suffix.lower() == ".parquet":
+                table = pyarrow.parquet.read_table(file)
+            else:
+                with pyarrow.memory_map(str(file)) as raw:
+                    table = _opened(pyarrow, raw).read_all()
+            cells = table.to_pylist()
+        except (OSError, ValueError, pyarrow.ArrowException) as error:
+            raise TaskError(f"{file} cannot be read: {error}") from error
+        name = path.name if file == path else f"{path.name}/{file.relative_to(path)}"
+        yield from (FileRow(f"{name}, row {number}", _present(one)) for number, one in enumerate(cells))
+
+
+def _files(path: Path) -> list[Path]:
+    """The file, or those that make up a folder of `datasets`, in the order in which its state.json lists them."""
+    if path.is_file():
+        return [path]
+    states = sorted(path.rglob("state.json"))
+    try:
+        listed = [(state, json.loads(state.read_text())["_data_files"]) for state in states]
+        found = [state.parent / one["filename"] for state, files in listed for one in files]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise TaskError(f"{path} is no folder of datasets that can be read: {error!r}") from error
+    if not states:
+        raise TaskError(f"{path} holds no state.json: give a folder that save_to_disk of `datasets` wrote")
+    return found
+
+
+def _opened(pyarrow: Any, raw: Any) -> Any:
+    """A reader of either form of an arrow file: a stream, as `datasets` writes it, or a file."""
+    try:
+        return pyarrow.ipc.open_stream(raw)
+    except pyarrow.ArrowInvalid:
+        raw.seek(0)
+        return pyarrow.ipc.open_file(raw)
+
+
+def _present(cells: Mapping[str, Any]) -> dict[str, Any]:
+    """The cells without those that a table fills with None because other rows have them."""
+    return {key: cell for key, cell in cells.items() if cell is not None}

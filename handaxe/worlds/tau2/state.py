@@ -1,0 +1,266 @@
+"""The state of one attempt in tau2: its databases, who called what in them, and what that is worth at the end."""
+
+from __future__ import annotations
+
+import copy
+import functools
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, NamedTuple
+
+from pydantic import BaseModel
+
+from handaxe.core.errors import Failed, TaskError
+from handaxe.core.records import ToolSchema
+from handaxe.tools.decorator import Tool, tool
+from handaxe.tools.schema import Definition
+from handaxe.worlds.tau2.package import Domain, package
+
+__all__ = [
+    "BASIS",
+    "CALCULATION",
+    "Call",
+    "ServiceState",
+    "Side",
+    "gold_actions",
+    "kit_tools",
+    "raw_task",
+    "same_call",
+    "transfers",
+]
+
+Side = Literal["assistant", "user"]
+BASIS = ("DB", "COMMUNICATE")
+"""What a task is judged by that does not say."""
+CALCULATION = 100
+"""Most characters that the package's calculator is given: it evaluates them."""
+HAND_OVER = "transfer_to_human_agents"
+
+
+class Call(NamedTuple):
+    """A call that was carried out, by the agent ("assistant") or by the user, or one that would be right. `counts` are
+    the arguments that must be right, None for those that are given."""
+
+    side: Side
+    name: str
+    arguments: Mapping[str, Any]
+    counts: tuple[str, ...] | None = None
+
+
+class ServiceState:
+    """The databases of one attempt, as they are before its first turn. Its methods that the toolkits lend are tools.
+
+    Args:
+        domain: of the package.
+        scenario: id of a task of the package.
+    """
+
+    def __init__(self, domain: Domain, scenario: str):
+        self.domain, self.scenario = domain, scenario
+        self.calls: list[Call] = []
+        self.env = package(domain).new()
+        for one in (raw_task(domain, scenario).get("initial_state") or {}).get("initialization_actions") or ():
+            self._function(one)
+
+    def call(self, side: Side, name: str, arguments: Mapping[str, Any]) -> str:
+        """Carry out a tool of one side's toolkit, and then let carrier and phone see each other's state.
+
+        Raises:
+            Failed: the tool refused; the caller reads why.
+        """
+        kit = self.env.tools if side == "assistant" else self.env.user_tools
+        self.calls.append(Call(side, name, copy.deepcopy(dict(arguments))))
+        if name == "calculate":
+            _check_expression(arguments.get("expression"))
+        try:
+            said = kit.use_tool(name, **arguments)
+            self._name_new_bills()
+            self.env.sync_tools()
+            return self.env.to_json_str(said)
+        except Exception as error:  # the package's tools refuse by raising whatever comes to hand
+            raise Failed(f"Error: {error}") from None
+
+    def snapshot(self) -> Any:
+        return copy.deepcopy((self.env, self.calls))
+
+    def restore(self, state: Any) -> None:
+        self.env, self.calls = copy.deepcopy(state)
+
+    def digest(self) -> str:
+        """The same for two states of a task where all entries of both databases are the same, and only there."""
+        if tables := package(self.domain).tables:
+            parts: Any = {name: _written(getattr(self.env.tools.db, name)) for name in tables}
+        else:
+            kits = (self.env.tools, self.env.user_tools)
+            parts = [kit.db.model_dump(warnings=False) for kit in kits]
+        return hashlib.sha256(_told(parts).encode()).hexdigest()[:16]
+
+    def judge(self, said: Sequence[str] = ()) -> dict[str, Any]:
+        """What the package's judges find now, for rewards.
+
+            DB             1 where the databases are those that the right calls lead to (errors of these ignored)
+            ENV_ASSERTION  1 where every assertion of the task holds
+            COMMUNICATE    1 where every required text stands in something said, in lower case and without commas
+            ACTION         1 where every right call was made, by either side
+
+        Args:
+            said: what the agent told the user.
+
+        Returns:
+            {"parts": {name: 0.0 or 1.0}, "basis": names that count, "digest": of the state, "gold_digest": the one that
+            the right calls lead to, "outputs": texts required, "made": how many calls each side made}.
+        """
+        criteria = raw_task(self.domain, self.scenario)["evaluation_criteria"]
+        state, wanted = self.digest(), _gold_digest(self.domain, self.scenario)
+        held = all(self._holds(one) for one in criteria.get("env_assertions") or ())
+        gold = gold_actions(self.domain, self.scenario)
+        outputs = list(criteria.get("communicate_info") or ())
+        heard = [text.lower().replace(",", "") for text in said]
+        parts = {
+            "DB": state == wanted,
+            "ENV_ASSERTION": held,
+            "COMMUNICATE": all(any(one.lower() in text for text in heard) for one in outputs),
+            "ACTION": all(any(same_call(right, call) for call in self.calls) for right in gold),
+        }
+        sides = [one.side for one in self.calls]
+        return {
+            "parts": {name: float(value) for name, value in parts.items()},
+            "basis": list(criteria.get("reward_basis") or BASIS),
+            "digest": state,
+            "gold_digest": wanted,
+            "outputs": outputs,
+            "made": {"assistant": sides.count("assistant"), "user": sides.count("user")},
+        }
+
+    def _holds(self, assertion: Mapping[str, Any]) -> bool:
+        try:
+            return self._function(assertion) == assertion.get("assert_value", True)
+        except Exception:  # what calls have left behind can be anything; an assertion that cannot be read does not hold
+            return False
+
+    def _function(self, one: Mapping[str, Any]) -> Any:
+        """Run a function of either toolkit that is no tool: how a scenario is made, and what is asserted of it."""
+        kit = self.env.tools if one["env_type"] == "assistant" else self.env.user_tools
+        found = getattr(kit, one["func_name"])(**one["arguments"])
+        self.env.sync_tools()
+        return found
+
+    def _name_new_bills(self) -> None:
+        """Number the bills that a tool has made: the package draws their names from the machine."""
+        bills = getattr(self.env.tools.db, "bills", ())
+        made = {bill.bill_id: f"B{90_000_000 + n}" for n, bill in enumerate(bills) if bill.bill_id not in _bills()}
+        for bill in bills:
+            bill.bill_id = made.get(bill.bill_id, bill.bill_id)
+        for customer in self.env.tools.db.customers if made else ():
+            customer.bill_ids = [made.get(one, one) for one in customer.bill_ids]
+
+
+def raw_task(domain: Domain, scenario: str) -> Mapping[str, Any]:
+    """A task as the package's file has it.
+
+    Raises:
+        TaskError: there is none of this id.
+    """
+    found = package(domain).raw.get(scenario)
+    if found is None:
+        raise TaskError(f"tau2 has no task {scenario[:80]!r} in {domain}: take tasks from the world")
+    return found
+
+
+def gold_actions(domain: Domain, scenario: str) -> tuple[Call, ...]:
+    """The calls that solve a task, in order."""
+    return tuple(_gold(one) for one in raw_task(domain, scenario)["evaluation_criteria"].get("actions") or ())
+
+
+def _gold(one: Mapping[str, Any]) -> Call:
+    counts = one.get("compare_args")
+    side = one.get("requestor", "assistant")
+    return Call(side, one["name"], one["arguments"], None if counts is None else tuple(counts))
+
+
+def transfers(domain: Domain, scenario: str) -> bool:
+    """Whether nothing else can be done than to hand the user over."""
+    return any(one.name == HAND_OVER for one in gold_actions(domain, scenario))
+
+
+@functools.lru_cache(maxsize=3)
+def kit_tools(domain: Domain) -> Mapping[Side, tuple[Tool, ...]]:
+    """The tools of both sides, not yet bound to a state: `one.__get__(state, ServiceState)` binds them."""
+    env = package(domain).new()
+    kits: dict[Side, Any] = {"assistant": env.tools, "user": env.user_tools}
+    return {side: tuple(_tool(side, one) for one in (kit.get_tools() if kit else {}).values())
+            for side, kit in kits.items()}  # fmt: skip
+
+
+def _tool(side: Side, told: Any) -> Tool:
+    """A tool of the package. Arguments must fit its signature, and reach it as they were written."""
+    name, params = told.name, told.params
+
+    def carry(self, arguments: dict) -> str:
+        """Carry out one call."""
+        return self.call(side, name, arguments)
+
+    class Arguments(BaseModel):
+        """What was written."""
+
+        arguments: dict[str, Any]
+
+        @classmethod
+        def model_validate(cls, obj: Any) -> Any:  # type: ignore[override]
+            params.model_validate(obj)
+            return cls.model_construct(arguments=dict(obj))
+
+    function = told.openai_schema["function"]
+    made = tool(timeout=None)(carry)
+    made.definition = Definition(
+        ToolSchema(name, function["description"], function["parameters"]), Arguments, ("arguments",), None
+    )
+    return made
+
+
+@functools.lru_cache(maxsize=4096)
+def _gold_digest(domain: Domain, scenario: str) -> str:
+    state = ServiceState(domain, scenario)
+    for one in gold_actions(domain, scenario):
+        try:
+            state.call(one.side, one.name, one.arguments)
+        except Failed:
+            continue
+    return state.digest()
+
+
+@functools.lru_cache(maxsize=1)
+def _bills() -> frozenset[str]:
+    """The names of bills that scenarios begin with."""
+    own = {bill.bill_id for bill in package("telecom").new().tools.db.bills}
+    made = [one for raw in package("telecom").raw.values() for one in raw["initial_state"]["initialization_actions"]]
+    return frozenset(own | {one["arguments"]["new_bill_id"] for one in made if "new_bill_id" in one["arguments"]})
+
+
+def _check_expression(expression: Any) -> None:
+    """Refuse what the package's calculator, which evaluates Python, could be held up by."""
+    if not isinstance(expression, str) or len(expression) > CALCULATION or "**" in expression.replace(" ", ""):
+        raise Failed(f"Error: give an expression of at most {CALCULATION} characters, without powers")
+
+
+def same_call(right: Call, call: Call) -> bool:
+    """The package's rule: of the same name, and the same in the arguments that count; these are those that were given
+    where the right call does not say."""
+    counts = set(call.arguments if right.counts is None else right.counts)
+    given, wanted = ({k: v for k, v in one.arguments.items() if k in counts} for one in (call, right))
+    return right.name == call.name and given == wanted
+
+
+def _written(table: Any) -> dict[str, str]:
+    """The entries of a shared table that differ from what it began with."""
+    told = {key: (_entry(table.seen(key)), _entry(table.shared.get(key))) for key in table.taken()}
+    return {key: now for key, (now, before) in told.items() if now != before}
+
+
+def _entry(value: Any) -> str:
+    return _told(value.model_dump(warnings=False) if isinstance(value, BaseModel) else value)
+
+
+def _told(value: Any) -> str:
+    return json.dumps(value, sort_keys=True, default=str)

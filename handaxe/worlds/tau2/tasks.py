@@ -1,0 +1,135 @@
+"""The tasks of tau2: which there are, on which side of the split each stands, and in what words it is put."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Sequence
+from typing import Any, Literal, NamedTuple
+
+from handaxe.core.errors import InputError, TaskError
+from handaxe.core.records import Message, Task
+from handaxe.ops.seeds import derive_seed
+from handaxe.worlds.tau2.package import Domain, package
+from handaxe.worlds.tau2.phone import ACTIONS, action_name
+from handaxe.worlds.tau2.state import gold_actions, raw_task, transfers
+from handaxe.worlds.tau2.user import first_person, manner
+from handaxe.worlds.world import Split
+
+__all__ = ["BRIEF_ATOMS", "Mode", "TaskChoice", "atoms_of", "tasks"]
+
+Mode = Literal["user", "solo"]
+BRIEF_ATOMS = (1, 2)
+"""How many faults a brief task has unless told otherwise."""
+PERSONAS = {"None": "plain", "Easy": "easy", "Hard": "hard"}
+OPENINGS = {"service_issue": "no service", "mobile_data_issue": "slow data", "mms_issue": "no mms"}
+TEST_PART = 5
+"""One in so many of the combinations that the package puts on neither side is a test task."""
+
+
+class TaskChoice(NamedTuple):
+    """Which tasks, and how they are put; the arguments of the world."""
+
+    domain: Domain
+    mode: Mode
+    brief: bool
+    policy: bool
+    atoms: tuple[int, ...]
+    personas: tuple[str, ...]
+    test_personas: tuple[str, ...]
+
+
+def tasks(choice: TaskChoice, split: Split, count: int, seed: int) -> list[Task]:
+    """The first `count` tasks of a split in the order of the seed, or all where there are fewer.
+
+    Raises:
+        TaskError: a count below 1; no task is left.
+        InputError: a persona that does not exist.
+    """
+    if count < 1:
+        raise TaskError(f"a data set of {count} tasks is empty; give a count of 1 or more")
+    made = [
+        _task(choice, scenario, persona)
+        for scenario in _scenarios(choice.domain, choice.brief, choice.atoms, split)
+        for persona in _personas(choice, scenario, split)
+    ]
+    if not made:
+        raise TaskError(f"tau2 has no task to {split} with {choice.atoms} faults: give atoms of 1 to 9")
+    return sorted(made, key=lambda task: derive_seed("tau2 order", seed, task.id))[:count]
+
+
+def atoms_of(scenario: str) -> int:
+    """How many faults a telecom task is composed of; 1 for the other domains' tasks.
+
+    Example:
+        atoms_of("[mms_issue]bad_vpn|data_mode_off[PERSONA:None]") is 2
+    """
+    return scenario.count("|") + 1
+
+
+@functools.lru_cache(maxsize=64)
+def _scenarios(domain: Domain, brief: bool, atoms: tuple[int, ...], split: Split) -> tuple[str, ...]:
+    """The package's ids; of telecom those with so many faults, or the package's benchmark where none are asked for."""
+    found = package(domain)
+    if domain != "telecom":
+        return tuple(one for one in found.raw if one in found.sides[split])
+    atoms = atoms or (BRIEF_ATOMS if brief else ())
+    mine = [one for one in found.raw if atoms_of(one) in atoms] if atoms else list(found.sides[split])
+    return tuple(sorted(one for one in mine if _side(one) == split and (not brief or _is_brief(one))))
+
+
+def _side(scenario: str) -> Split:
+    """The package's, or by digest of the faults: a combination never changes sides, whoever has it."""
+    sides = package("telecom").sides
+    for split in ("train", "test"):
+        if scenario in sides[split]:
+            return split  # type: ignore[return-value]
+    faults = scenario.partition("[PERSONA:")[0]
+    return "test" if derive_seed("tau2 split", faults) % TEST_PART == 0 else "train"
+
+
+def _is_brief(scenario: str) -> bool:
+    """Whether the phone alone can mend it, in words that brief worlds have."""
+    calls = gold_actions("telecom", scenario)
+    return not transfers("telecom", scenario) and all(
+        one.side == "user" and action_name(one.name, one.arguments) in ACTIONS for one in calls
+    )
+
+
+def _personas(choice: TaskChoice, scenario: str, split: Split) -> Sequence[str]:
+    if choice.mode == "solo":
+        return ("",)
+    chosen = choice.personas if split == "train" else choice.test_personas
+    for persona in chosen:
+        manner(persona)
+    found = re.search(r"\[PERSONA:(\w+)\]", scenario)
+    return chosen or (PERSONAS[found[1]] if found else "plain",)
+
+
+def _task(choice: TaskChoice, scenario: str, persona: str) -> Task:
+    raw = raw_task(choice.domain, scenario)
+    metadata: dict[str, Any] = {
+        "domain": choice.domain,
+        "scenario": scenario,
+        "kind": scenario[1:].partition("]")[0] if scenario.startswith("[") else choice.domain,
+        "atoms": atoms_of(scenario),
+        "persona": persona,
+    }
+    messages = [Message("user", _question(choice, raw, metadata["kind"]))]
+    if choice.policy and not choice.brief:
+        told = package(choice.domain).policies[choice.mode == "solo"]
+        messages.insert(0, Message("system", f"<policy>\n{told}\n</policy>"))
+    name = f"{scenario}@{persona}" if persona else scenario
+    return Task(f"{choice.domain}/{name}", tuple(messages), "done", None, metadata)
+
+
+def _question(choice: TaskChoice, raw: Any, kind: str) -> str:
+    told = raw["user_scenario"]["instructions"]
+    if choice.brief:
+        abroad = "abroad" in str(told["known_info"])
+        return OPENINGS[kind] + (", abroad" if abroad else "")
+    if choice.mode == "user":
+        return first_person(told["reason_for_call"])
+    if not raw.get("ticket"):
+        raise InputError(f"the tasks of {choice.domain} have no ticket to work on alone: use --world.mode user")
+    return raw["ticket"]

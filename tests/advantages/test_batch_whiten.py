@@ -1,0 +1,104 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from handaxe.advantages.batch_whiten import batch_whiten
+from handaxe.core.records import Advantages, Rated
+from handaxe.ops.ragged import gather
+from handaxe.testing.ragged import random_group
+from handaxe.testing.records import make_group, make_rated
+
+CONTRACT = [{}, {"centre": False, "std": "population"}]
+
+
+def flat(rated):
+    return [gather(one, r.advantages.tokens[i]) for r in rated for i, one in enumerate(r.group) if r.trained[i]]
+
+
+def test_example():
+    batch = [make_rated(group=make_group(layouts=["Utp"] * n), outcome=o) for n, o in ((2, [1, 1]), (1, [0]))]
+    np.testing.assert_allclose(np.concatenate(flat(batch_whiten()(batch))), [0.57735, 0.57735, -1.1547], atol=1e-5)
+
+
+@pytest.mark.parametrize("std", ["sample", "population"])
+@pytest.mark.parametrize("centre", [True, False])
+def test_over_all_tokens_of_the_batch(std, centre):
+    rng = np.random.default_rng(0)
+    batch = []
+    for seed in range(4):
+        group = random_group(seed)
+        trained = [True, *(rng.random(len(group) - 1) < 0.7)]
+        batch.append(make_rated(group=group, outcome=rng.normal(size=len(group)).tolist(), trained=trained))
+    before = np.concatenate(flat(batch))
+    n = len(before)
+    mean = sum(before) / n
+    var = sum((x - mean) ** 2 for x in before) / (n - (std == "sample"))
+    slow = [(x - mean) / (var + 0.25) ** 0.5 + (0 if centre else mean) for x in before]
+    after = batch_whiten(std=std, centre=centre, eps=0.25)(batch)
+    np.testing.assert_allclose(np.concatenate(flat(after)), slow, atol=1e-12)
+
+
+def test_long_trajectories_weigh_more():
+    batch = [make_rated(group=make_group(layouts=["Utppp", "Utp"]), outcome=[1, 0])]
+    (after,) = batch_whiten(eps=0.0, std="population")(batch)
+    long, short = (gather(one, after.advantages.tokens[i]) for i, one in enumerate(after.group))
+    np.testing.assert_allclose(long, 0.25 / np.sqrt(3 / 16))
+    np.testing.assert_allclose(short, -0.75 / np.sqrt(3 / 16))
+
+
+def test_who_does_not_train_is_neither_counted_nor_changed():
+    batch = [make_rated(group=make_group(layouts=["Utp"] * 3), outcome=[1, 0, 50], trained=[True, True, False])]
+    (after,) = batch_whiten()(batch)
+    assert after.advantages.tokens[2][0].tolist() == [0, 0, 50]
+    np.testing.assert_allclose(np.concatenate(flat([after])), [2**-0.5, -(2**-0.5)], atol=1e-6)
+
+
+def test_value_targets_stay():
+    group = make_group(layouts=["Utp", "Utp"])
+    one = make_rated(group=group, outcome=[1, 0])
+    targets = ((np.array([0, 0, 7.0]),), (np.array([0, 0, 8.0]),))
+    (after,) = batch_whiten()([Rated(group, one.scores, Advantages(one.advantages.tokens, targets), one.trained)])
+    assert after.advantages.returns is targets
+
+
+def test_equal_advantages():
+    batch = [make_rated(group=make_group(layouts=["Utp", "Utpp"]), outcome=[0.1, 0.1 + 0.2 - 0.2])]
+    assert not np.concatenate(flat(batch_whiten()(batch))).any()
+    np.testing.assert_allclose(np.concatenate(flat(batch_whiten(centre=False)(batch))), 0.1)
+
+
+def test_tokens_that_do_not_train_are_neither_counted_nor_changed():
+    group = make_group(layouts=["Utpp", "Utp"])
+    one = make_rated(group=group, outcome=[1, 0])
+    tokens = ((np.array([0, 0, 1.0, 50.0]),), (np.array([0, 0, 0.0]),))
+    trains = ((np.array([False, False, True, False]),), (np.array([False, False, True]),))
+    advantages = replace(one.advantages, tokens=tokens, trains=trains)
+    (after,) = batch_whiten()([replace(one, advantages=advantages)])
+    np.testing.assert_allclose(after.advantages.tokens[0][0], [0, 0, 2**-0.5, 50], atol=1e-6)
+    np.testing.assert_allclose(after.advantages.tokens[1][0], [0, 0, -(2**-0.5)], atol=1e-6)
+    assert after.advantages.trains is trains
+
+
+def test_rows_of_an_attempt_and_attempts_that_do_not_train():
+    one = make_rated(
+        group=make_group(layouts=["Utpp", ["Utp", "Utp"], "Utp"]), outcome=[1, 0, 7], trained=[True, True, False]
+    )
+    left_out = np.array([True, True, True, False])
+    trains = ((left_out,), (np.ones(3, bool), np.ones(3, bool)), (np.ones(3, bool),))
+    one = replace(one, advantages=replace(one.advantages, trains=trains))
+    (after,) = batch_whiten(eps=0.0)([one])
+    a = 3**-0.5  # of 1, 0, 0
+    found = [array.tolist() for own in after.advantages.tokens for array in own]
+    wanted = [[0, 0, 2 * a, 1], [0, 0, -a], [0, 0, -a], [0, 0, 7]]
+    assert all(x == pytest.approx(y) for x, y in zip(found, wanted, strict=True))
+    assert after.advantages.trains is trains
+    everything = tuple(tuple(np.ones(len(s), bool) for s in t.sequences) for t in one.group)
+    for trains in (None, everything):
+        same = replace(one, advantages=replace(one.advantages, trains=trains))
+        (first,), (second,) = (
+            batch_whiten()([same]),
+            batch_whiten()([replace(one, advantages=Advantages(one.advantages.tokens))]),
+        )
+        for x, y in zip(first.advantages.tokens, second.advantages.tokens, strict=True):
+            assert all(np.array_equal(u, v) for u, v in zip(x, y, strict=True))

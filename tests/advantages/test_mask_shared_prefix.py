@@ -1,0 +1,112 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from handaxe.advantages.mask_shared_prefix import mask_shared_prefix
+from handaxe.advantages.transformed import transformed
+from handaxe.core.records import Advantages, Branch
+from handaxe.credit.constant_baseline import constant_baseline
+from handaxe.credit.group_norm import group_norm
+from handaxe.losses.policy import policy
+from handaxe.losses.ratios.token import token
+from handaxe.losses.reductions.token_mean import token_mean
+from handaxe.losses.surrogates.reinforce import reinforce
+from handaxe.losses.terms.entropy import entropy
+from handaxe.losses.terms.kl import kl
+from handaxe.ops.forks import owners
+from handaxe.papers.llds.keep_likelihood import keep_likelihood
+from handaxe.testing.batches import random_policy
+from handaxe.testing.losses import differentiate
+from handaxe.testing.records import make_group, make_rated, make_scores, make_trajectory
+from handaxe.training.loop.batch import make_batch
+
+FEATURES = {"ref_logp": -0.7, "old_logp": -0.9}
+
+
+def named(name, *layouts, left=None):
+    one = make_trajectory(layouts=list(layouts), features=FEATURES)
+    return replace(one, id=name, branch_of=None if left is None else Branch(*left))
+
+
+def forked():
+    """t/1 left t/0 in its second sequence; t/2 left t/1 within a turn, as t/3 left an attempt that is not here."""
+    rows = ("UUt pp tTt p", "Ut pp tTt pp")
+    return make_group(
+        trajectories=[
+            named("t/0", *rows),
+            named("t/1", *rows, left=("t/0", 1, 2)),
+            named("t/2", *rows, left=("t/1", 1, 8)),
+            named("t/3", "Ut p tTt ppp", left=("elsewhere", 0, 7)),
+        ]
+    )
+
+
+def test_example():
+    group = make_group(trajectories=[named("t/0", "UUt p t pp"), named("t/1", "UUt p t pp", left=("t/0", 0, 4))])
+    found = transformed(constant_baseline(), mask_shared_prefix())(group, make_scores([1.0, 1.0]))
+    assert [np.flatnonzero(own[0]).tolist() for own in found.trains] == [[3, 5, 6], [5, 6]]
+    assert [own[0][group[0].sequences[0].mask].tolist() for own in found.tokens] == [[1, 1, 1], [0, 1, 1]]
+
+
+def test_against_a_slow_loop():
+    group = forked()
+    plain = group_norm()(group, make_scores([1.0, 0.0, 0.5, 2.0]))
+    found, owner = mask_shared_prefix()(group, plain), owners(group)
+    count = 0
+    for i, one in enumerate(group):
+        for s, sequence in enumerate(one.sequences):
+            for t in range(len(sequence)):
+                mine = bool(sequence.mask[t]) and owner[i][s][t] == i
+                count += mine
+                assert found.trains[i][s][t] == mine
+                assert found.tokens[i][s][t] == (plain.tokens[i][s][t] if mine else 0.0)
+    assert count == 7 + 4 + 1 + 2
+
+
+def test_what_the_credit_left_out_stays_out():
+    group = forked()
+    plain = group_norm()(group, make_scores([1.0, 0.0, 0.5, 2.0]))
+    first = tuple(tuple(s.mask & (np.arange(len(s)) % 2 == 0) for s in one.sequences) for one in group)
+    both, alone = mask_shared_prefix()(group, replace(plain, trains=first)), mask_shared_prefix()(group, plain)
+    for a, b, c in zip(both.trains, first, alone.trains, strict=True):
+        assert all(np.array_equal(x, y & z) for x, y, z in zip(a, b, c, strict=True))
+
+
+def test_without_forks_nothing_is_changed():
+    group = make_group(trajectories=[named("t/0", "Utp"), named("t/1", "Utp")])
+    said = Advantages(tuple((np.zeros(3),) for _ in group))
+    assert mask_shared_prefix()(group, said) is said
+
+
+@pytest.mark.parametrize("split", [False, True])
+def test_what_a_fork_was_given_is_as_if_it_were_not_the_policy_s(split):
+    """With KL, entropy and likelihood terms on, too: the gradient there is exactly 0, and loss and gradient elsewhere
+    are those of a batch in which these tokens have no mask."""
+    group = forked()
+    if split:
+        group = replace(group, trajectories=group.trajectories[1:])
+    scores = make_scores([1.0, 0.0, 0.5, 2.0][-len(group) :])
+    terms = [kl(coefficient=0.1), entropy(coefficient=0.1), keep_likelihood()]
+    loss = policy(ratio=token(), surrogate=reinforce(), reduction=token_mean(), terms=terms)
+    one = make_rated(group=group, scores=scores, trained=[True] * len(group))
+    suffix = replace(one, advantages=transformed(group_norm(), mask_shared_prefix())(group, scores))
+    batch, whole = (make_batch([x], pad_id=0, dtype=torch.float64) for x in (suffix, one))
+    out = random_policy(batch, 0)
+    assert batch.denominators.tokens < whole.denominators.tokens
+    found = differentiate(loss, out, batch)
+    assert all(not gradient[~batch.mask_BT].any() for gradient in found.gradients.values())
+    unmasked = [
+        replace(s, author=np.where(own_T | ~s.mask, s.author, 0))
+        for t, own in zip(group, suffix.advantages.trains, strict=True)
+        for s, own_T in zip(t.sequences, own, strict=True)
+    ]
+    rows = iter(unmasked)
+    cut = [replace(t, sequences=tuple(next(rows) for _ in t.sequences), branch_of=None) for t in group]
+    bare = replace(suffix, group=replace(group, trajectories=tuple(cut)))
+    bare = replace(bare, advantages=replace(suffix.advantages, trains=None))
+    again = differentiate(loss, out, make_batch([bare], pad_id=0, dtype=torch.float64))
+    assert again.value == found.value
+    for name, gradient in found.gradients.items():
+        assert torch.equal(again.gradients[name], gradient)

@@ -1,0 +1,25 @@
+import json
+import subprocess
+import sys
+
+from handaxe.cli import main
+from handaxe.methods.catalog import find_recipes
+
+
+def test_every_recipe_is_listed(tmp_path, capsys):
+    file = tmp_path / "recipes.json"
+    assert main(["recipes", "--json", str(file)]) == 0
+    shown = capsys.readouterr().out
+    names = [one.name for one in find_recipes()]
+    assert names and all(name in shown for name in names)
+    body = json.loads(file.read_text())["recipes"]
+    assert [one["name"] for one in body] == names
+    otc = next(one for one in body if one["name"] == "otc")
+    assert otc["paper"]["arxiv"] == "2504.14870" and otc["claims"][0]["same"] == "pass@1"
+    assert (otc["base"], otc["world"], otc["theme"]) == ("plain", "sums", "rewards")
+
+
+def test_listing_loads_nothing_heavy():
+    code = "import sys; from handaxe.cli import main; main(['recipes']); print('torch' in sys.modules)"
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert shown.rstrip().endswith("False")

@@ -1,0 +1,38 @@
+import re
+
+import pytest
+
+from handaxe.core.check_tasks import check_tasks, what_it_is
+from handaxe.core.errors import TaskError
+from handaxe.core.records import Message, Task
+from handaxe.curricula.in_order import in_order
+
+ASKED = {"role": "user", "content": "2+2?"}
+SYSTEM = Message("system", "Be brief.")
+
+
+def of(messages):
+    return [Task("t1", messages)]
+
+
+@pytest.mark.parametrize(
+    ("tasks", "message"),
+    [
+        ([ASKED], "among the tasks is a dict: write Task('my-id', (Message('user', 'What is 2+2?'),), answer='4')"),
+        (["2+2?"], "among the tasks is the text '2+2?': write Task("),
+        (of("2+2?"), "the messages of task 't1' are text: write (Message('user', '2+2?'),)"),
+        (of((SYSTEM, ASKED)), "message 1 of task 't1' is a dict: write Message('user', '2+2?')"),
+        (of(("2+2?",)), "message 0 of task 't1' is the text '2+2?': write Message('user', '2+2?')"),
+        (of((Message("human", "2+2?"),)), "has the role 'human'; roles are system, user, assistant, tool"),
+    ],
+)
+def test_what_is_no_task_or_no_message_is_told_wherever_tasks_are_handed_over(tasks, message):
+    for handed in (check_tasks, in_order):
+        with pytest.raises(TaskError, match=re.escape(message)):
+            handed(tasks)
+
+
+def test_what_is_right_passes():
+    check_tasks(of((SYSTEM, Message("user", "2+2?"))))
+    assert (what_it_is({}), what_it_is("tiny"), what_it_is(None)) == ("a dict", "the text 'tiny'", "None")
+    assert what_it_is("x" * 1000) == "a text"

@@ -1,0 +1,72 @@
+import pytest
+
+from handaxe.core.errors import InputError
+from handaxe.core.import_string import attribute, named, names_in
+from handaxe.rewards.exact_match import exact_match
+from handaxe.tools.calculator import calculator
+
+
+def test_the_example():
+    found = attribute("handaxe.tools.calculator:calculator", noun="tool", example="my_file:my_tool")
+    assert found is calculator
+
+
+def test_a_module_of_the_current_folder(tmp_path, monkeypatch):
+    (tmp_path / "attributes_own.py").write_text("here = 7\n")
+    monkeypatch.chdir(tmp_path)
+    assert attribute("attributes_own:here", noun="tool", example="a:b") == 7
+
+
+@pytest.mark.parametrize(
+    "where, message",
+    [
+        ("handaxe", "'handaxe' names no tool: write MODULE:ATTRIBUTE, such as a:b"),
+        (":calculator", "names no tool"),
+        ("handaxe.nothing:calculator", "there is no tool 'handaxe.nothing:calculator': no module 'handaxe.nothing'"),
+        ("handaxe.tools.calculator:abacus", "has no 'abacus'"),
+    ],
+)
+def test_what_names_nothing(where, message):
+    with pytest.raises(InputError, match="tool") as caught:
+        attribute(where, noun="tool", example="a:b")
+    assert message in str(caught.value)
+
+
+def test_a_name_is_a_file_of_the_room_or_of_the_users(tmp_path, monkeypatch):
+    assert named("exact_match", room="handaxe.rewards", noun="reward") is exact_match
+    (tmp_path / "named_own.py").write_text("mine = 'mine'\n")
+    monkeypatch.chdir(tmp_path)
+    assert named("named_own:mine", room="handaxe.rewards", noun="reward") == "mine"
+
+
+def test_a_name_that_comes_close_is_told():
+    with pytest.raises(InputError, match="there is no reward 'exact_mach'; did you mean exact_match"):
+        named("exact_mach", room="handaxe.rewards", noun="reward")
+    with pytest.raises(
+        InputError, match="there is no reward 'zzz'; there are action_match, action_score, .*exact_match"
+    ):
+        named("zzz", room="handaxe.rewards", noun="reward")
+
+
+def test_helpers_are_not_named():
+    names = names_in("handaxe.rewards")
+    assert {"exact_match", "numeric_match"} <= set(names) and not {"lift", "combine", "reference"} & set(names)
+
+
+def test_what_is_meant_is_guessed_and_a_mistake_in_the_users_file_is_shown_with_its_line(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    (tmp_path / "attributes_mine.py").write_text("def convert():\n    pass\n")
+    (tmp_path / "attributes_broken.py").write_text("x = 1\ny = x / 0\n")
+    (tmp_path / "attributes_lacking.py").write_text("import a_package_that_is_not_there\n")
+    (tmp_path / "attributes_typo.py").write_text("def f(:\n")
+    for where, message in {
+        "attributes_mine:convret": "did you mean convert?",
+        "attributes_mime:convert": "did you mean attributes_mine",
+        "attributes_broken:y": "attributes_broken.py, line 2: ZeroDivisionError: division by zero",
+        "attributes_lacking:y": "line 1: ModuleNotFoundError: No module named 'a_package_that_is_not_there'",
+        "attributes_typo:f": "attributes_typo.py, line 1",
+    }.items():
+        with pytest.raises(InputError) as caught:
+            attribute(where, noun="tool", example="a:b")
+        assert message in str(caught.value)

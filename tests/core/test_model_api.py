@@ -1,0 +1,28 @@
+"""The models that ship offer what an engine needs of one."""
+
+import inspect
+
+import pytest
+
+from handaxe.core import model_api as networks
+from handaxe.models.huggingface import AdaptedModel, HuggingFaceModel
+from handaxe.models.tiny import TinyConfig, TinyModel
+
+
+@pytest.mark.parametrize("kind", [TinyModel, HuggingFaceModel, AdaptedModel])
+def test_every_model_has_the_methods_of_the_protocol(kind):
+    wanted = {name for name, value in vars(networks.Model).items() if inspect.isfunction(value)} - {"__init__"}
+    assert {name for name in wanted if not name.startswith("_")} <= set(dir(kind))
+
+
+def test_only_a_model_with_an_adapter_says_so():
+    assert issubclass(AdaptedModel, networks.AdapterModel)
+    assert not issubclass(HuggingFaceModel, networks.AdapterModel)
+
+
+def test_models_that_ship_read_trees_and_pieces_of_the_vocabulary_and_can_compute_layers_again():
+    model = TinyModel.new(TinyConfig(width=16, layers=1, heads=2))
+    for kind in (networks.TreeModel, networks.LinearHeadModel, networks.RecomputingModel):
+        assert isinstance(model, kind)
+    for kind in (networks.TreeModel, networks.LinearHeadModel):
+        assert issubclass(HuggingFaceModel, kind)

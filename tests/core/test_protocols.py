@@ -1,0 +1,42 @@
+import inspect
+import typing
+
+from handaxe.core import model_api as networks
+from handaxe.core import protocols as slots
+from handaxe.curricula.in_order import InOrder
+from handaxe.engines.local.engine import LocalEngine
+from handaxe.models.compact import Compact
+from handaxe.models.tiny import TinyModel
+from handaxe.testing.scripted import ScriptedEngine
+
+
+def methods(protocol):
+    return {
+        name: member
+        for name, member in vars(protocol).items()
+        if inspect.isfunction(member) and not name.startswith("_")
+    }
+
+
+def implements(cls, protocol):
+    for name, wanted in methods(protocol).items():
+        assert hasattr(cls, name), f"{cls.__name__} lacks {name}"
+        has, want = inspect.signature(getattr(cls, name)).parameters, inspect.signature(wanted).parameters
+        assert list(has) == list(want), f"{cls.__name__}.{name} takes {list(has)}, the role says {list(want)}"
+
+
+def test_the_shipped_parts_have_the_signatures_of_their_roles():
+    for cls in (LocalEngine, ScriptedEngine):
+        implements(cls, slots.Engine)
+    implements(TinyModel, networks.Model)
+    implements(Compact, slots.ChatFormat)
+    implements(InOrder, slots.Curriculum)
+    assert isinstance(InOrder.__new__(InOrder), slots.Stateful)
+
+
+def test_every_role_is_on_the_page():
+    roles = {"Credit", "Curriculum", "Engine", "Env", "Judge", "Loss", "Reward", "Rollout", "Selector", "Shaper"}
+    assert roles <= set(slots.__all__) and len(slots.__doc__.splitlines()) < 12
+    for name in ("Reward", "Credit", "Shaper", "Selector", "Loss"):
+        arguments, _ = typing.get_args(getattr(slots, name))
+        assert 1 <= len(arguments) <= 2, f"{name} takes what it works on and nothing else"

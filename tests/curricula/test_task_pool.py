@@ -1,0 +1,38 @@
+import pytest
+
+from handaxe.core.errors import TaskError
+from handaxe.curricula.in_order import in_order
+from handaxe.curricula.task_pool import task_pool
+from handaxe.testing.records import make_task
+
+
+def tasks(count):
+    return [make_task(id=str(i)) for i in range(count)]
+
+
+def names(found):
+    return [one.id for one in found]
+
+
+def test_it_is_in_order_until_the_tasks_are_exchanged():
+    pool, plain = task_pool(tasks(5), seed=3), in_order(tasks(5), seed=3)
+    for step in range(3):
+        assert names(pool.next(step, 2)) == names(plain.next(step, 2))
+    pool.tasks = tasks(2)
+    assert names(pool.tasks) == ["0", "1"] and sorted(names(pool.next(3, 4))) == ["0", "0", "1", "1"]
+
+
+def test_its_state_is_its_place_among_the_tasks_of_now():
+    one, other = (task_pool(tasks(5), seed=1) for _ in range(2))
+    for pool in (one, other):
+        pool.tasks = tasks(4)
+    one.next(0, 3)
+    other.load_state_dict(one.state_dict())
+    assert names(one.next(1, 5)) == names(other.next(1, 5))
+
+
+def test_no_task_is_no_curriculum():
+    pool = task_pool(tasks(1))
+    with pytest.raises(TaskError, match="empty"):
+        pool.tasks = []
+    assert names(pool.tasks) == ["0"]

@@ -1,0 +1,181 @@
+"""A real vLLM server samples what LocalEngine samples, token for token, and takes weights in the middle of a turn."""
+
+import importlib.util
+from pathlib import Path
+
+import pytest
+import torch
+
+from handaxe.core.errors import InputError, TrainingError
+from handaxe.core.records import Sampling
+from handaxe.core.requests import Sample
+from handaxe.engines.local.engine import LocalEngine
+from handaxe.engines.vllm.http import VllmHttp
+from handaxe.testing.engine import check_engine
+
+pytestmark = pytest.mark.vllm
+_spec = importlib.util.spec_from_file_location("vllm_case", Path(__file__).with_name("vllm_case.py"))
+case = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(case)
+
+
+@pytest.fixture(scope="module")
+def fleet():
+    with case.started(start_servers=1) as fleet:
+        yield fleet
+
+
+def logp(model, ids, start):
+    """Log-probs of ids[start:] by a plain forward."""
+    with torch.no_grad():
+        rows = torch.tensor([ids])
+        logits_TV = model.head(model.hidden(rows, torch.ones_like(rows, dtype=torch.bool)))[0].double()
+    return logits_TV.log_softmax(-1)[range(start - 1, len(ids) - 1), ids[start:]]
+
+
+def test_it_draws_what_local_engine_draws(fleet):
+    ways = [(1.0, 1.0, 0), (0.7, 0.8, 5), (0.0, 1.0, 0), (1.3, 0.5, 0), (1.0, 1.0, 3)]
+    requests = [
+        Sample(
+            [1 + n, 2, 3],
+            Sampling(*way, max_tokens=40),
+            2**80 + n,
+            frozenset({7, 17, 27}),
+            header=frozenset({9, 19, 29, 39}),
+        )
+        for n, way in enumerate(ways * 3)
+    ]
+    got = case.Served(fleet, case.make_model()).sample(requests)
+    want = LocalEngine(case.make_model()).sample(requests)
+    assert {one.finish for one in want} >= {"stop", "header"}, "the example shows every way to end"
+    for one, other in zip(got, want):
+        assert (one.ids, one.finish, one.version) == (other.ids, other.finish, other.version)
+        assert one.logp == pytest.approx(other.logp, abs=1e-5)
+        assert one.behaviour_logp == pytest.approx(other.behaviour_logp, abs=1e-5)
+    assert 0 <= fleet.servers.metrics["push_gap"] < 1e-4
+
+
+def test_the_whole_contract(fleet, tmp_path):
+    names = check_engine(
+        lambda: case.Served(fleet, case.make_model(), reference=True),
+        case.make_model,
+        folder=tmp_path,
+        tolerance=1e-5,
+        gradient=lambda engine: {k: p.grad for k, p in engine.model.module.named_parameters() if p.grad is not None},
+        weights=lambda engine: dict(engine.model.module.named_parameters()),
+        reference=True,
+    )
+    assert len(names) == 19
+
+
+def over_a_swap(fleet, requests, wait):
+    """Turns that are under way for `wait` seconds when other weights, version 1, come."""
+    engine = case.Served(fleet, case.make_model())
+    stream = engine.stream()
+    fleet.engine = engine
+    fleet.servers.push()
+    for request in requests:
+        stream.submit(request)
+    done = dict(stream.poll(wait))
+    with torch.no_grad():
+        for parameter, other in zip(engine.model.module.parameters(), case.make_model(seed=5).module.parameters()):
+            parameter.copy_(other)
+    engine.version = 1
+    while len(stream):
+        done.update(stream.poll(1.0))
+    return done
+
+
+def swapped_in_mid_turn(fleet):
+    """The largest gap between what was recorded and a forward of the weights that the version names, over turns in the
+    middle of which weights were swapped in."""
+    old, new = case.make_model(), case.make_model(seed=5)
+    requests = [Sample([1 + n, 2, 3], Sampling(max_tokens=200), n, frozenset()) for n in range(8)]
+    for wait in (0.3, 1.0, 3.0, 9.0, 27.0, 81.0):  # as long as this machine takes to begin and not to end
+        done = over_a_swap(fleet, requests, wait)
+        both = [n for n in done if set(done[n].version) == {0, 1}]
+        if both:
+            break
+    assert both, f"no turn was under way when the weights came: {[set(done[n].version) for n in done]}"
+    gaps = []
+    for n in both:
+        ids, start = [*requests[n].ids, *done[n].ids], len(requests[n].ids)
+        version = torch.tensor(done[n].version)
+        assert version.tolist() == sorted(version.tolist())
+        want = torch.where(version == 0, logp(old, ids, start), logp(new, ids, start))
+        gaps.append(float((torch.tensor(done[n].logp) - want).abs().max()))
+    return max(gaps)
+
+
+def test_weights_swapped_in_mid_turn_hold_from_the_next_token_on(fleet):
+    assert swapped_in_mid_turn(fleet) < 1e-4
+
+
+def test_with_caches_that_are_kept_they_do_not(fleet, monkeypatch):
+    post = VllmHttp.post
+
+    def keeping(self, path, body=None, *, query=None, timeout=None):
+        query = {**query, "clear_cache": "false"} if path == "/pause" else query
+        return post(self, path, body, query=query, timeout=timeout)
+
+    monkeypatch.setattr(VllmHttp, "post", keeping)
+    assert swapped_in_mid_turn(fleet) > 1e-3
+
+
+def test_an_interrupted_turn_goes_on_as_if_it_never_was(fleet):
+    engine = case.Served(fleet, case.make_model())
+    request = Sample([4, 2, 3], Sampling(max_tokens=150), 11, frozenset())
+    want = engine.sample([request])[0]
+    stream, begun = engine.stream(), None
+    for _ in range(3):
+        ticket = stream.submit(request._replace(begun=begun))
+        if done := stream.poll(0.1):
+            break
+        begun = stream.interrupt(ticket)
+        assert begun.ids == want.ids[: len(begun.ids)]
+    else:
+        stream.submit(request._replace(begun=begun))
+        done = []
+    while len(stream):
+        done += stream.poll(1.0)
+    assert done[0][1].ids == want.ids
+    assert done[0][1].logp == pytest.approx(want.logp, abs=1e-5)
+
+
+def test_an_id_that_would_end_the_server_is_never_sent(fleet):
+    engine = case.Served(fleet, case.make_model())
+    request = Sample([case.VOCABULARY], Sampling(max_tokens=4), 0, frozenset())
+    with pytest.raises(InputError, match="an id outside"):
+        engine.sample([request])
+    assert len(engine.sample([request._replace(ids=[1])])[0].ids) == 4, "the server is well"
+
+
+def test_a_request_that_the_server_refuses_is_an_error_in_its_words(fleet, monkeypatch):
+    engine = case.Served(fleet, case.make_model())
+    longer = fleet.servers.policy._replace(max_length=10 * case.LONGEST)
+    monkeypatch.setattr(fleet.servers, "policy", longer)
+    request = Sample([1] * (2 * case.LONGEST), Sampling(max_tokens=4), 0, frozenset())
+    with pytest.raises(InputError, match=r"request 0.*HTTP 400"):
+        engine.sample([request])
+    assert len(engine.sample([request._replace(ids=[1])])[0].ids) == 4, "the server is well"
+
+
+def test_requests_of_others_are_drawn_by_vllm_itself(fleet):
+    """The plugin touches nothing that does not ask for it."""
+    greedy = Sample([1, 2, 3], Sampling(temperature=0.0, max_tokens=5), 0, frozenset())
+    ours = case.Served(fleet, case.make_model()).sample([greedy])[0].ids  # and the server has these weights now
+    body = {"token_ids": [1, 2, 3], "sampling_params": {"max_tokens": 5, "temperature": 0.0, "ignore_eos": True}}
+    said = fleet.servers._servers[0].http.post("/inference/v1/generate", body)["choices"][0]["token_ids"]
+    assert said == ours == LocalEngine(case.make_model()).sample([greedy])[0].ids
+
+
+# The last of this file: the server is lost for it, and another one takes its time.
+def test_the_probe_finds_a_tensor_that_stayed_old(fleet, monkeypatch):
+    prepare = fleet.servers._transport.prepare
+    stale = "model.embed_tokens.weight"
+    first = case.make_model().module.state_dict()[stale]
+    engine = case.Served(fleet, case.make_model(seed=5))
+    monkeypatch.setattr(fleet.servers._transport, "prepare", lambda tensors: prepare({**tensors, stale: first}))
+    with pytest.raises(TrainingError, match="other log-probs than the engine"):
+        engine.sample([Sample([1], Sampling(max_tokens=4), 0, frozenset())])
+    assert fleet.servers.metrics["push_gap"] > 1e-2

@@ -1,0 +1,92 @@
+import importlib
+
+import pytest
+
+pytest.importorskip("matplotlib")
+
+from handaxe.baselines.grpo_no_kl.method import plain
+from handaxe.papers.chartmaster.method import chartmaster
+
+from handaxe.core.records import Group, Message, ToolCall
+from handaxe.methods.method import RunSettings
+from handaxe.models.compact import Compact
+from handaxe.papers.chartmaster.charts import DRAWER, charts, drawn_code, same_attributes, same_picture
+from handaxe.rewards.parts.scoring import score_group
+from handaxe.testing.worlds import check_world
+from handaxe.worlds.parts.demonstrate import demonstrate
+
+charts_module = importlib.import_module("handaxe.papers.chartmaster.charts")
+pytestmark = pytest.mark.usefixtures("sandbox")
+
+
+def draws(*codes):
+    def speaker(task, facts):
+        code = codes[facts["turn"]] if facts["turn"] < len(codes) else None
+        return (
+            Message("assistant", "well")
+            if code is None
+            else Message("assistant", "", (ToolCall("draw", {"code": code}),))
+        )
+
+    return speaker
+
+
+def test_the_contract():
+    check_world(charts(), count=6)
+    check_world(charts(brief=False), count=2)
+
+
+def test_the_expert_draws_once_and_that_ends_the_attempt():
+    world = charts()
+    for task in world.tasks("train", 4, 1):
+        one = demonstrate(world.env(()), task, world.expert, format=Compact(), context=512)
+        assert len(one.turns) == 1 and one.ending.kind == "completed" and drawn_code(one) == task.answer
+        group = Group(task, (one,))
+        assert same_attributes()(group).outcome.tolist() == [1] and same_picture()(group).outcome[0] == pytest.approx(1)
+
+
+def test_an_attempt_without_a_chart_is_worth_nothing():
+    world = charts()
+    (task,) = world.tasks("train", 1, 0)
+    one = demonstrate(world.env(()), task, lambda task, facts: Message("assistant", task.answer), format=Compact())
+    group = Group(task, (one,))
+    paid = chartmaster(plain(world, RunSettings())).reward
+    for reward in (world.correct, same_attributes(), same_picture(), paid):
+        assert reward(group).outcome.tolist() == [0]
+    assert world.gauges["attributes"].top(one, 0.0) == 0 and drawn_code(one) is None
+
+
+@pytest.mark.slow
+def test_one_letter_of_the_wrong_name_in_a_second_try():
+    world = charts()
+    task = next(one for one in world.tasks("train", 40, 0) if one.metadata["kind"] == "bar")
+    near = task.answer.replace("[*'a", "[*'z")
+    one = demonstrate(world.env(()), task, draws("ax.bar(", near), format=Compact())
+    assert [reply.status for reply in one.replies] == ["retry", "ok"] and drawn_code(one) == near
+    group = Group(task, (one,))
+    wanted = same_attributes()(group).outcome[0]
+    look = same_picture()(group).outcome[0]
+    assert 0.5 < wanted < 1 and 0.5 < look < 1
+    paid = chartmaster(plain(world, RunSettings())).reward
+    assert paid(group).outcome.tolist() == pytest.approx([wanted + look])
+    assert world.correct(group).outcome.tolist() == [0]
+    assert world.gauges["attributes"].top(one, 0.0) == wanted
+
+
+def test_a_chart_that_was_drawn_and_is_not_drawn_again_is_not_scored(monkeypatch):
+    world = charts()
+    (task,) = world.tasks("train", 1, 0)
+    one = demonstrate(world.env(()), task, draws(f"{task.answer};0"), format=Compact())
+    assert drawn_code(one) == f"{task.answer};0"
+    monkeypatch.setattr(charts_module, "DRAWER", Late())
+    group, scores = score_group(world.correct, Group(task, (one,)))
+    assert group[0].ending.kind == "verifier_error" and not scores.eligible.any()
+
+
+class Late:
+    """Draws what the world itself wrote alone."""
+
+    def draw(self, code):
+        return "TimeoutError: ran for more than 20 seconds"
+
+    draw_own = DRAWER.draw_own

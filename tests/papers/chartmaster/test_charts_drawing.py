@@ -1,0 +1,99 @@
+import numpy as np
+import pytest
+
+pytest.importorskip("matplotlib")
+
+from handaxe.core.errors import InfrastructureError
+from handaxe.papers.chartmaster import charts_drawing
+from handaxe.papers.chartmaster.charts_drawing import HEIGHT, WIDTH, Chart, Drawer
+
+BARS = "ax.bar([*'ab'],[3,5],color='red');ax.set_title('tea')"
+
+
+@pytest.fixture(scope="module")
+def drawer(sandbox):
+    return Drawer()
+
+
+def test_what_is_in_a_chart(drawer):
+    chart = drawer.draw_own(BARS)
+    assert chart[:4] == (("a", "b", "tea"), (3.0, 5.0), ("#ff0000",), ("2 patches, 0 lines",))
+    assert chart.attributes == {
+        *(("text", word) for word in ("a", "b", "tea")),
+        ("number", 3.0),
+        ("number", 5.0),
+        ("colour", "#ff0000"),
+        ("layout", "2 patches, 0 lines"),
+    }
+    assert chart.pixels.shape == (HEIGHT, WIDTH, 3) and (chart.pixels[..., 0] > chart.pixels[..., 1] + 100).sum() > 30
+    assert chart.ink.min() == 0 and 0 < chart.ink.max() <= 1
+
+
+def test_a_session_of_its_own_draws_the_same_and_remembers(drawer):
+    fresh = Drawer()
+    one = fresh.draw(BARS)
+    kept = drawer.draw_own(BARS)
+    assert one[:4] == kept[:4] and (one.pixels == kept.pixels).all()
+    assert fresh.draw(BARS) is one
+
+
+def test_other_charts_look_different(drawer):
+    charts = [drawer.draw_own(code) for code in (BARS, BARS.replace("3,5", "5,3"), "ax.plot([3,5],color='red')")]
+    assert len({chart.pixels.tobytes() for chart in charts}) == 3
+    assert charts[2].numbers == (3.0, 5.0) and charts[2].texts == ()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("code", "why"),
+    [
+        ("ax.bar(", "SyntaxError"),
+        ("import os; os._exit(1)", "exit status 1"),
+        ("open('/etc/passwd')", "FileNotFoundError"),
+        ("while True: pass", "ran for more than"),
+        ("fig = None", "AttributeError"),
+        ("ax.plot([float('nan')])", "cannot be read"),
+        ("ax.set_title('x' * 300)", "cannot be read"),
+        ("import json; json.dumps = lambda found: '[' * 10**5", "cannot be read"),
+    ],
+)
+def test_what_is_hostile_draws_nothing_and_stays_in_its_session(drawer, code, why):
+    said = drawer.draw(code)
+    assert why in said or "limit on processor time" in said  # whichever comes first
+    assert isinstance(drawer.draw_own(BARS), Chart)
+
+
+@pytest.mark.slow
+def test_one_session_cannot_change_what_another_draws(drawer):
+    fresh = Drawer()
+    spoilt = fresh.draw(f"from matplotlib.axes import Axes; Axes.bar = lambda *a, **k: None;{BARS}")
+    assert spoilt.numbers == () and fresh.draw(f"{BARS};0").numbers == (3.0, 5.0)
+
+
+@pytest.mark.slow
+def test_pyplot_and_a_picture_of_another_size(drawer):
+    made = drawer.draw(
+        "import matplotlib.pyplot as plt\nplt.figure(figsize=(9, 9))\nplt.plot([1, 2], label='one')\nplt.legend()"
+    )
+    assert made.numbers == (1.0, 2.0) and made.texts == ("one",) and np.shape(made.pixels) == (HEIGHT, WIDTH, 3)
+
+
+def test_a_kept_session_that_takes_too_long_is_nobodys_chart_and_is_replaced(monkeypatch):
+    """What was not drawn is not remembered either: the next call draws it."""
+    pool, ended = [], []
+
+    def session(limits, **more):
+        made = session_of(limits, **more)
+        pool.append(made)
+        monkeypatch.setattr(made.owner, "close", lambda close=made.owner.close: (ended.append(made), close()))
+        return made
+
+    session_of = charts_drawing._session
+    drawn_of = charts_drawing._drawn
+    replies = iter(["TimeoutError: ran for more than 60 seconds"])
+    monkeypatch.setattr(charts_drawing, "_session", session)
+    monkeypatch.setattr(charts_drawing, "_drawn", lambda *given: next(replies, None) or drawn_of(*given))
+    own = Drawer()
+    with pytest.raises(InfrastructureError, match="TimeoutError"):
+        own.draw_own(BARS)
+    assert isinstance(own.draw_own(BARS), Chart) and len(pool) == 2 and ended == pool[:1]

@@ -1,0 +1,70 @@
+import numpy as np
+import pytest
+
+from handaxe.core.errors import TaskError
+from handaxe.papers.chartmaster.image_similarity import image_similarity
+from handaxe.papers.chartmaster.random_pyramid import random_pyramid
+from handaxe.testing.records import make_group, make_task, make_trajectory
+
+PICTURES = np.random.default_rng(0).random((3, 16, 16, 3))
+KNOBS = {
+    "rendered": lambda one: PICTURES[len(one.turns) - 1] if one.turns else None,
+    "gold": lambda task: PICTURES[0],
+}
+CONTRACT = [KNOBS]
+
+
+def scored(drawn, gold, **knobs):
+    group = make_group(trajectories=[make_trajectory(texts=["x"])])
+    return image_similarity(rendered=lambda one: drawn, gold=lambda task: gold, **knobs)(group).outcome.tolist()[0]
+
+
+def flat(*values):
+    return np.array(values, dtype=float)
+
+
+def itself(image):
+    return [image]
+
+
+def test_example():
+    gold = flat(1, 0)
+    assert scored(flat(3, 0), gold, features=itself) == pytest.approx(1)
+    assert scored(flat(1, 1), gold, features=itself) == pytest.approx(0.7071, abs=1e-4)
+    assert scored(flat(0, 2), gold, features=itself) == 0
+
+
+def test_the_mean_over_stages_by_a_slow_loop():
+    for drawn in PICTURES:
+        cosines = []
+        for a, b in zip(random_pyramid()(drawn), random_pyramid()(PICTURES[0])):
+            top = sum(float(x) * float(y) for x, y in zip(a.ravel(), b.ravel()))
+            cosines.append(top / np.sqrt(sum(float(x) ** 2 for x in a.ravel()) * sum(float(x) ** 2 for x in b.ravel())))
+        assert scored(drawn, PICTURES[0]) == pytest.approx(sum(cosines) / len(cosines))
+
+
+def test_the_same_picture_is_worth_one_and_symmetric():
+    assert scored(PICTURES[1], PICTURES[1]) == pytest.approx(1)
+    assert scored(PICTURES[1], PICTURES[2]) == pytest.approx(scored(PICTURES[2], PICTURES[1]))
+
+
+@pytest.mark.parametrize(
+    ("drawn", "worth"),
+    [(None, 0), (flat(1, 2, 3), 0), (flat(np.nan, 1), 0), (flat(0, 0), 0), (flat(-1, 0), 0)],
+)
+def test_no_picture_another_size_and_nothing_in_it(drawn, worth):
+    assert scored(drawn, flat(1, 0), features=itself) == worth
+
+
+def test_nothing_is_like_nothing():
+    assert scored(flat(0, 0), flat(0, 0), features=itself) == 1
+
+
+def test_a_task_with_a_broken_picture():
+    with pytest.raises(TaskError, match="not finite"):
+        scored(flat(1, 0), flat(np.inf, 0))
+
+
+def test_no_turn_is_no_picture():
+    silent = make_trajectory(layouts=["UUt"], texts=[], task=make_task())
+    assert image_similarity(**KNOBS)(make_group(trajectories=[silent])).outcome.tolist() == [0]

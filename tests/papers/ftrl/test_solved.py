@@ -1,0 +1,39 @@
+import pytest
+
+from handaxe.core.errors import TaskError
+from handaxe.core.records import ToolReply
+from handaxe.papers.ftrl.solved import says, solved_by, unsolved_of
+from handaxe.testing.records import make_task
+
+
+def test_example():
+    replies = [ToolReply("0", "boss", "luta"), ToolReply("1", "ally", "It is Kemi."), ToolReply("2", "ally", "kemi")]
+    golds = {"boss": ["luta"], "ally": ["dozo", "kemi"]}
+    assert solved_by(replies, golds) == ([True, True, False], {"ally": ["dozo"]})
+    assert golds == {"boss": ["luta"], "ally": ["dozo", "kemi"]}
+
+
+def test_a_result_counts_for_its_own_tool_alone_and_twice_where_it_is_wanted_twice():
+    assert solved_by([ToolReply("0", "other", "7")], {"add": ["7"]}) == ([False], {"add": ["7"]})
+    twice = [ToolReply("0", "add", "7"), ToolReply("1", "add", "7")]
+    assert solved_by(twice, {"add": ["7", "7"]}) == ([True, True], {})
+
+
+@pytest.mark.parametrize(
+    ("text", "gold", "found"),
+    [
+        ("Luta it is", "luta", True),
+        ("1,024 men", "1024", True),
+        ("b and a", "a, b", True),
+        ("a", "a, b", False),
+        ("", "a", False),
+    ],
+)
+def test_all_parts_are_said_whatever_the_case(text, gold, found):
+    assert says(text, gold) is found
+
+
+@pytest.mark.parametrize("unsolved", [None, ["7"], {"add": "7"}, {"add": [7]}])
+def test_a_task_that_does_not_say_what_is_unsolved(unsolved):
+    with pytest.raises(TaskError, match="unsolved"):
+        unsolved_of(make_task(metadata={"unsolved": unsolved}))

@@ -1,0 +1,87 @@
+import re
+import sys
+
+import pytest
+
+from handaxe.core.errors import InputError, TaskError
+from handaxe.core.records import Group, ToolReply
+from handaxe.models.compact import Compact
+from handaxe.papers.ftrl.solve_f1 import solve_f1
+from handaxe.papers.ftrl.solved import unsolved_of
+from handaxe.papers.ftrl.toolchains import SCENARIOS, after, toolchains
+from handaxe.testing.worlds import check_world
+from handaxe.worlds.parts.demonstrate import demonstrate
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"merged": 2}, {"merged": 3, "optional": True, "brief": False}, {"optional": True, "needless": 1.0}]
+)
+def test_the_contract(options):
+    check_world(toolchains(size=60, **options))
+
+
+@pytest.mark.parametrize("merged", [1, 2])
+def test_the_expert_solves_one_sub_question_a_call_and_the_reward_says_so(merged):
+    world = toolchains(needless=0.0, merged=merged)
+    for task in world.tasks("test", 40, 0):
+        one = demonstrate(world.env(()), task, world.expert, format=Compact(), context=512)
+        width, depth = SCENARIOS[task.metadata["scenario"]]
+        assert len(one.calls) == width * depth and len(one.turns) == depth + 1
+        assert solve_f1()(Group(task, (one,))).outcome[0] == pytest.approx(
+            (depth * 2 * width / (width + 1) + 1) / (depth + 1)
+        )
+        gauges = {name: (gauge.top(one, 1.0), gauge.bottom(one, 1.0)) for name, gauge in world.gauges.items()}
+        assert gauges == dict.fromkeys(("call_precision", "call_recall"), (width * depth, width * depth))
+
+
+def test_needless_calls_harm_no_answer_and_are_made_as_often_as_said():
+    world, made, turns = toolchains(needless=0.4), 0, 0
+    for task in world.tasks("train", 100, 0):
+        one = demonstrate(world.env(()), task, world.expert, format=Compact())
+        assert world.correct(Group(task, (one,))).outcome[0] == 1
+        made += len(one.calls) - sum(map(len, unsolved_of(task).values()))
+        turns += len(one.turns) - 1
+    assert 0.3 < made / turns < 0.5
+
+
+def test_distractors_stand_beside_what_is_needed():
+    for task in toolchains(distractors=3).tasks("train", 40, 0):
+        assert len(task.tools) == len(task.metadata["unsolved"]) + 3 and set(task.metadata["unsolved"]) < set(
+            task.tools
+        )
+
+
+def test_what_is_left_after_some_replies():
+    (task,) = toolchains(scenarios=("chain",)).tasks("train", 1, 0)
+    ((first,), (second,)) = task.metadata["rounds"]
+    left = after(task, [ToolReply("0", first["name"], first["result"]), ToolReply("1", second["name"], "nobody")])
+    assert left["solve_rate"] == 0.5 and left["rounds"] == [[second]]
+    assert left["unsolved"] == {second["name"]: [second["result"]]}
+    assert left["gold_calls"] == [{"name": second["name"], "arguments": second["arguments"]}]
+    assert after(task, [])["rounds"] == task.metadata["rounds"]
+
+
+def test_a_task_whose_gold_is_wrong_is_not_handed_out(monkeypatch):
+    """Were the table changed after the question was made, carrying the gold calls out would tell."""
+    world = toolchains(size=40)
+    wrong = {"name": "boss", "arguments": {"name": "nobody"}}
+    monkeypatch.setattr(sys.modules["handaxe.papers.ftrl.toolchains"], "tool_call", lambda *asked, merged: wrong)
+    with pytest.raises(TaskError, match="nobody"):
+        world.tasks("train", 40, 0)
+
+
+def test_questions_in_key_words_and_in_sentences():
+    for brief, form in (
+        (True, r"^\w+ \w+ \w+, \w+ \w+ \w+\?$"),
+        (False, r"^Who is the \w+ of the \w+ of \w+, and who is"),
+    ):
+        (task,) = toolchains(scenarios=("parallel chain",), brief=brief).tasks("test", 1, 0)
+        assert re.search(form, task.messages[0].content)
+
+
+def test_bad_input():
+    for options in ({"scenarios": ("star",)}, {"scenarios": ()}, {"distractors": 5}, {"merged": 4}, {"needless": 2.0}):
+        with pytest.raises(InputError):
+            toolchains(**options)
+    with pytest.raises(TaskError, match="empty"):
+        toolchains().tasks("train", 0, 0)

@@ -1,0 +1,64 @@
+"""A judge taught by a search, in a whole run that is small enough for a test."""
+
+import numpy as np
+import pytest
+
+from handaxe.commands.configure import parse_train
+from handaxe.methods.build import make_method, make_world
+from handaxe.methods.method import replace
+from handaxe.methods.run import run
+from handaxe.papers.grounded_prm.guided import guided
+from handaxe.papers.grounded_prm.outcome_backup import outcome_backup
+from handaxe.papers.grounded_prm.step_agreement import StepAgreement
+from handaxe.rollouts.search.mcts import mcts
+from handaxe.training.loop.aux_policy import SecondPolicy
+from handaxe.training.loop.config import RunConfig
+from handaxe.training.record.run_record import RunRecord
+
+WORDS = ["--model", "tiny", "--steps", "1", "--groups", "1", "--group-size", "2", "--held-out", "2"]
+WORLD = ["--world", "worked_steps", "--world.ask", "parity", "--max-turns", "3", "--max-tokens", "16"]
+
+
+class Odd:
+    """A truth about steps that needs none."""
+
+    def score_steps(self, group):
+        return tuple(np.array([2.0 * (k % 2) - 1 for k in range(len(one.turns))]) for one in group)
+
+
+@pytest.fixture(scope="module")
+def chosen():
+    return parse_train("frozen", [*WORDS, *WORLD], prog="handaxe train", also={})[0]
+
+
+def method(chosen):
+    base = make_method(chosen, make_world(chosen))
+    search = mcts(outcome=base.reward, back_up=outcome_backup(), simulations=3, children=2, max_turns=3)
+    return guided(base, search=search, agree=False, truth=Odd(), trees=2, epochs=1, samples=2)
+
+
+def test_what_it_consists_of_and_that_it_takes_the_place_of_another(chosen):
+    first = method(chosen)
+    second, figures = first.learners
+    assert isinstance(second, SecondPolicy) and isinstance(figures, StepAgreement) and len(first.stages) == 1
+    again = guided(first, search=first.rollout, agree=True, truth=Odd())
+    assert len(again.stages) == 1 and len(again.learners) == 2 and again.rollout is first.rollout
+
+
+def test_a_run_and_its_resumption(chosen, tmp_path, monkeypatch):
+    found = []
+    for resume in (False, True):
+        made = method(chosen)  # as another process would
+        monkeypatch.setattr("handaxe.methods.run.make_method", lambda *given, made=made: made)
+        result = run(chosen, RunConfig(out=tmp_path / "run", progress=False, resume=resume))
+        found.append({k: v for k, v in result.metrics[0].items() if k.startswith("learner/")})
+    assert found[0] == found[1] and found[0]["learner/step_agreement/wrong"] > 0
+    with RunRecord.open(tmp_path / "run" / "stages" / "00-teach_second" / "played") as record:
+        searched = list(record.trajectories())
+    assert {one.task.id for one in searched} and any(node["visits"] for one in searched for node in one.notes["search"])
+    assert sum(one.used.tokens for one in searched) <= sum(one.num_tokens for one in searched)
+
+
+def test_evaluations_return_one_attempt_that_counts_its_candidates(chosen):
+    made = method(chosen)
+    assert not hasattr(made.evaluate_rollout, "branches") and made == replace(made)

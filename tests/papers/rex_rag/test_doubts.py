@@ -1,0 +1,50 @@
+import pytest
+
+from handaxe.core.errors import InputError
+from handaxe.core.records import Message, Task, ToolCall
+from handaxe.models.compact import Compact
+from handaxe.papers.rex_rag.doubts import with_doubts
+from handaxe.worlds.parts.demonstrate import demonstrate
+from handaxe.worlds.parts.experts import calls_then_answer
+from handaxe.worlds.sums import sums
+
+CALLS = [ToolCall("search", {"query": "4071 boss"}), ToolCall("search", {"query": "5526 ally"})]
+TASK = Task("t", (Message("user", "4071 boss ally?"),), answer="1390")
+EXPERT = calls_then_answer(lambda task, facts: CALLS)
+
+
+def said(expert, turn, task=TASK):
+    return expert(task, {"turn": turn, "replies": [], "statuses": [], "tools": ["search"]})
+
+
+def test_example():
+    expert = with_doubts(EXPERT, doubts=["hm "], share=1.0)
+    assert said(expert, 0) == Message("assistant", "", (CALLS[0],))
+    assert said(expert, 1) == Message("assistant", "hm ", (CALLS[1],))
+    assert said(expert, 2) == Message("assistant", "1390")
+
+
+def test_a_share_of_the_turns_and_all_of_the_doubts():
+    expert = with_doubts(EXPERT, doubts=["hm ", "no "], share=0.5)
+    tasks = [Task(f"t{i}", TASK.messages, answer="1") for i in range(200)]
+    heard = [said(expert, 1, task).content for task in tasks]
+    assert set(heard) == {"", "hm ", "no "} and 70 < heard.count("") < 130
+    assert heard == [said(expert, 1, task).content for task in tasks]
+    other = with_doubts(EXPERT, doubts=["hm ", "no "], share=0.5, seed=1)
+    assert heard != [said(other, 1, task).content for task in tasks]
+    assert not any(said(with_doubts(EXPERT, doubts=["hm "], share=0.0), 1, task).content for task in tasks)
+
+
+def test_an_expert_that_calls_once_never_doubts_and_is_as_right():
+    world = sums()
+    (task,) = world.tasks("train", 1, 0)
+    expert = with_doubts(world.need("expert"), doubts=["hm "], share=1.0)
+    one = demonstrate(world.env(world.tools), task, expert, format=Compact())
+    assert [turn.parsed.text for turn in one.turns][:-1] == [""] * (len(one.turns) - 1)
+    assert one.final_text == str(task.answer)
+
+
+@pytest.mark.parametrize("doubts, share", [([], 0.5), (["hm "], -0.1), (["hm "], 1.1)])
+def test_what_cannot_be(doubts, share):
+    with pytest.raises(InputError, match="with_doubts has"):
+        with_doubts(EXPERT, doubts=doubts, share=share)

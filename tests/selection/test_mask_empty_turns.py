@@ -1,0 +1,88 @@
+import numpy as np
+import pytest
+
+from handaxe.core.records import Rated
+from handaxe.credit.group_norm import group_norm
+from handaxe.selection.mask_empty_turns import mask_empty_turns, says_something
+from handaxe.testing.records import make_group, make_scores, make_trajectory
+from handaxe.training.loop.batch import make_batch
+
+CONTRACT = [{}, {"answer": lambda turn: turn.stop - turn.start > 2}]
+
+
+def boxed(turn):
+    return "\\boxed{" in turn.parsed.raw
+
+
+def select(trajectories, outcome=None, **more):
+    group = make_group(trajectories=trajectories)
+    scores = make_scores([0.0] * len(group) if outcome is None else outcome)
+    one = Rated(group, scores, group_norm()(group, scores), np.ones(len(group), bool))
+    return mask_empty_turns(**more)([one])[0]
+
+
+@pytest.mark.parametrize(
+    "turn, void",
+    [
+        ({"texts": ["let me think"]}, True),
+        ({"texts": [""], "calls": [["python"]]}, False),
+        ({"texts": ["print(1"], "errors": [["the call is not closed"]]}, True),
+        ({"texts": ["\\boxed{3}"]}, False),
+    ],
+    ids=["thinks", "calls", "unclosed", "boxed"],
+)
+def test_example_of_turns(turn, void):
+    assert select([make_trajectory(**turn)], answer=boxed).trained.tolist() == [not void]
+
+
+def test_example_of_a_group():
+    good = make_trajectory(texts=["", "\\boxed{1}"], calls=[["python"], []], replies=[["1"], []])
+    bad = make_trajectory(texts=["", "hm"], calls=[["python"], []], replies=[["1"], []])
+    one = select([good, bad, good, good], [1, 0, 0, 1], answer=boxed)
+    assert one.trained.tolist() == [True, False, True, True]
+    a = 0.8660254
+    got = [own[0][one.group[0].sequences[0].mask][0] for own in one.advantages.tokens]
+    np.testing.assert_allclose(got, [a, -a, -a, a], atol=5e-6)
+    batch = make_batch([one], pad_id=0)
+    assert batch.denominators.rollouts == 3
+    assert batch.denominators.tokens == 3 * good.num_tokens
+
+
+def test_one_void_turn_anywhere_is_enough():
+    early = make_trajectory(texts=["hm", "\\boxed{1}"])
+    assert select([early], answer=boxed).trained.tolist() == [False]
+
+
+@pytest.mark.parametrize(
+    "turn, answers",
+    [
+        ({"texts": ["4"]}, True),
+        ({"texts": [" \n"]}, False),
+        ({"texts": ["4"], "finish": ["length"], "ending": "truncated"}, False),
+        ({"texts": ["4"], "errors": [["the call is not closed"]]}, False),
+    ],
+)
+def test_says_something(turn, answers):
+    one = make_trajectory(**turn)
+    assert says_something(one.turns[0]) == answers
+    assert select([one]).trained.tolist() == [answers]
+
+
+def test_an_answer_may_stand_in_a_reply():
+    one = make_trajectory(texts=["hm"], replies=[["\\boxed{3}"]])
+    by_reply = select([one], answer=lambda turn: any("boxed" in reply.content for reply in turn.replies))
+    assert by_reply.trained.tolist() == [True]
+
+
+def test_no_turn_is_no_void_turn_and_nobody_is_woken_up():
+    silent = make_trajectory(layouts=["Ut"])
+    assert select([silent]).trained.tolist() == [True]
+    group, scores = make_group(trajectories=[make_trajectory(texts=["4"])]), make_scores([1])
+    one = Rated(group, scores, group_norm()(group, scores), np.array([False]))
+    assert mask_empty_turns()([one])[0].trained.tolist() == [False]
+
+
+def test_kept_to_compare_with():
+    void = make_trajectory(texts=["hm"])
+    assert select([void], answer=boxed).trained.tolist() == [False]
+    assert select([void], answer=boxed, keep=True).trained.tolist() == [True]

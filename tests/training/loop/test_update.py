@@ -1,0 +1,166 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from handaxe.core.errors import InputError
+from handaxe.testing.records import make_trajectory
+from handaxe.training.loop.update import check_passes, mean_metrics, update
+from handaxe.training.sft.supervised import as_rated
+
+
+def groups(count, size=3):
+    made = []
+    for g in range(count):
+        siblings = [make_trajectory(layouts=["UUt " + "p" * (1 + (g + i) % 4)]) for i in range(size)]
+        made.append(as_rated(siblings))
+    return made
+
+
+def run(world, engine, rated, **options):
+    settings = {"epochs": 1, "parts": 1, "rows": 64, "learning_rate": 0.1, "rng": np.random.default_rng(0)}
+    return update(engine, world.reinforce, rated, **settings | options)
+
+
+def test_epochs_times_minibatches_optimiser_steps(world):
+    engine = world.make_engine()
+    metrics = run(world, engine, groups(2), epochs=3, parts=2)
+    assert engine.version == 6 and metrics["optimiser_steps"] == 6 and metrics["nothing_to_train"] == 0
+    assert metrics["learning_rate"] == pytest.approx(0.1) and metrics["loss/adv_max"] == 1
+    # reinforce counts its trained tokens: 1 2 3 | 2 3 4, halves of them a step on average
+    assert metrics["loss/tokens"] == pytest.approx(7.5)
+
+
+def test_each_minibatch_is_divided_by_its_own_tokens_and_every_rollout_is_seen_once(world):
+    seen = []
+
+    def loss(policy, batch):
+        seen.append((batch.denominators.tokens, int(batch.mask_BT.sum()), batch.rollout_B.tolist()))
+        return world.reinforce(policy, batch)
+
+    update(
+        world.make_engine(),
+        loss,
+        groups(2),
+        epochs=1,
+        parts=3,
+        rows=1,
+        learning_rate=0.1,
+        rng=np.random.default_rng(0),
+    )
+    assert sorted(r for _, _, rollouts in seen for r in rollouts) == [0, 1, 2, 3, 4, 5]
+    assert [tokens for tokens, _, _ in seen[::2]] == [tokens for tokens, _, _ in seen[1::2]]
+    for first, second in zip(seen[::2], seen[1::2]):
+        assert first[0] == first[1] + second[1]
+
+
+def test_micro_batches_add_up_to_the_whole(world):
+    found = []
+    for rows in (1, 2, 64):
+        engine = world.make_engine(double=True)
+        metrics = run(world, engine, groups(3), rows=rows, parts=2)
+        found.append((metrics["loss"], world.weights(engine)))
+    for loss, weights in found[1:]:
+        assert loss == pytest.approx(found[0][0], abs=1e-9)
+        for name, value in weights.items():
+            torch.testing.assert_close(value, found[0][1][name], rtol=0, atol=1e-9)
+
+
+def test_groups_of_a_lower_part_train_in_an_earlier_optimiser_step(world):
+    """As two updates one after the other, each with denominators of its own and with all its epochs."""
+    first, second = (replace(one, part=part) for one, part in zip(groups(2), (3, -1)))
+    for epochs in (1, 2):
+        together, apart = (world.make_engine(double=True) for _ in range(2))
+        metrics = run(world, together, [first, second], epochs=epochs)
+        for one in (second, first):
+            run(world, apart, [one], epochs=epochs)
+        assert together.version == metrics["optimiser_steps"] == 2 * epochs
+        assert world.same(world.weights(together), world.weights(apart))
+    engine = world.make_engine(double=True)
+    run(world, engine, [replace(first, part=0), replace(second, part=0)])
+    assert engine.version == 1
+
+
+def test_a_part_in_which_nothing_trains_is_no_step(world):
+    first, second = groups(2)
+    nothing = tuple(tuple(np.zeros(len(s), bool) for s in t.sequences) for t in second.group)
+    second = replace(second, part=1, advantages=replace(second.advantages, trains=nothing))
+    engine = world.make_engine()
+    assert run(world, engine, [first, second])["optimiser_steps"] == 1
+    assert run(world, engine, [second])["nothing_to_train"] == 1
+
+
+def test_nothing_to_train(world):
+    engine, before = world.make_engine(), None
+    before = world.weights(engine)
+    rated = groups(2)
+    for one in rated:
+        one.trained[:] = False
+    for nothing in (rated, []):
+        assert run(world, engine, nothing) == {"nothing_to_train": 1.0, "optimiser_steps": 0.0}
+    assert world.same(before, world.weights(engine)) and engine.version == 0
+
+
+def test_metrics_of_steps_are_means_and_maxima():
+    steps = [{"loss": 1.0, "ratio_max": 1.0}, {"loss": 2.0, "ratio_max": 3.0, "late": 5.0}]
+    assert mean_metrics(steps) == {"loss": 1.5, "ratio_max": 3.0, "late": 5.0}
+
+
+def test_a_lower_part_takes_all_its_steps_first_in_batches_of_its_own(world):
+    """Four groups of two parts: two epochs of part 0, each over its own tokens alone, then two of part 2."""
+    seen = []
+
+    def loss(policy, batch):
+        seen.append((batch.denominators.tokens, int(batch.mask_BT.sum())))
+        return world.reinforce(policy, batch)
+
+    rated = groups(4)  # 6, 9, 8 and 7 tokens
+    rated = [replace(one, part=part) for one, part in zip(rated, (2, 0, 2, 0))]
+    parted = world.make_engine()
+    settings = {"epochs": 2, "parts": 1, "rows": 64, "learning_rate": 0.1, "rng": np.random.default_rng(0)}
+    metrics = update(parted, loss, rated, **settings)
+    sizes = [sum(t.num_tokens for t in one.group) for one in rated]
+    first, second = sizes[1] + sizes[3], sizes[0] + sizes[2]
+    assert seen == [(first, first), (first, first), (second, second), (second, second)]
+    assert metrics["optimiser_steps"] == 4 and parted.version == 4
+    one_after_the_other = world.make_engine()
+    run(world, one_after_the_other, [rated[1], rated[3]], epochs=2)
+    run(world, one_after_the_other, [rated[0], rated[2]], epochs=2)
+    assert world.same(world.weights(parted), world.weights(one_after_the_other))
+
+
+def test_no_epoch_leaves_the_weights_alone(world):
+    engine = world.make_engine()
+    before = world.weights(engine)
+    metrics = run(world, engine, groups(2), epochs=0)
+    assert metrics == {"nothing_to_train": 0.0, "optimiser_steps": 0.0}
+    assert engine.version == 0 and world.same(before, world.weights(engine))
+
+
+@pytest.mark.parametrize("wrong", [{"epochs": -1}, {"minibatches": 0}, {"micro_batch_rows": 0}])
+def test_passes_that_cannot_be_are_refused(wrong):
+    with pytest.raises(InputError, match="0 trains nothing, and 1 or more"):
+        check_passes(**{"epochs": 1, "minibatches": 1, "micro_batch_rows": 1} | wrong)
+
+
+def test_enough_ends_the_step_and_the_rest_of_its_epochs(world):
+    engine, asked = world.make_engine(), []
+
+    def enough(metrics):
+        asked.append(metrics)
+        return len(asked) == 3
+
+    metrics = run(world, engine, groups(2), epochs=4, parts=2, enough=enough)
+    assert engine.version == 3 and metrics["optimiser_steps"] == 3 and len(asked) == 3
+    assert asked[0]["learning_rate"] == pytest.approx(0.1) and "loss/tokens" in asked[0]
+    plain, bounded = (world.make_engine() for _ in range(2))
+    never = run(world, bounded, groups(2), epochs=2, parts=2, enough=lambda metrics: False)
+    assert never == run(world, plain, groups(2), epochs=2, parts=2)
+
+
+def test_enough_ends_later_parts_too(world):
+    engine = world.make_engine()
+    parted = [replace(one, part=k) for k, one in enumerate(groups(2))]
+    run(world, engine, parted, epochs=2, enough=lambda metrics: True)
+    assert engine.version == 1

@@ -1,0 +1,55 @@
+import pytest
+
+pytest.importorskip("bfcl_eval")
+
+from handaxe.core.errors import TaskError
+from handaxe.core.records import Message
+from handaxe.models.compact import Compact
+from handaxe.worlds.bfcl import short as bfcl_short
+from handaxe.worlds.bfcl.world import bfcl
+from handaxe.worlds.parts.demonstrate import demonstrate
+
+VERBS = {"Make folder": "mkdir", "Open folder": "cd", "Create file": "touch", "Delete file": "rm"}
+
+
+def names(task):
+    return {word for turn in task.metadata["gold"] for call in turn for word in call["arguments"].values()}
+
+
+def test_they_fit_into_what_the_tiny_policy_reads():
+    world = bfcl(category=("short",))
+    longest = 0
+    for task in world.tasks("train", 300, 0):
+        one = demonstrate(world.env(()), task, world.expert, format=Compact())
+        assert one.env["valid"] and all(reply.status == "ok" for reply in one.replies)
+        assert {call.name for call in one.calls} <= set(bfcl_short.FUNCTIONS) == {tool.name for tool in one.tools}
+        longest = max(longest, len(one.sequences[0].ids) + 16)
+    assert longest < 256
+
+
+def test_what_is_asked_for_is_done_by_the_calls():
+    for task in bfcl_short.tasks(split="test", count=100, seed=3):
+        said = [task.messages[0].content, *(text for turn in task.metadata["later"] for text in turn)]
+        assert len(said) == len(task.answer) <= 2
+        for text, calls in zip(said, task.metadata["gold"]):
+            (call,) = calls
+            words, _, name = text.removesuffix(".").rpartition(" ")
+            assert call["name"] == VERBS[words] and list(call["arguments"].values()) == [name]
+
+
+def test_no_name_is_in_both_splits():
+    both = [bfcl_short.tasks(split=split, count=400, seed=0) for split in ("train", "test")]
+    train, test = (set().union(*map(names, made)) for made in both)
+    assert not train & test and len(train) > 400 and len(test) > 150
+
+
+def test_the_wrong_folder_is_noticed():
+    world = bfcl(category=("short",))
+    (task,) = [one for one in world.tasks("train", 50, 0) if one.answer[0][0].startswith("cd(")][:1]
+    one = demonstrate(world.env(()), task, lambda task, facts: Message("assistant", "done"), format=Compact())
+    assert not one.env["valid"] and one.env["turns"][0] is False
+
+
+def test_none_is_an_empty_data_set():
+    with pytest.raises(TaskError, match="empty"):
+        bfcl_short.tasks(split="train", count=0, seed=0)

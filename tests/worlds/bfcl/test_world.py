@@ -1,0 +1,169 @@
+import pytest
+
+pytest.importorskip("bfcl_eval")
+
+from handaxe.core.errors import InputError, TaskError
+from handaxe.core.records import Group, Message, ToolCall
+from handaxe.models.compact import Compact
+from handaxe.papers.artist.call_match import call_match
+from handaxe.rewards.state_match import state_match
+from handaxe.testing.worlds import check_world
+from handaxe.tools.calculator import calculator
+from handaxe.worlds.bfcl.package import MULTI_TURN, SINGLE_TURN
+from handaxe.worlds.bfcl.tasks import all_tasks, split_of
+from handaxe.worlds.bfcl.world import bfcl, calls_by_turn, equal_state, whole_state
+from handaxe.worlds.parts.demonstrate import demonstrate
+
+WITH_ANSWERS = tuple(name for name in SINGLE_TURN if not name.endswith("relevance"))
+
+
+def says(text, *calls):
+    return lambda task, facts: Message("assistant", text, calls)
+
+
+def right(world, task, speaker=None):
+    speaker = world.expert if speaker is None else speaker
+    one = demonstrate(world.env(world.tools), task, speaker, format=Compact(), max_turns=64)
+    assert one.ending.kind == "completed"
+    return world.correct(Group(task, (one,))).outcome[0]
+
+
+@pytest.mark.parametrize("category", [MULTI_TURN, WITH_ANSWERS, ("short",)], ids=["multi", "single", "short"])
+def test_it_is_a_world(category):
+    check_world(bfcl(category=category))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("category, count", [*((name, 200) for name in MULTI_TURN), *zip(SINGLE_TURN, (
+    400, 98, 50, 200, 200, 200, 240, 256, 1051, 16, 24, 884, 16))])  # fmt: skip
+def test_every_answer_is_right_and_silence_is_not(category, count):
+    """But for silence where no function helps."""
+    world, tasks = bfcl(category=(category,)), all_tasks(category)
+    assert len(tasks) == count
+    assert sum(right(world, task) for task in tasks) == count
+    silent = sum(right(world, task, says("")) for task in tasks)
+    assert silent == (count if category.endswith("irrelevance") else 0)
+
+
+def test_no_question_changes_sides():
+    sides = {}
+    for category in (*MULTI_TURN, *SINGLE_TURN):
+        for task in all_tasks(category):
+            split = sides.setdefault(repr(task.messages), split_of(task))
+            assert split == split_of(task), task.id
+    for variants in zip(*map(all_tasks, MULTI_TURN)):
+        assert len({split_of(task) for task in variants}) == len({task.metadata["number"] for task in variants}) == 1
+    tested = [split_of(task) == "test" for task in all_tasks("multi_turn_base")]
+    assert sum(tested) == 44
+
+
+def test_tasks_are_chosen_by_seed():
+    world = bfcl(category=("multi_turn_base", "multi_turn_miss_param"))
+    some, others = world.tasks("test", 20, 0), world.tasks("test", 20, 1)
+    assert [task.id for task in some] != [task.id for task in others]
+    assert {task.metadata["category"] for task in some} == {"multi_turn_base", "multi_turn_miss_param"}
+    assert len(world.tasks("test", 10**6, 0)) == 88 and len(world.tasks("train", 10**6, 0)) == 312
+    with pytest.raises(TaskError, match="count of 1 or more"):
+        world.tasks("train", 0, 0)
+
+
+def test_a_single_decision_is_judged_by_its_calls():
+    world = bfcl(category=("simple_python",))
+    task = all_tasks("simple_python")[1]
+    assert world.reference(task) == (ToolCall("math_factorial", {"number": 5}),)
+    assert right(world, task) == 1
+    for number in (5.0, 6):
+        assert right(world, task, says("", ToolCall("math_factorial", {"number": number}))) == 0
+    assert right(world, task, says("120")) == 0
+
+
+def test_arguments_of_java_and_javascript_are_texts_in_these():
+    for category, number, right_text, wrong in (
+        ("simple_java", 1, 'new HashMap<String, Object>() {{ put("limit", 50); put("schemaFilter", "public"); }}', {}),
+        ("simple_javascript", 1, "true", True),
+    ):
+        world, task = bfcl(category=(category,)), all_tasks(category)[number]
+        ((name, _),) = [(one["name"], one) for one in task.metadata["gold"]]
+        key = {"simple_java": "params", "simple_javascript": "value"}[category]
+        gold = task.metadata["gold"][0]["arguments"]
+        assert right(world, task, says("", ToolCall(name, {**gold, key: right_text}))) == 1
+        assert right(world, task, says("", ToolCall(name, {**gold, key: wrong}))) == 0
+        env = world.env(())(task)
+        (schema,) = env.start()[1]
+        env.close()
+        assert {one["type"] for one in schema.parameters["properties"].values()} == {"string"}
+        assert f"of {'Java' if category == 'simple_java' else 'JavaScript'}." in schema.description
+
+
+def test_where_no_function_helps_any_call_is_wrong():
+    for category, without in (("irrelevance", 1), ("live_relevance", 0)):
+        world, task = bfcl(category=(category,)), all_tasks(category)[0]
+        name = task.metadata["functions"][0]["name"].replace(".", "_")
+        assert right(world, task, says("I cannot do that.")) == without
+        assert right(world, task, says("", ToolCall(name, {}))) == 1 - without
+
+
+def test_further_tools_are_offered_beside_the_simulators():
+    world = bfcl()
+    for task in (all_tasks("multi_turn_base")[0], all_tasks("multiple")[0]):
+        env = world.env([calculator])(task)
+        assert "calculator" in [tool.name for tool in env.start()[1]]
+        env.close()
+
+
+def test_the_state_is_compared_by_attribute_with_what_all_of_the_answer_leads_to():
+    world, task = bfcl(), all_tasks("multi_turn_base")[0]
+
+    def at(turns):
+        one = demonstrate(world.env(()), task, world.expert, format=Compact(), max_turns=turns)
+        return one, equal_state(one)
+
+    assert (
+        set(whole_state(task))
+        == set(at(2)[1])
+        == {"GorillaFileSystem.root"}
+        | {
+            f"TwitterAPI.{name}"
+            for name in ("username", "password", "authenticated", "tweets", "comments", "retweets", "following_list")
+        }
+        | {"TwitterAPI.tweet_counter"}
+    )
+    assert all(whole_state(task).values()) and at(64)[1] == whole_state(task)
+    half = at(2)[1]
+    assert not half["GorillaFileSystem.root"] and half["TwitterAPI.tweets"]
+    one = at(64)[0]
+    group = Group(task, (one, at(2)[0]))
+    function = call_match(by_turn=calls_by_turn)(group).outcome
+    first, every = (sum(map(len, calls_by_turn(task)[:n])) for n in (1, 9))
+    assert function.tolist() == [0.5, 0.5 * first / every]
+    assert state_match(gold=whole_state, state=equal_state)(group).outcome.tolist() == [0.5, 0.5 * 8 / 9]
+    single = all_tasks("multiple")[0]
+    with pytest.raises(TaskError, match="no simulators"):
+        whole_state(single)
+
+
+def test_every_task_has_a_state_to_compare():
+    for category in MULTI_TURN[:1]:
+        assert all(whole_state(task) for task in all_tasks(category))
+
+
+def test_progress_is_a_figure_of_evaluations():
+    world = bfcl()
+    task = all_tasks("multi_turn_base")[0]
+    one = demonstrate(world.env(()), task, world.expert, format=Compact(), max_turns=2)
+    (gauge,) = world.gauges.values()
+    assert gauge.top(one, 0.0) == 0.25 and one.turns[1].facts["progress"] == 0.25
+
+
+@pytest.mark.parametrize(
+    "category, message",
+    [
+        (("multi_turn_bse",), "has no category 'multi_turn_bse'; did you mean multi_turn_base"),
+        (("xyz",), "there are short, multi_turn_base"),
+        ((), "one category or more"),
+        (("short", "multiple"), "short stands alone"),
+    ],
+)
+def test_a_category_that_is_not_there(category, message):
+    with pytest.raises(InputError, match=message):
+        bfcl(category=category)

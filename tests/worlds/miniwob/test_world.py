@@ -1,0 +1,143 @@
+"""The world of miniwob's pages, in a real Chromium and without."""
+
+import json
+
+import pytest
+
+from handaxe.core.errors import InputError, TaskError
+from handaxe.core.records import Group, Message, ParsedTurn, Task, ToolCall
+from handaxe.models.compact import Compact
+from handaxe.testing.worlds import check_world
+from handaxe.tools.calculator import calculator
+from handaxe.worlds.miniwob.elements import PAGES
+from handaxe.worlds.miniwob.world import _expert, miniwob
+from handaxe.worlds.parts.demonstrate import demonstrate
+
+FACTS = {"turn": 0, "replies": [], "statuses": [], "tools": ["click"]}
+
+
+def asked(page, query, *elements):
+    """A task as it is kept; elements are (tag, text, on)."""
+    kept = [[n, *one, [0, 0, 9, 9]] for n, one in enumerate(elements, start=40)]
+    return Task("t", (Message("user", query),), None, None, {"page": page, "query": query, "elements": kept})
+
+
+def clicks(*refs):
+    return ParsedTurn("", tuple(ToolCall("click", {"ref": ref}, f"c{n}") for n, ref in enumerate(refs)))
+
+
+def test_the_expert_clicks_by_the_number_in_the_list():
+    task = asked("click-button", 'Click on the "ok" button.', ("button", "no", None), ("button", "ok", None))
+    assert _expert(task, FACTS).calls == (ToolCall("click", {"ref": 2}),)
+    assert not _expert(task, {**FACTS, "tools": []}).calls
+    later = asked("click-button", 'Click on the "ok" button.', ("button", "ok", None)).metadata
+    seen = {"query": later["query"], "elements": later["elements"], "clicked": ["no"]}
+    assert _expert(task, {**FACTS, **seen, "turn": 1}).calls == (ToolCall("click", {"ref": 1}),)
+
+
+needs_browser = pytest.mark.usefixtures("chromium_of_miniwob")
+
+
+@pytest.mark.browser
+@pytest.mark.slow
+@needs_browser
+class TestInChromium:
+    @pytest.fixture(scope="class")
+    def cache(self, tmp_path_factory):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("HANDAXE_CACHE", str(tmp_path_factory.mktemp("cache")))
+            yield
+
+    @pytest.fixture(scope="class")
+    def world(self, cache):
+        return miniwob(instances=160)
+
+    @pytest.fixture(scope="class")
+    def every(self, cache):
+        return miniwob(pages=tuple(PAGES), instances=180)
+
+    def test_the_contract(self, world):
+        check_world(world, count=30)
+
+    def test_the_expert_is_right_on_every_page_and_silence_is_not(self, every):
+        tasks = every.tasks("train", 70, 0)
+        assert {task.metadata["page"] for task in tasks} == set(PAGES)
+        for task in tasks:
+            one = play(every, task, every.expert)
+            silent = play(every, task, lambda task, facts: Message("assistant", ""))
+            assert every.correct(Group(task, (one, silent))).outcome.tolist() == [1, 0], task
+            assert one.env["state"]["OpenPage"]["raw"] == 1 and one.ending.kind == "completed"
+            assert one.turns[0].parsed.calls[0].arguments == every.reference(task)[0].arguments
+
+    def test_a_wrong_click_is_the_pages_own_no(self, world):
+        task = next(one for one in world.tasks("train", 40, 0) if one.metadata["page"] == "click-tab")
+        (right,) = (one.arguments["ref"] for one in world.reference(task))
+        env = opened(world, task)
+        reply = env.step(clicks(1 + right % 3, right), seed=0)
+        assert reply.done and [one.status for one in reply.replies] == ["ok", "retry"]
+        assert [one.content for one in reply.replies] == ["over, with reward -1", "the page is over"]
+        assert env.report()["state"]["OpenPage"] == {"over": True, "raw": -1, "clicks": 1}
+        env.close()
+
+    def test_what_cannot_be_clicked_is_said_and_what_does_nothing_goes_on(self, world):
+        task = next(one for one in world.tasks("train", 40, 0) if one.metadata["page"] == "click-dialog-2")
+        env = opened(world, task)
+        ((message, *_), (schema,)) = env.start()
+        reply = env.step(clicks(0, 5, "x", 2), seed=0)
+        assert schema.name == "click" and message == task.messages[0]
+        assert [one.status for one in reply.replies] == ["retry", "retry", "invalid", "ok"] and not reply.done
+        assert reply.replies[0].content == "there is no element 0; there are 1 to 4"
+        assert reply.replies[-1].content == message.content.partition("\n")[2]
+        env.close()
+
+    def test_a_branch_goes_on_from_the_clicks_of_the_snapshot(self, every):
+        task = next(one for one in every.tasks("train", 70, 0) if one.metadata["page"] == "click-collapsible")
+        trunk, branch = opened(every, task), opened(every, task)
+        first = trunk.step(clicks(1), seed=0)
+        assert not first.done and len(first.facts["elements"]) > len(task.metadata["elements"])
+        branch.restore(trunk.snapshot())
+        submit = next(n for n, one in enumerate(first.facts["elements"], start=1) if one[2] == "Submit")
+        replies = [one.step(clicks(submit), seed=0) for one in (trunk, branch)]
+        assert [(one.messages, one.facts, one.done) for one in replies] == [
+            (replies[0].messages, replies[0].facts, True)
+        ] * 2
+        assert trunk.report() == branch.report() and branch.report()["state"]["OpenPage"]["raw"] == 1
+        for env in (trunk, branch):
+            env.close()
+
+    def test_a_page_that_is_not_what_the_task_says_ends_the_attempt(self, world):
+        task, other = world.tasks("train", 2, 0)
+        wrong = Task(task.id, task.messages, None, None, {**task.metadata, "seed": 10**6})
+        one = play(world, wrong, world.expert)
+        assert one.ending.kind == "infra_error" and "delete the folder miniwob" in one.ending.reason
+        assert play(world, other, world.expert).ending.kind == "completed"
+
+    def test_tasks_stay_the_same_without_the_cache(self, world, tmp_path, monkeypatch):
+        kept = world.tasks("test", 4, 5)
+        monkeypatch.setenv("HANDAXE_CACHE", str(tmp_path))
+        assert miniwob(instances=160).tasks("test", 4, 5) == kept
+        assert json.loads(json.dumps(dict(kept[0].metadata))) == kept[0].metadata
+
+    def test_tools_of_ones_own_stand_beside_it(self, world):
+        (task,) = world.tasks("train", 1, 0)
+        for tools in ((calculator,), (*world.tools, calculator)):
+            env = world.env(tools)(task)
+            assert [one.name for one in env.start()[1]] == ["click", "calculator"]
+            env.close()
+
+    def test_what_cannot_be(self, world):
+        with pytest.raises(TaskError, match="empty"):
+            world.tasks("train", 0, 0)
+        for options in ({"pages": ()}, {"pages": ("click-pie",)}, {"pages": ("click-tab",) * 2}, {"instances": 7}):
+            with pytest.raises(InputError, match="pages are some of click-button"):
+                miniwob(**options)
+
+
+def play(world, task, speaker):
+    return demonstrate(world.env(world.tools), task, speaker, format=Compact(), max_turns=20)
+
+
+def opened(world, task):
+    env = world.env(world.tools)(task)
+    env.start()
+    return env

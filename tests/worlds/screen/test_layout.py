@@ -1,0 +1,63 @@
+import random
+
+import pytest
+
+from handaxe.core.errors import InputError
+from handaxe.testing.records import make_task, make_trajectory
+from handaxe.worlds.screen.layout import LARGEST, SIDES, SMALLEST, Screen, difficulty, draw_screen, said_box
+
+
+def test_told():
+    assert Screen({"tok": (12, 30, 40, 46), "lun": (50, 10, 80, 20)}).told() == "tok 12 30 40 46\nlun 50 10 80 20"
+
+
+@pytest.mark.parametrize("boxes", [1, 5, 6])
+def test_boxes_lie_apart_and_on_the_screen(boxes):
+    for seed in range(60):
+        shown = draw_screen(random.Random(seed), "train", boxes=boxes).boxes
+        assert len(shown) == boxes
+        for name, (left, low, right, high) in shown.items():
+            assert 10 <= left < right <= 99 and 10 <= low < high <= 99
+            assert 8 <= right - left <= 40 and 8 <= high - low <= 24 and left % 10 < 8 and low % 10 < 8
+            for other, (a, b, c, d) in shown.items():
+                assert name == other or right < a or c < left or high < b or d < low
+
+
+def test_names_of_tests_stand_on_no_screen_to_train_on():
+    names = {
+        split: {name for seed in range(80) for name in draw_screen(random.Random(seed), split, boxes=5).boxes}
+        for split in ("train", "test")
+    }
+    assert not names["train"] & names["test"] and len(names["test"]) > 100
+
+
+def test_difficulty():
+    def weight(width, height):
+        return difficulty(make_task(metadata={"box": [10, 10, 10 + width, 10 + height]}))
+
+    assert weight(8, 8) == pytest.approx(1.5) and weight(40, 24) == pytest.approx(0.5)
+    assert weight(16, 8) == pytest.approx(0.9643, abs=1e-4)
+    small, large, size = SMALLEST / 100**2, LARGEST / 100**2, 20 * 10 / 100**2
+    assert weight(20, 10) == pytest.approx(0.5 + (1 / size - 1 / large) / (1 / small - 1 / large))
+    assert SIDES == (100, 100)
+
+
+@pytest.mark.parametrize(
+    ("text", "box"),
+    [
+        ("12 30 40 46", (12, 30, 40, 46)),
+        (" [12, 30, 40.5, 46] ", (12, 30, 40.5, 46)),
+        ("12 30 40", None),
+        ("1 2 3 4 5", None),
+        ("", None),
+        ("1 2 3 " + "4" * 100, None),
+    ],
+)
+def test_the_box_of_an_answer(text, box):
+    assert said_box(make_trajectory(texts=[text])) == box
+
+
+def test_bad_input():
+    for boxes in (0, 7):
+        with pytest.raises(InputError, match="1 to 6 boxes"):
+            draw_screen(random.Random(0), "train", boxes=boxes)

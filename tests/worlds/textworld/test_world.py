@@ -1,0 +1,165 @@
+"""Games of textworld, played for real. What is made here is a handful of small ones, kept for this session."""
+
+import pytest
+
+pytest.importorskip("textworld")
+
+from handaxe.core.errors import InputError, TaskError, ToolDefinitionError
+from handaxe.core.records import Branch, Group, Message, ParsedTurn, Sampling, ToolCall
+from handaxe.core.requests import Attempt
+from handaxe.models.compact import Compact
+from handaxe.rollouts import driver
+from handaxe.rollouts.forking import forking
+from handaxe.testing.scripted import ScriptedEngine
+from handaxe.testing.worlds import check_world
+from handaxe.tools.calculator import calculator
+from handaxe.worlds.parts.demonstrate import demonstrate
+from handaxe.worlds.textworld.world import textworld
+
+SMALL = {"rooms": 5, "length": 3, "games": 24}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def cache(tmp_path_factory):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HANDAXE_CACHE", str(tmp_path_factory.mktemp("cache")))
+        yield
+
+
+@pytest.fixture(scope="module")
+def world():
+    return textworld(**SMALL)
+
+
+def do(*commands):
+    return ParsedTurn("", tuple(ToolCall("do", {"command": one}, f"c{n}") for n, one in enumerate(commands)))
+
+
+def opened(world, task):
+    env = world.env(())(task)
+    env.start()
+    return env
+
+
+def test_the_contract(world):
+    check_world(world, count=12)
+
+
+def test_the_expert_wins_also_after_a_detour(world):
+    for task in world.tasks("train", 8, 0):
+        env = opened(world, task)
+        for command in ("go north", "go east", "go south", "go west"):
+            reply = env.step(do(command), seed=0)
+        facts = {**reply.facts, "turn": 4, "tools": ["do"]}
+        for turn in range(12):
+            assert not reply.done
+            reply = env.step(ParsedTurn("", world.expert(task, facts).calls), seed=0)
+            facts = {**reply.facts, "turn": 5 + turn, "tools": ["do"]}
+            if reply.done:
+                break
+        assert env.report()["state"]["Game"]["won"] and reply.messages[-1].content == "you won"
+        env.close()
+
+
+def test_a_wrong_thing_loses_and_nothing_is_paid_before_the_end(world):
+    lost = paid = 0
+    for task in world.tasks("train", 12, 0):
+        way = task.metadata["walkthrough"]
+        for says in (way[:-1], [*way[:-1], way[-1] + " x"]):
+            told = iter(says)
+            one = demonstrate(world.env(()), task, lambda task, facts: _say(next(told, None)), format=Compact())
+            paid += world.correct(Group(task, (one,))).outcome[0]
+        env = opened(world, task)
+        for command in way[:-1]:
+            seen = env.step(do(command), seed=0).messages[-1].content if len(way) > 1 else task.messages[0].content
+        wrong = [one for one in seen.partition(": ")[2].split(", ") if one.startswith("take") and one != way[-1]]
+        if wrong:
+            reply = env.step(do(wrong[0]), seed=0)
+            lost += reply.done and reply.messages[-1].content == "you lost"
+            assert not env.report()["state"]["Game"]["won"]
+        env.close()
+    assert paid == 0 and lost >= 1
+
+
+def _say(command):
+    return Message("assistant", "no idea") if command is None else Message("assistant", "", do(command).calls)
+
+
+@pytest.mark.parametrize("brief", [True, False], ids=["key words", "own text"])
+def test_a_branch_goes_on_from_the_state_of_the_snapshot(world, brief):
+    """The environment of a fork is the snapshot's: it says and reports what the trunk did from there on."""
+    chosen = world if brief else textworld(**SMALL, brief=False)
+    (task,) = chosen.tasks("train", 1, 0)
+    way = task.metadata["walkthrough"]
+    trunk = opened(chosen, task)
+    trunk.step(do(way[0]), seed=0)
+    state, reported = trunk.snapshot(), trunk.report()
+    rest = [trunk.step(do(command), seed=0) for command in way[1:]]
+    branch = opened(chosen, task)
+    branch.restore(state)
+    assert branch.report() == reported
+    again = [branch.step(do(command), seed=0) for command in way[1:]]
+    assert [(r.messages, r.facts, r.done) for r in again] == [(r.messages, r.facts, r.done) for r in rest]
+    assert rest[-1].done and branch.report() == trunk.report() != reported
+    trunk.restore(state)
+    assert trunk.report() == reported
+    for env in (trunk, branch):
+        env.close()
+
+
+def test_a_forked_rollout_wins_from_the_middle(world):
+    """Each branch begins before a later turn of the trunk, and would be nowhere without the state of that moment."""
+    task = next(one for one in world.tasks("train", 8, 0) if one.metadata["length"] == 3)
+    env = opened(world, task)
+    (schema,) = env.start()[1]
+    env.close()
+    script = [ToolCall("do", {"command": command}) for command in task.metadata["walkthrough"]]
+    attempt = Attempt(
+        task=task, env=world.env(()), format=Compact(), sampling=Sampling(), id="t/0", sample=0, seed=7, context=512
+    )
+
+    def later(trunk):
+        return [Branch(trunk.id, turn.sequence, turn.start) for turn in trunk.turns[1:]]
+
+    engine = ScriptedEngine(Compact(), script, tools=[schema])
+    ((trunk, *branches),) = driver.run([attempt], forking(at=later, max_turns=4), engine)
+    assert len(branches) == 2 and [one.env for one in branches] == [trunk.env] * 2
+    assert trunk.env["state"]["Game"] == {"policy_commands": [], "won": True, "lost": False, "steps": 3, "left": 0}
+
+
+def test_own_text_is_the_games(world):
+    chosen = textworld(**SMALL, brief=False)
+    (task,) = chosen.tasks("train", 1, 0)
+    assert "Find the" in task.messages[0].content and chosen.start is None
+    env = opened(chosen, task)
+    said = env.step(do("look"), seed=0).messages[-1].content
+    assert said.startswith("-=") and ">" not in said and "\n\n" not in said
+    assert "verb" in env.step(do("frobnicate"), seed=0).messages[-1].content
+    env.close()
+
+
+def test_what_cannot_be_done_is_said_and_several_commands_go_in_order(world):
+    (task,) = world.tasks("train", 1, 0)
+    way = task.metadata["walkthrough"]
+    env = opened(world, task)
+    reply = env.step(do("fly", *way, "look"), seed=0)
+    assert [one.status for one in reply.replies] == ["retry", *["ok"] * len(way), "retry"]
+    assert reply.done and reply.messages[-1].content.endswith("the game is over")
+    env.close()
+
+
+def test_tools_of_ones_own_stand_beside_it(world):
+    (task,) = world.tasks("train", 1, 0)
+    env = world.env((calculator,))(task)
+    assert [tool.name for tool in env.start()[1]] == ["do", "calculator"]
+    env.close()
+    with pytest.raises(ToolDefinitionError, match="is no tool"):
+        world.env((3,))
+
+
+def test_what_cannot_be(world):
+    with pytest.raises(TaskError, match="empty"):
+        world.tasks("train", 0, 0)
+    for options in ({"kind": "cosy"}, {"rooms": 0}, {"length": 6}, {"games": 2}):
+        with pytest.raises(InputError, match="easy, medium or hard"):
+            textworld(**options)
