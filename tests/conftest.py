@@ -2,7 +2,6 @@ import contextlib
 import os
 import shutil
 import subprocess
-import sys
 import tempfile
 from pathlib import Path
 
@@ -19,11 +18,40 @@ with contextlib.suppress(ImportError):  # which is not in the environment of the
     settings.load_profile("however busy the machine is")
 
 if os.environ.get("HANDAXE_ROUNDING") == "shapes":
-    sys.path.insert(0, str(Path(__file__).parent))
     from rounding import round_by_shape
 
-    sys.path.pop(0)
     KERNELS = round_by_shape()
+
+
+@pytest.fixture(scope="session")
+def world():
+    """The small trainable world of `helpers.training_world`."""
+    from helpers import training_world
+
+    return training_world
+
+
+@pytest.fixture(scope="session")
+def dice():
+    """The environment of `helpers.dice`."""
+    from helpers import dice as module
+
+    return module
+
+
+@pytest.fixture(scope="session")
+def seen():
+    """seen(a=[1, 0], ...): rated groups of a step, outcomes of siblings by task id."""
+    from handaxe.testing.records import make_group, make_rated, make_scores, make_task
+
+    def rated(**outcomes):
+        return [
+            make_rated(group=make_group(size=len(own), task=make_task(id=id)), scores=make_scores(own))
+            for id, own in outcomes.items()
+        ]
+
+    return rated
+
 
 SMALL = ("--steps", "2", "--groups", "2", "--group-size", "2", "--held-out", "4", "--max-tokens", "8")
 

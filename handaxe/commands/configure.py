@@ -33,7 +33,9 @@ class Names:
     engine: str = "local"
 
 
-def parse_train(method: str, words: list[str], *, prog: str, also: Mapping[str, type]) -> tuple[RunSpec, dict[str, Any]]:
+def parse_train(
+    method: str, words: list[str], *, prog: str, also: Mapping[str, type]
+) -> tuple[RunSpec, dict[str, Any]]:
     """Read a command line: first the names in it, then the options of what they name.
 
         own options and settings     --smooth 2 --steps 30           --base NAME     --base.OPTION ...

@@ -14,7 +14,7 @@ from handaxe.commands.configure import parse_train
 from handaxe.commands.output import check_new_folder, check_writable, command_line, console, note, write_json
 from handaxe.commands.picture import picture
 from handaxe.commands.train import RunOptions
-from handaxe.core.errors import InputError, RecipeError
+from handaxe.core.errors import InputError, MethodError
 from handaxe.doctor.examine import examine
 from handaxe.doctor.finding import Finding
 from handaxe.doctor.shown import findings_table, summary
@@ -95,7 +95,9 @@ def _show(chosen: RunSpec, options: DoctorOptions, command: str) -> int:
     seconds = time.monotonic() - begun
     with picture(console(), options.svg, title=command) as terminal:
         terminal.print(
-            findings_table(found, title=f"{chosen.name} in {chosen.template.world.name}, policy {chosen.settings.model}")
+            findings_table(
+                found, title=f"{chosen.name} in {chosen.template.world.name}, policy {chosen.settings.model}"
+            )
         )
         note(terminal, "doctor", f"{summary(found)}, in {seconds:.0f} s")
     write_json(options.json, _body(found, chosen, command, seconds))
@@ -121,6 +123,6 @@ def _help(*, asked: bool) -> int:
         "Exit code 1 when something is wrong; what is only to be looked at leaves it 0."
     )
     if not asked:
-        raise RecipeError(f"which recipe? `handaxe recipes` lists them.\n{text}")
+        raise MethodError(f"which recipe? `handaxe recipes` lists them.\n{text}")
     console().print(text, markup=False)
     return 0

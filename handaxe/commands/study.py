@@ -10,7 +10,7 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
 from handaxe.commands.output import console, write_json
-from handaxe.core.errors import RecipeError
+from handaxe.core.errors import MethodError
 from handaxe.methods.catalog import list_studies
 
 __all__ = ["StudyOptions", "main"]
@@ -36,7 +36,7 @@ def main(arguments: list[str]) -> int:
     options = tyro.cli(StudyOptions, args=arguments, prog="handaxe study")
     found = {one.name: one for one in list_studies()}
     if options.name not in found:
-        raise RecipeError(f"there is no study {options.name!r}; there are {', '.join(found)}")
+        raise MethodError(f"there is no study {options.name!r}; there are {', '.join(found)}")
     one = found[options.name]
     figures = dict(getattr(importlib.import_module(one.module), one.name)()(options.seed))
     table = Table(box=SIMPLE_HEAD)
@@ -52,4 +52,3 @@ def main(arguments: list[str]) -> int:
         terminal.print(f"{verdict}: {bound.text} ({bound.condition})", markup=False)
     write_json(options.json, {"study": one.name, "seed": options.seed, "figures": figures, "verdicts": verdicts})
     return 0
-

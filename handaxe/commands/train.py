@@ -12,7 +12,7 @@ import tyro
 from handaxe.commands.configure import FLAT, parse_train
 from handaxe.commands.outcome import print_claims, print_outcome, read_outcome, result_body
 from handaxe.commands.output import check_new_folder, check_writable, command_line, console, note, write_json
-from handaxe.core.errors import InputError, RecipeError
+from handaxe.core.errors import InputError, MethodError
 from handaxe.methods.catalog import find_method, list_methods
 from handaxe.methods.hardware import HERE, Machines
 from handaxe.methods.run import run
@@ -138,7 +138,7 @@ def _help(*, asked: bool) -> int:
     )
     names = ", ".join(one.name for one in list_methods())
     if not asked:
-        raise RecipeError(f"which recipe? One of {names}.\n{text}")
+        raise MethodError(f"which recipe? One of {names}.\n{text}")
     console().print(
         f"{text}\n\nrecipes: {names}\n`handaxe train RECIPE --help` lists the options of one.", markup=False
     )

@@ -5,9 +5,11 @@ from typing import Literal, get_args
 
 from handaxe.core.errors import InputError
 from handaxe.core.records import EndingKind
-from handaxe.rewards.parts.scoring import NEVER_SCORED
 
-__all__ = ["DEFAULT", "Treatment", "treatments"]
+__all__ = ["DEFAULT", "NEVER_SCORED", "Treatment", "treatments"]
+
+NEVER_SCORED = frozenset({"infra_error", "verifier_error"})
+"""Endings that are never scored: the machinery failed, not the policy."""
 
 Treatment = Literal["score", "mask", "retry", "drop_group"]
 

@@ -4,7 +4,7 @@
     |-- InputError (ValueError)          what the user handed over is wrong
     |   |-- ToolDefinitionError          a tool without types, two tools of one name
     |   |-- TaskError                    an empty data set, a task without an answer
-    |   |-- RecipeError                  an unknown recipe or argument
+    |   |-- MethodError                  an unknown recipe or argument
     |   `-- CheckpointError              a checkpoint that is damaged or does not fit
     |-- RecordError (ValueError)         a trajectory that breaks an invariant of handaxe.core.records
     |-- TrainingError (RuntimeError)     a loss or gradient that is not finite, a batch with nothing to train
@@ -23,7 +23,7 @@ __all__ = [
     "HandaxeError",
     "InfrastructureError",
     "InputError",
-    "RecipeError",
+    "MethodError",
     "RecordError",
     "Retry",
     "TaskError",
@@ -50,7 +50,7 @@ class TaskError(InputError):
     """A data set is empty, or a task lacks what a reward needs."""
 
 
-class RecipeError(InputError):
+class MethodError(InputError):
     """There is no such recipe, or it takes no such argument."""
 
 

@@ -10,5 +10,6 @@ from .optimal_baseline import optimal_baseline as optimal_baseline
 from .return_to_go import return_to_go as return_to_go
 from .shared_prefix_mean import shared_prefix_mean as shared_prefix_mean
 from .total import total as total
+from .transformed import transformed as transformed
 from .turn_gae import turn_gae as turn_gae
 from .turn_norm import turn_norm as turn_norm

@@ -2,9 +2,9 @@
 
 from dataclasses import replace
 
-from handaxe.advantages.transformed import transformed
 from handaxe.core.protocols import Credit
 from handaxe.core.records import Advantages, Group
+from handaxe.credit.transformed import transformed
 from handaxe.ops.places import Where, in_calls
 from handaxe.ops.ragged import gather, scatter
 

@@ -9,10 +9,10 @@ import numpy as np
 
 from handaxe.core.errors import InputError
 from handaxe.core.records import Criterion, Rated, Task, ToolCall, Trajectory
+from handaxe.curricula.advice import ADVICE, failure_tags
 from handaxe.curricula.task_pool import TaskPool
 from handaxe.ops.calls import told_call
 from handaxe.ops.ragged import rewards_of
-from handaxe.selection.parts.advice import ADVICE, failure_tags
 
 __all__ = ["Tip", "TipPool", "TippedTasks", "shared_words", "tell_calls", "tip_pool", "tips_of", "told_calls"]
 

@@ -8,12 +8,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from handaxe.core.endings import NEVER_SCORED
 from handaxe.core.errors import HandaxeError
 from handaxe.core.protocols import ChatFormat, EnvFactory, Reward, Rollout
 from handaxe.core.records import Group, Message, Task, Trajectory
 from handaxe.doctor.finding import THRESHOLDS, Finding, Thresholds, graded, unchecked
 from handaxe.ops.ragged import rewards_of
-from handaxe.rewards.parts.scoring import NEVER_SCORED, score_group
+from handaxe.rewards.parts.scoring import score_group
 from handaxe.training.loop.rate import rewinder
 from handaxe.worlds.parts.demonstrate import demonstrate
 from handaxe.worlds.world import World

@@ -10,10 +10,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from handaxe.core.endings import NEVER_SCORED
 from handaxe.core.protocols import Engine, Learner
 from handaxe.core.records import STOPPED, Trajectory
 from handaxe.doctor.finding import THRESHOLDS, Finding, Thresholds, graded
-from handaxe.rewards.parts.scoring import NEVER_SCORED
 from handaxe.training.loop.config import RunConfig
 from handaxe.training.loop.learners import begin_all
 from handaxe.training.loop.rate import rewinder

@@ -10,7 +10,6 @@ import numpy as np
 from handaxe.advantages.batch_norm import batch_norm
 from handaxe.advantages.batch_whiten import batch_whiten
 from handaxe.advantages.mask_shared_prefix import mask_shared_prefix
-from handaxe.advantages.transformed import transformed
 from handaxe.core.protocols import Credit, Shape
 from handaxe.core.records import Group, Rated, Scores
 from handaxe.credit.bi_level_gae import bi_level_gae
@@ -25,6 +24,7 @@ from handaxe.credit.optimal_baseline import optimal_baseline
 from handaxe.credit.return_to_go import return_to_go
 from handaxe.credit.shared_prefix_mean import shared_prefix_mean
 from handaxe.credit.total import total
+from handaxe.credit.transformed import transformed
 from handaxe.credit.turn_gae import turn_gae
 from handaxe.credit.turn_norm import turn_norm
 from handaxe.evaluation.bias import Case

@@ -12,12 +12,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from handaxe.core.endings import NEVER_SCORED
 from handaxe.core.errors import InputError
 from handaxe.core.metrics import Measure, RatioMetric, Statistic, TaskResult
 from handaxe.core.records import Group, Scores, Trajectory
 from handaxe.ops.seeds import generator
 from handaxe.ops.stats import Interval, pass_at_k, pass_hat_k, ratio, ratio_interval, wilson_interval
-from handaxe.rewards.parts.scoring import NEVER_SCORED
 
 __all__ = [
     "Column",

@@ -178,7 +178,7 @@ def _changed(made: NamedFactory, options: Mapping[str, Any], *given: Any, prefix
             raise
         raise InputError(f"{' and '.join(named)}: {error}") from error
     if not isinstance(found, Method):
-        raise InputError(f"recipe {made.name} returns {type(found).__name__} and not a Method")
+        raise InputError(f"method {made.name} returns {type(found).__name__} and not a Method")
     return found
 
 
@@ -190,6 +190,6 @@ def _engine(
     takes = {one.name for one in options_of(made.make)}
     needs = {"critic": "value" in method.annotate, "reference": "ref_logp" in method.annotate}
     if lacking := [name for name, needed in needs.items() if needed and name not in takes]:
-        raise InputError(f"engine {made.name} has no {' and no '.join(lacking)}, which recipe {spec.name} needs")
+        raise InputError(f"engine {made.name} has no {' and no '.join(lacking)}, which method {spec.name} needs")
     given = {name: needed for name, needed in needs.items() if name in takes}
     return make_engine(made.make, loaded.model, machines, {**spec.options["engine"], **given}, load=load)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import handaxe
-from handaxe.core.errors import RecipeError
+from handaxe.core.errors import MethodError
 from handaxe.methods.paper import PAGE, MethodPage, Paper, StudyPage, read_paper
 
 __all__ = ["HOME", "ListedMethod", "ListedStudy", "METHOD_FOLDERS", "find_method", "list_methods", "list_studies"]
@@ -70,7 +70,7 @@ def list_methods(home: Path = HOME) -> list[ListedMethod]:
     for folder, package in _folders(home):
         for one in _methods_in(folder, package):
             if one.name in found:
-                raise RecipeError(f"two methods are named {one.name!r}: {found[one.name].file} and {one.file}")
+                raise MethodError(f"two methods are named {one.name!r}: {found[one.name].file} and {one.file}")
             found[one.name] = one
     return [found[name] for name in sorted(found)]
 
@@ -118,14 +118,14 @@ def _plugins() -> tuple[tuple[Path, str], ...]:
     for point in entry_points(group=GROUP):
         spec = importlib.util.find_spec(point.value)
         if spec is None or spec.origin is None or not (Path(spec.origin).parent / PAGE).is_file():
-            raise RecipeError(f"entry point {point.name!r} of group {GROUP}: {point.value} is no package with a {PAGE}")
+            raise MethodError(f"entry point {point.name!r} of group {GROUP}: {point.value} is no package with a {PAGE}")
         found.append((Path(spec.origin).parent, point.value))
     return tuple(found)
 
 
 def _methods_in(folder: Path, package: str) -> Iterator[ListedMethod]:
     paper = read_paper(folder)
-    for page in paper.methods:
+    for page in paper.all_methods:
         file, module = _place(folder, package, page.name)
         yield ListedMethod(page.name, module, file, page, paper)
 
@@ -134,7 +134,7 @@ def _place(folder: Path, package: str, name: str) -> tuple[Path, str]:
     """File and module of a function of a folder."""
     file = folder / ("__init__.py" if name == folder.name else f"{name}.py")
     if not file.is_file():
-        raise RecipeError(f"{folder / PAGE} names {name!r}, and there is no {file}")
+        raise MethodError(f"{folder / PAGE} names {name!r}, and there is no {file}")
     return file, package if name == folder.name else f"{package}.{name}"
 
 

@@ -15,7 +15,7 @@ from importlib.metadata import entry_points
 from typing import Any, Literal
 
 from handaxe import engines, tools, worlds
-from handaxe.core.errors import InputError, RecipeError
+from handaxe.core.errors import InputError, MethodError
 from handaxe.core.import_string import attribute
 from handaxe.methods.catalog import find_method, list_methods
 
@@ -100,4 +100,4 @@ def _unknown(kind: Kind, name: str, known: list[str]) -> InputError:
         hint = "; `handaxe methods` lists them"
     else:
         hint = f"; there are {', '.join(known)}, and MODULE:ATTRIBUTE of your own"
-    return (RecipeError if kind == "methods" else InputError)(f"there is no {SINGULAR[kind]} {name!r}{hint}")
+    return (MethodError if kind == "methods" else InputError)(f"there is no {SINGULAR[kind]} {name!r}{hint}")

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import pydantic
 import tyro
 
-from handaxe.core.errors import RecipeError
+from handaxe.core.errors import MethodError
 
 __all__ = ["Option", "dump_options", "option_class", "options_of", "parse_words", "read_options", "unwrapped"]
 
@@ -53,13 +53,13 @@ def options_of(made: Callable[..., Any], *, given: Collection[str] = ()) -> list
     try:
         hints = typing.get_type_hints(body, include_extras=True)
     except NameError as error:
-        raise RecipeError(f"the types of {name}'s arguments cannot be found: {error}") from error
+        raise MethodError(f"the types of {name}'s arguments cannot be found: {error}") from error
     found = []
     for key, parameter in inspect.signature(function).parameters.items():
         if key in given or (parameter.kind is not parameter.KEYWORD_ONLY and parameter.default is REQUIRED):
             continue
         if key not in hints:
-            raise RecipeError(f"argument {key!r} of {name} needs a type")
+            raise MethodError(f"argument {key!r} of {name} needs a type")
         found.append(Option(key, _simple(hints[key]), keywords.get(key, parameter.default)))
     return found
 
@@ -82,9 +82,9 @@ def read_options(options: list[Option], saved: Mapping[str, Any], *, whose: str)
     """
     names = [one.name for one in options]
     if unknown := sorted(set(saved) - set(names)):
-        raise RecipeError(f"{whose} takes no argument {', '.join(unknown)}; this run was made by another")
+        raise MethodError(f"{whose} takes no argument {', '.join(unknown)}; this run was made by another")
     if missing := [one.name for one in options if one.default is REQUIRED and one.name not in saved]:
-        raise RecipeError(f"{whose} needs {', '.join(missing)}")
+        raise MethodError(f"{whose} needs {', '.join(missing)}")
     found = {one.name: one.default for one in options}
     for one in options:
         if one.name not in saved:
@@ -93,7 +93,7 @@ def read_options(options: list[Option], saved: Mapping[str, Any], *, whose: str)
             found[one.name] = pydantic.TypeAdapter(one.type).validate_python(saved[one.name])
         except pydantic.ValidationError as error:
             why = error.errors()[0]["msg"]
-            raise RecipeError(
+            raise MethodError(
                 f"the arguments saved with this run do not fit {whose}: {one.name} is {saved[one.name]!r:.60} ({why})"
             ) from error
     return found
@@ -145,7 +145,7 @@ def parse_words(made: Callable[..., Any], words: Sequence[str], *, whose: str) -
             found: Any = tyro.cli(kind, args=list(words), prog=whose, config=(tyro.conf.FlagCreatePairsOff,))
     except SystemExit as error:
         shown = " ".join(printed.getvalue().split())
-        raise RecipeError(f"{whose!r} does not parse: {shown:.300}") from error
+        raise MethodError(f"{whose!r} does not parse: {shown:.300}") from error
     return {one.name: value for one in options if (value := getattr(found, one.name)) != one.default}
 
 

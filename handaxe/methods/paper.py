@@ -11,7 +11,7 @@
     metric = "calls"
     direction = "down"
 
-    [[variants]]                              a further method of the folder, in the file of its name
+    [[methods]]                               a further method of the folder, in the file of its name
     name = "codedance_turns"
     base = "grpo_no_kl"
 
@@ -32,7 +32,7 @@ from typing import Any, ClassVar
 
 import pydantic
 
-from handaxe.core.errors import RecipeError
+from handaxe.core.errors import MethodError
 from handaxe.evaluation.claims import Claim
 
 __all__ = ["Bound", "MethodPage", "PAGE", "Paper", "StudyPage", "page_of_folder", "read_paper"]
@@ -127,7 +127,7 @@ class Paper(MethodPage):
         arxiv: id such as "2504.14870", "" without one.
         number: in the project's list of papers; None for a base algorithm.
         about: what the paper does, in some four sentences.
-        variants: further methods of the folder.
+        methods: further methods of the folder.
         studies: of the folder. A folder with a study of its own name has no method of that name.
     """
 
@@ -135,14 +135,14 @@ class Paper(MethodPage):
     arxiv: str = ""
     number: int | None = None
     about: str = ""
-    variants: tuple[MethodPage, ...] = ()
+    methods: tuple[MethodPage, ...] = ()
     studies: tuple[StudyPage, ...] = ()
 
     @property
-    def methods(self) -> tuple[MethodPage, ...]:
+    def all_methods(self) -> tuple[MethodPage, ...]:
         """Every method of the folder, the one named as the folder first."""
         own = () if any(study.name == self.name for study in self.studies) else (self,)
-        return (*own, *self.variants)
+        return (*own, *self.methods)
 
 
 def read_paper(folder: Path) -> Paper:
@@ -155,18 +155,20 @@ def read_paper(folder: Path) -> Paper:
     try:
         body = tomllib.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise RecipeError(f"{file}: {error}") from error
+        raise MethodError(f"{file}: {error}") from error
     if "name" in body:
-        raise RecipeError(f"{file}: name: the method is named as its folder, {name!r}; remove this line")
+        raise MethodError(f"{file}: name: the method is named as its folder, {name!r}; remove this line")
     try:
         found = pydantic.TypeAdapter(Paper).validate_python(body)
     except pydantic.ValidationError as error:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"]) or "the page"
-        raise RecipeError(f"{file}: {where}: {first['msg']} (found {first['input']!r:.60})") from error
+        raise MethodError(f"{file}: {where}: {first['msg']} (found {first['input']!r:.60})") from error
     return replace(found, name=name, short=found.short or name)
 
 
 def page_of_folder(folder: Path, name: str) -> MethodPage:
     """The page of one method of a folder; an empty one if the page has no such method."""
-    return next((page for page in read_paper(folder).methods if page.name == name), MethodPage(name=name, short=name))
+    return next(
+        (page for page in read_paper(folder).all_methods if page.name == name), MethodPage(name=name, short=name)
+    )

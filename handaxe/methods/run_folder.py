@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from handaxe.core.errors import InputError, RecipeError
+from handaxe.core.errors import InputError, MethodError
 from handaxe.methods.limits import check_setting
 from handaxe.methods.renames import METHODS, renamed_arguments
 from handaxe.methods.run_spec import RunSpec, run_template
@@ -68,7 +68,7 @@ def recorded_run(folder: Path, *, changes: Mapping[str, Any] | None = None) -> R
         raise _too_old(folder, name, "its method had no --world")
     try:
         return RecordedRun(_spec(name, saved), str(found.get("command", "")))
-    except RecipeError as error:
+    except MethodError as error:
         raise _too_old(folder, name, str(error)) from error
 
 
@@ -94,8 +94,8 @@ def _spec(name: str, saved: Mapping[str, Any]) -> RunSpec:
     return made
 
 
-def _too_old(folder: Path, name: str, why: str) -> RecipeError:
-    return RecipeError(
+def _too_old(folder: Path, name: str, why: str) -> MethodError:
+    return MethodError(
         f"the run in {folder} cannot go on in this version of handaxe: {why}. `handaxe show`, `view`, `report` and "
         f"`trajectories` read it; `handaxe train {METHODS.get(name, name)}` starts a new run"
     )

@@ -10,13 +10,23 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from handaxe.core.errors import InputError, RecipeError
+from handaxe.core.errors import InputError, MethodError
 from handaxe.methods.lookup import Kind, find
 from handaxe.methods.method import Change, RunSettings
 from handaxe.methods.options import Option, dump_options, options_of, parse_words, read_options, unwrapped
 from handaxe.methods.paper import ROOT_METHOD, MethodPage, page_of_folder
 
-__all__ = ["NamedFactory", "RunSpec", "RunTemplate", "is_root", "load_method", "own_base", "page_of", "run_template", "spec_of_base"]
+__all__ = [
+    "NamedFactory",
+    "RunSpec",
+    "RunTemplate",
+    "is_root",
+    "load_method",
+    "own_base",
+    "page_of",
+    "run_template",
+    "spec_of_base",
+]
 
 FROM_METHOD = ("model", "critic", "reference")
 """Arguments of an engine that follow from the method."""
@@ -58,7 +68,7 @@ class RunTemplate:
         taken |= dict.fromkeys(RunSettings.__dataclass_fields__, "every run") | dict(more)
         for one in self.method.options():
             if one.name in taken:
-                raise RecipeError(
+                raise MethodError(
                     f"method {self.method.name} has an argument {one.name!r}, and so has {taken[one.name]}: rename it"
                 )
 
@@ -178,7 +188,7 @@ def load_method(name: str) -> NamedFactory:
     """
     made = find("methods", name)
     if not callable(made):
-        raise RecipeError(f"{name!r} is no function (base: Method, *, options) -> Method")
+        raise MethodError(f"{name!r} is no function (base: Method, *, options) -> Method")
     return NamedFactory(name, made)
 
 

@@ -5,10 +5,10 @@ import pytest
 import torch
 
 from handaxe.advantages.mask_shared_prefix import mask_shared_prefix
-from handaxe.advantages.transformed import transformed
 from handaxe.core.records import Advantages, Branch
 from handaxe.credit.constant_baseline import constant_baseline
 from handaxe.credit.group_norm import group_norm
+from handaxe.credit.transformed import transformed
 from handaxe.losses.policy import policy
 from handaxe.losses.ratios.token import token
 from handaxe.losses.reductions.token_mean import token_mean

@@ -8,7 +8,7 @@ from handaxe.commands.doctor import DoctorOptions
 from handaxe.commands.eval import EvalOptions
 from handaxe.commands.resume import ResumeOptions
 from handaxe.commands.train import RunOptions
-from handaxe.core.errors import InputError, RecipeError
+from handaxe.core.errors import InputError, MethodError
 from handaxe.methods.hardware import Machines
 from handaxe.methods.limits import flag
 from handaxe.methods.method import RunSettings
@@ -66,7 +66,7 @@ def own(base: Method, *, {name}: int = 0) -> Method:
 def test_a_recipe_with_an_option_of_the_name_of_another(name, tmp_path, monkeypatch):
     (tmp_path / f"own_{name}.py").write_text(OWN.format(name=name))
     monkeypatch.syspath_prepend(tmp_path)
-    with pytest.raises(RecipeError, match=f"has an argument '{name}', and so has"):
+    with pytest.raises(MethodError, match=f"has an argument '{name}', and so has"):
         chosen(f"own_{name}:own", "--world", "sums")
 
 
@@ -107,7 +107,7 @@ def test_help_shows_the_options_of_what_was_picked(capsys):
 def test_names_that_stand_for_nothing():
     with pytest.raises(InputError, match="no world 'nowhere'"):
         chosen("otc", "--world", "nowhere")
-    with pytest.raises(RecipeError, match="no recipe 'nowhere'"):
+    with pytest.raises(MethodError, match="no recipe 'nowhere'"):
         chosen("otc", "--base", "nowhere")
     assert Names() == Names(base="", world="", engine="local")
 

@@ -12,7 +12,7 @@ from handaxe.commands.train import RunOptions
 from handaxe.core.errors import TrainingError
 from handaxe.engines.cluster.engine import ClusterEngine
 from handaxe.methods.build import build
-from handaxe.methods.catalog import find_recipes
+from handaxe.methods.catalog import list_methods
 
 SMALL = ["--groups", "2", "--group-size", "4", "--held-out", "4", "--steps", "2", "--seconds", "100000", "--quiet"]
 CONSTANT = """from dataclasses import replace
@@ -107,7 +107,7 @@ def test_every_option_of_train_is_taken():
     """And no recipe has an option of the name of one of doctor's own: read, not imported, for there are many."""
     own = set(option_names(DoctorOptions))
     assert own > set(option_names(RunOptions)) > {"trainers"}
-    for one in find_recipes():
+    for one in list_methods():
         for node in ast.walk(ast.parse(one.file.read_text())):
             if isinstance(node, ast.FunctionDef) and node.name == one.name:
                 assert not own & {argument.arg for argument in node.args.kwonlyargs}, one.name

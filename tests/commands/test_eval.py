@@ -1,7 +1,5 @@
-import importlib.util
 import json
 import shutil
-from pathlib import Path
 
 import pytest
 
@@ -36,9 +34,8 @@ def test_without_a_checkpoint_there_is_nothing_to_evaluate(run, capsys):
 
 @pytest.fixture(scope="module")
 def chat():
-    spec = importlib.util.spec_from_file_location("chat_server", Path(__file__).parents[1] / "serving/chat_server.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    from helpers import chat_server as module
+
     return module
 
 

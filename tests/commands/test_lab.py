@@ -17,7 +17,7 @@ from handaxe.evaluation.lab_cases import LAB_CASES
 from handaxe.evaluation.lab_words import EXPLAINED, NOT_TRIED
 from handaxe.evaluation.rescoring import differences, rescore, scored_groups
 from handaxe.methods import reward_trials as tried
-from handaxe.methods.catalog import find_recipes
+from handaxe.methods.catalog import list_methods
 from handaxe.methods.reward_lookup import reward_named
 from handaxe.methods.run import run
 from handaxe.rewards.exact_match import exact_match
@@ -148,7 +148,7 @@ def test_every_reward_and_judge_is_tried_or_left_out_with_a_reason(monkeypatch):
 
 def test_the_page_has_all_that_is_tried():
     page = (Path(handaxe.__file__).parents[1] / "docs" / "lab.md").read_text()
-    tried = {one.said for one in LAB_CASES} | {one.name for one in find_recipes()}
+    tried = {one.said for one in LAB_CASES} | {one.name for one in list_methods()}
     assert not {name for name in tried if f"`{name}`" not in page}, "write it anew: handaxe lab --page"
 
 

@@ -5,81 +5,104 @@ import pytest
 
 import handaxe
 from handaxe.cli import main
-from handaxe.commands.papers import page
 
-RECIPE = '''"""One."""
-from handaxe.methods.method import Claim, Paper, Recipe
-RECIPE = Recipe(
-    paper=Paper(title="A title", short="ABC", arxiv="2101.00001", number=3),
-    claims=(Claim("It gets better.", "pass@1", "up", baseline="start"),),
-)
-def first(base, *, knob: int = 1):
+PAGE = """title = "A title"
+short = "ABC"
+arxiv = "2101.00001"
+number = 3
+about = "It trains better."
+differs = ["It is smaller."]
+
+[[claims]]
+text = "It gets better."
+metric = "pass@1"
+direction = "up"
+baseline = "start"
+"""
+METHOD = '''def first(base, *, knob: int = 1):
     """Train it."""
     return base
 '''
+STUDY = """title = "Another title"
+short = "CDE"
+arxiv = "2101.00002"
+number = 4
 
-STUDY = '''"""Another."""
-from handaxe.methods.study import Bound, Paper, Study
-STUDY = Study(
-    paper=Paper("Another title", "CDE", "2101.00002", 4), bounds=(Bound("It is small.", "size", most=1.0),)
-)
-def computed(*, knob: int = 1):
-    """Compute it."""
-    return dict
-'''
+[[studies]]
+name = "computed"
+
+[[studies.bounds]]
+text = "It is small."
+metric = "size"
+most = 1.0
+"""
 
 
 @pytest.fixture
 def checkout(tmp_path):
-    for folder in ("handaxe/recipes/base", "handaxe/rewards", "tests/rewards"):
+    for folder in ("handaxe/papers/first", "tests/papers/first"):
         (tmp_path / folder).mkdir(parents=True)
     (tmp_path / "pyproject.toml").touch()
-    (tmp_path / "handaxe/recipes/base/first.py").write_text(RECIPE)
-    (tmp_path / "handaxe/rewards/more.py").write_text('"""Paper: arXiv:2101.00001, equation 1."""\n')
-    (tmp_path / "tests/rewards/test_more.py").touch()
+    (tmp_path / "handaxe/papers/first/paper.toml").write_text(PAGE)
+    (tmp_path / "handaxe/papers/first/__init__.py").write_text(METHOD)
+    (tmp_path / "handaxe/papers/first/more.py").write_text('"""Pay more.\n\nPaper: arXiv:2101.00001."""\n')
+    (tmp_path / "tests/papers/first/test_more.py").touch()
     return tmp_path
 
 
-def test_write_then_check_then_stale(checkout, capsys):
+def test_pages_are_written_checked_and_found_stale(checkout, capsys):
     root = str(checkout)
     assert main(["papers", "--check", "--root", root]) == 1
     assert main(["papers", "--root", root]) == 0
     assert main(["papers", "--check", "--root", root]) == 0
-    assert "tests/rewards/test_more.py" in (checkout / "PAPERS.md").read_text()
+    page = (checkout / "handaxe/papers/first/README.md").read_text()
+    assert page.startswith("# ABC: A title\n") and "It trains better." in page and "- It is smaller." in page
+    assert "- [more.py](more.py): Pay more. ([test](../../../tests/papers/first/test_more.py))" in page
+    assert "| It gets better. | pass@1 up, against start | not replicated yet |" in page
     capsys.readouterr()
-    (checkout / "handaxe/rewards/other.py").write_text('"""Paper: arXiv:2101.00001."""\n')
+    (checkout / "handaxe/papers/first/other.py").write_text('"""Pay less."""\n')
     assert main(["papers", "--check", "--root", root]) == 1
     shown = capsys.readouterr().err
     assert "stale" in shown and "other.py" in shown
 
 
-def test_what_must_stay_comes_from_the_claim(checkout):
-    claim = RECIPE.replace('baseline="start"', 'same="calls"')
-    (checkout / "handaxe/recipes/base/first.py").write_text(claim)
-    assert "| pass@1 up and calls stays within 0.05, against plain |" in page(checkout)
+def test_index_has_one_line_a_method_and_counts_verdicts(checkout):
+    assert main(["papers", "--root", str(checkout)]) == 0
+    index = (checkout / "PAPERS.md").read_text()
+    assert "Of 1 claims 0 hold, 0 do not hold, 0 are undecided, 0 are not testable here, and 1 were not" in index
+    row = "| [ABC](handaxe/papers/first/README.md) | [2101.00001](https://arxiv.org/abs/2101.00001) | `first` |"
+    assert f"{row} grpo_no_kl | 1 not replicated yet |" in index
 
 
-def test_a_study_stands_after_the_recipes(checkout):
-    (checkout / "handaxe/recipes/base/computed.py").write_text(STUDY)
-    (checkout / "handaxe/rewards/other.py").write_text('"""Paper: arXiv:2101.00002."""\n')
-    text = page(checkout)
-    section = text[text.index("## CDE: Another") :]
-    assert "[computed](handaxe/recipes/base/computed.py), computed by `handaxe study computed`" in section
-    assert "- Decided by it: It is small. (size at most 1)" in section and "handaxe/rewards/other.py" in section
-    assert "without a recipe of their own" not in text and text.index("## ABC") < text.index("## CDE")
-    verdict = {"statement": "It is small.", "bound": "size at most 1", "verdict": "does not hold"}
-    (checkout / "results").mkdir(exist_ok=True)
+def test_figure_that_must_not_fall_comes_from_the_claim(checkout):
+    page = checkout / "handaxe/papers/first/paper.toml"
+    page.write_text(PAGE.replace('baseline = "start"', 'keeps = "calls"'))
+    assert main(["papers", "--root", str(checkout)]) == 0
+    shown = (checkout / "handaxe/papers/first/README.md").read_text()
+    assert "| pass@1 up and calls stays within 0.05, against grpo_no_kl |" in shown
+
+
+def test_study_has_its_bounds_verdicts_and_figures(checkout):
+    folder = checkout / "handaxe/papers/cde"
+    folder.mkdir()
+    (folder / "paper.toml").write_text(STUDY)
+    (folder / "computed.py").write_text('def computed():\n    """Compute it."""\n')
+    (folder / "__init__.py").write_text(METHOD.replace("first", "cde"))
+    assert main(["papers", "--root", str(checkout)]) == 0
+    assert "- It is small. (size at most 1)\n" in (folder / "README.md").read_text()
+    verdict = {"text": "It is small.", "bound": "size at most 1", "verdict": "does not hold"}
     found = {"study": "computed", "seed": 3, "figures": {"size": 2.0, "steps": 13.0}, "verdicts": [verdict]}
-    (checkout / "results/computed.json").write_text(json.dumps(found))
-    text = page(checkout)
-    assert "- Decided by it: It is small. (size at most 1): **does not hold**\n" in text
-    assert "- Figures: size 2, steps 13, by `handaxe study computed --json results/computed.json`, seed 3\n" in text
+    (folder / "result_computed.json").write_text(json.dumps(found))
+    assert main(["papers", "--root", str(checkout)]) == 0
+    page = (folder / "README.md").read_text()
+    assert "- It is small. (size at most 1): **does not hold**\n" in page
+    assert "- Figures: size 2, steps 13, seed 3\n" in page
 
 
-def test_somewhere_else_is_no_checkout(tmp_path, capsys):
+def test_folder_that_is_no_checkout_is_an_error(tmp_path, capsys):
     assert main(["papers", "--root", str(tmp_path)]) == 2
     assert "not a checkout" in capsys.readouterr().err
 
 
-def test_this_checkout_has_a_page():
-    assert page(Path(handaxe.__file__).parents[1]).startswith("# Papers")
+def test_pages_of_this_checkout_are_up_to_date():
+    assert main(["papers", "--check", "--root", str(Path(handaxe.__file__).parents[1])]) == 0

@@ -1,20 +1,15 @@
-import importlib.util
 import json
 import re
-from pathlib import Path
 
 import numpy as np
 import pytest
+from helpers import played
 
 from handaxe.cli import main
 from handaxe.core.records import Advantages, Message, Scores, Task, ToolCall
 from handaxe.tools import tool
 from handaxe.training.record.groups import GroupRecord
 from handaxe.training.record.run_record import RunRecord
-
-_spec = importlib.util.spec_from_file_location("played", Path(__file__).parents[1] / "played.py")
-played = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(played)
 
 
 @tool

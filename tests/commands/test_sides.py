@@ -4,7 +4,7 @@ from dataclasses import replace
 import pytest
 
 from handaxe.commands.sides import job_of, side
-from handaxe.core.errors import InputError, RecipeError
+from handaxe.core.errors import InputError, MethodError
 from handaxe.methods.run_folder import spec_in_file
 from handaxe.methods.run_spec import spec_of_base
 
@@ -67,7 +67,7 @@ def test_what_a_run_is_begun_with_is_what_was_chosen(tmp_path):
 def test_bad_words(tmp_path):
     with pytest.raises(InputError, match="a recipe and its options"):
         side("")
-    with pytest.raises(RecipeError, match="did you mean"):
+    with pytest.raises(MethodError, match="did you mean"):
         side("otcc")
     (tmp_path / "x.json").write_text(json.dumps({"recipe": None}))
     with pytest.raises(InputError, match="x.json is not the recipe.json"):

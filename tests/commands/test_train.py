@@ -61,15 +61,11 @@ def test_unknown_base_world_engine_and_tool(tmp_path, words, message, capsys):
 
 OWN = """from dataclasses import replace
 
-from handaxe.methods.method import Method, Paper, Recipe, Setting
-from handaxe.baselines.dr_grpo.method import dr_grpo
+from handaxe.methods.method import Method
 from handaxe.papers.otc.fewer_calls import fewer_calls
 from handaxe.tools import tool
 from handaxe.worlds.sums import sums
 from handaxe.worlds.world import World
-
-RECIPE = Recipe(paper=Paper("Mine", "Mine"), base=dr_grpo, setting=Setting(max_tokens=8, tools=("own:double",)))
-
 
 @tool
 def double(number: int) -> int:
@@ -94,6 +90,12 @@ def mine(*, share: float = 0.5) -> World:
     '''
     return replace(sums(easy=share), name="mine")
 """
+OWN_PAGE = """
+[[methods]]
+name = "thrifty"
+base = "dr_grpo"
+settings = { max_tokens = 8, tools = ["own:double"] }
+"""
 SMALL = ["--steps", "1", "--groups", "2", "--group-size", "2", "--held-out", "2", "--out", "run", "--quiet"]
 
 
@@ -109,6 +111,7 @@ def saved(folder):
 @pytest.mark.slow
 def test_a_recipe_a_world_and_a_tool_of_the_users_own(tmp_path, small_model):
     (tmp_path / "own.py").write_text(OWN)
+    (tmp_path / "paper.toml").write_text(OWN_PAGE)
     words = ["--patience", "2", "--world", "own:mine", "--world.share", "0.25", "--base.max-length", "9"]
     done = handaxe_(tmp_path, "train", "own:thrifty", *words, *SMALL, "--model", small_model)
     assert done.returncode == 0, done.stderr

@@ -11,7 +11,7 @@ def test_every_error_is_one_of_ours(name):
 @pytest.mark.parametrize(
     ("name", "parent"),
     [("InputError", ValueError), ("TaskError", errors.InputError), ("CheckpointError", errors.InputError)]
-    + [("ToolDefinitionError", errors.InputError), ("RecipeError", errors.InputError)]
+    + [("ToolDefinitionError", errors.InputError), ("MethodError", errors.InputError)]
     + [("RecordError", ValueError), ("TrainingError", RuntimeError)],
 )
 def test_standard_handlers_keep_working(name, parent):

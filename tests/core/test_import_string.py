@@ -1,7 +1,7 @@
 import pytest
 
 from handaxe.core.errors import InputError
-from handaxe.core.import_string import attribute, named, names_in
+from handaxe.core.import_string import attribute, exports, named
 from handaxe.rewards.exact_match import exact_match
 from handaxe.tools.calculator import calculator
 
@@ -33,23 +33,23 @@ def test_what_names_nothing(where, message):
 
 
 def test_a_name_is_a_file_of_the_room_or_of_the_users(tmp_path, monkeypatch):
-    assert named("exact_match", room="handaxe.rewards", noun="reward") is exact_match
+    assert named("exact_match", package="handaxe.rewards", noun="reward") is exact_match
     (tmp_path / "named_own.py").write_text("mine = 'mine'\n")
     monkeypatch.chdir(tmp_path)
-    assert named("named_own:mine", room="handaxe.rewards", noun="reward") == "mine"
+    assert named("named_own:mine", package="handaxe.rewards", noun="reward") == "mine"
 
 
 def test_a_name_that_comes_close_is_told():
     with pytest.raises(InputError, match="there is no reward 'exact_mach'; did you mean exact_match"):
-        named("exact_mach", room="handaxe.rewards", noun="reward")
+        named("exact_mach", package="handaxe.rewards", noun="reward")
     with pytest.raises(
         InputError, match="there is no reward 'zzz'; there are action_match, action_score, .*exact_match"
     ):
-        named("zzz", room="handaxe.rewards", noun="reward")
+        named("zzz", package="handaxe.rewards", noun="reward")
 
 
 def test_helpers_are_not_named():
-    names = names_in("handaxe.rewards")
+    names = exports("handaxe.rewards")
     assert {"exact_match", "numeric_match"} <= set(names) and not {"lift", "combine", "reference"} & set(names)
 
 

@@ -49,7 +49,7 @@ def test_a_group_is_its_trajectories():
 
 
 def test_the_check_is_within_reach():
-    assert handaxe.records.check is handaxe.invariants.check
+    assert handaxe.core.records.check is handaxe.core.validation.check
 
 
 def test_records_with_arrays_compare_by_identity():

@@ -12,7 +12,7 @@ SMALL = {"model": "tiny", "groups": 4, "group_size": 4, "held_out": 8, "steps": 
 @pytest.fixture(scope="session")
 def made():
     """The arguments of a small run of the plain recipe in the world of sums. A test puts back what it changes."""
-    return build(run_template("plain", world="sums").read(SMALL))
+    return build(run_template("grpo_no_kl", world="sums").read(SMALL))
 
 
 @pytest.fixture(scope="session")

@@ -1,12 +1,12 @@
 """The engine against a real server and a real model: `transformers serve` with SmolLM2-135M-Instruct."""
 
-import importlib.util
 import json
 import re
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+from helpers import real_server as real
 
 from handaxe.core.errors import InputError
 from handaxe.core.records import Message, Sampling, Task, ToolCall, check
@@ -21,9 +21,6 @@ from handaxe.rollouts import driver
 from handaxe.rollouts.linear import linear
 from handaxe.tools.calculator import calculator
 
-_spec = importlib.util.spec_from_file_location("real_server", Path(__file__).with_name("real_server.py"))
-real = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(real)
 pytestmark = [pytest.mark.slow, pytest.mark.hf]
 FORMAT = Transcript()
 PAGE = Path(__file__).parents[2] / "docs" / "chat_servers.md"

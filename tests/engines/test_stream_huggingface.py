@@ -40,7 +40,7 @@ def requests(count, seed=0):
     end, some that end at a token."""
     rng, out = random.Random(seed), []
     for number in range(count):
-        ids = rng.templates(range(VOCABULARY), k=rng.choice([1, 2, 5])) * rng.choice([1, 4])
+        ids = rng.choices(range(VOCABULARY), k=rng.choice([1, 2, 5])) * rng.choice([1, 4])
         sampling = Sampling(
             temperature=rng.choice([0.0, 0.02, 0.05, 1.0]),
             top_p=rng.choice([1.0, 0.9]),
@@ -88,7 +88,7 @@ def test_wrong_drafts_do_no_harm(monkeypatch, longest):
     want = engine(0).sample(asked)
 
     def anything(drafts, ids, most):
-        return rng.templates(range(VOCABULARY), k=rng.randint(0, max(0, min(most, longest))))
+        return rng.choices(range(VOCABULARY), k=rng.randint(0, max(0, min(most, longest))))
 
     monkeypatch.setattr(Drafts, "draft", anything)
     found, stream, _ = play(engine(8, max_rows=7), asked)

@@ -1,13 +1,13 @@
 """Two ranks that train, and a real vLLM server that samples from them."""
 
-import importlib.util
 import shlex
 from functools import partial
-from pathlib import Path
 from types import SimpleNamespace
 
 import psutil
 import pytest
+from helpers import training_world as world
+from helpers import vllm_case as case
 from safetensors.torch import load as read_tensors
 
 from handaxe.cli import main
@@ -32,14 +32,6 @@ from handaxe.training.sft.supervised import as_rated
 pytestmark = pytest.mark.vllm
 
 
-def beside(name):
-    spec = importlib.util.spec_from_file_location(Path(name).stem, Path(__file__).parent / name)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-case, world = beside("vllm_case.py"), beside("../training/world.py")
 make_model = partial(case.make_model, vocabulary=VOCAB_SIZE)
 QUESTIONS = {"3 + 4": "7", "12 - 5": "7", "6 * 7": "42", "20 - 8": "12"}
 
@@ -149,12 +141,8 @@ def folder(small_llamas, tmp_path):
 
 
 OWN = """
-from handaxe.methods.method import Method, Paper, Recipe, Setting, replace
-from handaxe.baselines.grpo_no_kl.method import plain
+from handaxe.methods.method import Method, replace
 from handaxe.rewards.outcome import outcome
-from handaxe.worlds.sums import sums
-
-RECIPE = Recipe(paper=Paper("Mine", "Mine"), base=plain, world=sums, setting=Setting(max_tokens=8))
 
 
 def odd(base: Method) -> Method:
@@ -165,6 +153,8 @@ def odd(base: Method) -> Method:
 
 def test_the_command_line_trains_resumes_and_evaluates_with_servers(folder, tmp_path, capsys, monkeypatch):
     (tmp_path / "own_odd.py").write_text(OWN)
+    page = '[[methods]]\nname = "odd"\nworld = "sums"\nsettings = { max_tokens = 8 }\n'
+    (tmp_path / "paper.toml").write_text(page)
     monkeypatch.chdir(tmp_path)
     small = ["--groups", "2", "--group-size", "4", "--held-out", "2", "--quiet"]
     loaded = load_pretrained(folder)

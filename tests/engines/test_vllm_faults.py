@@ -2,9 +2,7 @@
 its reason, and no process is left."""
 
 import contextlib
-import importlib.util
 import time
-from pathlib import Path
 
 import pytest
 
@@ -17,9 +15,7 @@ from handaxe.engines.vllm.weights import FileTransport
 
 pytestmark = pytest.mark.vllm
 psutil = pytest.importorskip("psutil")
-_spec = importlib.util.spec_from_file_location("vllm_case", Path(__file__).with_name("vllm_case.py"))
-case = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(case)
+from helpers import vllm_case as case
 
 STALE = """
 from vllm.model_executor.model_loader.reload import finalize_layerwise_reload

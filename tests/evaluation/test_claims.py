@@ -23,7 +23,7 @@ def ends(*values, other=None, tokens=10.0):
 
 
 def claim(direction="down", **more):
-    return Claim(statement="x goes down", metric="training/x", direction=direction, **more)
+    return Claim(text="x goes down", metric="training/x", direction=direction, **more)
 
 
 def test_the_example_by_hand():
@@ -68,16 +68,19 @@ def test_the_other_way_does_not_hold():
     ],
 )
 def test_what_must_stay(fell, verdict):
-    found = decide(claim(same="training/y", within=0.05), ends(-2, -2.1, -1.9, other=fell), ends(0, 0, 0))
-    assert found.verdict == verdict and found.same.difference == pytest.approx(np.mean(fell))
+    found = decide(claim(keeps="training/y", within=0.05), ends(-2, -2.1, -1.9, other=fell), ends(0, 0, 0))
+    assert found.verdict == verdict and found.kept.difference == pytest.approx(np.mean(fell))
     assert (found.seeds > 3) == (verdict == "undecided" and np.mean(fell) > -0.05)
 
 
-def test_the_vice_must_be_there():
-    no = decide(claim(vice=1.0), ends(-2, -2.1, -1.9), ends(0.5, 0.6, 0.4))
+def test_baseline_outside_its_bounds_is_not_testable():
+    no = decide(claim(baseline_must_exceed=1.0), ends(-2, -2.1, -1.9), ends(0.5, 0.6, 0.4))
     assert no.verdict == "not testable here" and "is 0.5" in no.why and "at least 1" in no.why
-    assert decide(claim(vice=0.4), ends(-2, -2.1, -1.9), ends(0.5, 0.6, 0.4)).verdict == "holds"
-    assert decide(claim("up", vice=0.4), ends(2, 2.1, 1.9), ends(0.5, 0.6, 0.4)).verdict == "not testable here"
+    assert decide(claim(baseline_must_exceed=0.4), ends(-2, -2.1, -1.9), ends(0.5, 0.6, 0.4)).verdict == "holds"
+    assert (
+        decide(claim("up", baseline_must_not_exceed=0.4), ends(2, 2.1, 1.9), ends(0.5, 0.6, 0.4)).verdict
+        == "not testable here"
+    )
 
 
 def test_budgets_are_alike():
@@ -150,16 +153,16 @@ def test_too_few_runs():
         decide(claim(), ends(1, 2, 3), ends(0, 0))
 
 
-def test_what_is_learned_is_told_by_evaluations():
-    assert not claim().is_learned and Claim("", "calls", "down").is_learned
-    assert claim(learned=True).is_learned and not Claim("", "calls", "down", learned=False).is_learned
+def test_what_needs_control_is_told_by_evaluations():
+    assert not claim().needs_control and Claim("", "calls", "down").needs_control
+    assert claim(control=True).needs_control and not Claim("", "calls", "down", control=False).needs_control
 
 
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
         ({"direction": "sideways"}, "up or down"),
-        ({"same": "training/x"}, "another metric"),
+        ({"keeps": "training/x"}, "another metric"),
         ({"over": "first"}, "level="),
         ({"level": 0.5}, "level="),
         ({"within": 0}, "more than 0"),
@@ -182,7 +185,7 @@ def test_scores_dealt_out_anew_must_not_do_it_too():
 
 def test_a_control_that_loses_what_must_stay_does_not_hold():
     """calls fall to nothing under random scores, and so does accuracy: that is not the claim"""
-    wanted = claim(same="training/y", within=0.05)
+    wanted = claim(keeps="training/y", within=0.05)
     ours, theirs = ends(-2, -2.1, -1.9), ends(0, 0, 0)
     lost = control_of(wanted, ends(-9, other=[-0.5])[0], ends(0)[0])
     assert lost == Control(-9, -0.5) and decide(wanted, ours, theirs, control=lost).verdict == "holds"

@@ -1,6 +1,5 @@
 """The scripts and the pages about MCP and chat servers do what they say."""
 
-import importlib.util
 import inspect
 import os
 import re
@@ -17,9 +16,8 @@ from handaxe.tools.mcp import mcp
 from handaxe.tools.serve import serve
 
 ROOT = Path(__file__).parents[2]
-_spec = importlib.util.spec_from_file_location("chat_server", ROOT / "tests" / "engines" / "chat_server.py")
-chat = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(chat)
+from helpers import chat_server as chat
+
 STATEFUL = f"[{sys.executable!r}, {str(ROOT / 'tests' / 'tools' / 'servers' / 'stateful.py')!r}]"
 
 

@@ -1,22 +1,15 @@
-"""Every judge keeps its contract. A file in handaxe/judges is found here without being named anywhere; its own test may
-say with which arguments (see tests/contract.py)."""
+"""Every judge keeps its contract; `helpers.contract` finds them."""
 
-import importlib.util
 import inspect
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
+from helpers import contract
 
-import handaxe.judges
 from handaxe.core.judging import StepJudge
 from handaxe.core.records import ToolReply
 from handaxe.testing.judges import check_judge
 from handaxe.testing.records import make_group, make_trajectory
-
-_spec = importlib.util.spec_from_file_location("contract", Path(__file__).parents[1] / "contract.py")
-contract = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(contract)
 
 FAILED = ToolReply("0-0", "f", "no", "failed")
 
@@ -33,22 +26,19 @@ def siblings():
     return make_group(trajectories=[make_trajectory(id=f"attempt-{i}", **one, **logp) for i, one in enumerate(told)])
 
 
-RULES = ("earned_steps", "exact_steps")
-"""Which are handed a rule of the world's, and say so."""
+RULES = ("papers.agent_evolver.earned_steps", "judges.exact_steps")
+"""Judges that apply a rule of the world, and say so."""
+JUDGES = contract.cases(contract.mechanisms("Judge"))
 
 
-@pytest.mark.parametrize(
-    "name, arguments", contract.cases("judges", contract.names_in(handaxe.judges)), ids=contract.told
-)
+@pytest.mark.parametrize("name, arguments", JUDGES, ids=contract.label)
 def test_judge(name, arguments):
-    check_judge(contract.factory("judges", name)(**arguments), siblings())
+    check_judge(contract.factory(name)(**arguments), siblings())
 
 
-@pytest.mark.parametrize(
-    "name, arguments", contract.cases("judges", contract.names_in(handaxe.judges)), ids=contract.told
-)
+@pytest.mark.parametrize("name, arguments", JUDGES, ids=contract.label)
 def test_a_judge_does_not_know_the_answer_and_a_rule_is_called_one(name, arguments):
-    make = contract.factory("judges", name)
+    make = contract.factory(name)
     if name in RULES:
         assert "by rule" in inspect.getdoc(make).partition("\n")[0]
         return

@@ -1,4 +1,3 @@
-import importlib.util
 import math
 from dataclasses import replace
 from pathlib import Path
@@ -6,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from helpers import judged_run as run
 
 from handaxe.core.errors import InputError
 from handaxe.core.records import Scores
@@ -20,10 +20,6 @@ from handaxe.testing.scripted import ScriptedEngine
 from handaxe.training.loop.batch import Row, pad
 from handaxe.training.loop.train import train
 from handaxe.training.record.run_record import RunRecord
-
-_spec = importlib.util.spec_from_file_location("judged_run", Path(__file__).with_name("judged_run.py"))
-run = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(run)
 
 
 def make_engine(*, seed=0, double=False, **options):

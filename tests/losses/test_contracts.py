@@ -1,23 +1,21 @@
-"""Every factory in handaxe/losses, found by walking the folder, goes through `check_loss` and the house's form.
+"""Every loss and part of a loss, found by `helpers.contract`, goes through `check_loss` and the house's form.
 
-A newcomer's file is tested by being there. Its own test may say (see tests/contract.py)
+A newcomer's file is tested by being there. Its own test may say (see helpers.contract)
 
     EXAMPLE = {"length": 8}     the arguments that have no default
     TOGETHER = "rollouts"       which rows must stay in one micro-batch: those of "rollouts", of "pairs" or "everything"
     BATCH = make                seed -> the batches that it needs
 """
 
-import importlib.util
 import inspect
 import math
-import pkgutil
+import sys
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 import torch
+from helpers import contract
 
-import handaxe.losses
 from handaxe.engines.local.engine import LocalEngine
 from handaxe.engines.local.loss_grad import loss_grad
 from handaxe.losses.policy import policy
@@ -29,11 +27,6 @@ from handaxe.models.tiny import TinyConfig, TinyModel
 from handaxe.testing.batches import random_batch, random_policy, small_batch, small_policy
 from handaxe.testing.losses import check_loss, differentiate
 
-_spec = importlib.util.spec_from_file_location("contract", Path(__file__).parents[1] / "contract.py")
-contract = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(contract)
-
-
 TOGETHER = {
     "rollouts": lambda batch: batch.rollout_B,
     "pairs": lambda batch: batch.rollout_B // 2,
@@ -43,7 +36,7 @@ TOGETHER = {
 
 
 def own(name, what, otherwise=None):
-    return contract.own("losses", name, what, otherwise)
+    return contract.own(name, what, otherwise)
 
 
 def ragged(seed):
@@ -51,40 +44,42 @@ def ragged(seed):
     return random_batch(seed, left_out=0.3 if seed % 2 == 0 else 0.0)
 
 
+KINDS = ("Adjustment", "Correction", "Loss", "Ratio", "Reduction", "Surrogate", "Term")
+
+
 def found():
-    walked = pkgutil.walk_packages(handaxe.losses.__path__, "handaxe.losses.")
-    names = [module.name.removeprefix("handaxe.losses.") for module in walked if not module.ispkg]
-    return sorted(name for name in names if not name.startswith("parts."))
+    return sorted(name for kind in KINDS for name in contract.mechanisms(kind) if name != "losses.policy")
 
 
 def factory(name):
-    module = importlib.import_module(f"handaxe.losses.{name}")
+    made = contract.factory(name)
+    module = sys.modules[made.__module__]
     assert module.__all__ == [name.rpartition(".")[2]], f"{name}: one public factory, with the file's name"
-    return getattr(module, module.__all__[0])
+    return made
 
 
 def as_loss(name, **arguments):
     """The mechanism in a whole loss, by the folder that it lies in."""
     made = factory(name)(**(own(name, "EXAMPLE", {}) | arguments))
     parts = {"ratio": token(), "surrogate": clip(), "reduction": token_mean()}
-    match name.split(".")[0]:
-        case "ratios":
+    match contract.kinds()[name]:
+        case "Ratio":
             return policy(**parts | {"ratio": made})
-        case "surrogates":
+        case "Surrogate":
             return policy(**parts | {"surrogate": made})
-        case "reductions":
+        case "Reduction":
             return policy(**parts | {"reduction": made})
-        case "corrections":
+        case "Correction":
             return policy(**parts, correction=made)
-        case "covariance" | "adjustments":
+        case "Adjustment":
             return policy(**parts, adjustments=[made])
-        case "terms":
+        case "Term":
             return policy(**parts, terms=[made])
         case _:
             return made
 
 
-def test_the_folder_is_walked():
+def test_mechanisms_are_found():
     assert len(found()) >= 20
 
 
@@ -107,27 +102,27 @@ def test_form(name):
 
 
 VARIANTS = [
-    ("ratios.sequence", {"mean": False}, "rollouts"),
-    ("ratios.turn", {"mean": False}, None),
-    ("ratios.by_unit", {"unit": "turn"}, None),
-    ("ratios.by_unit", {"unit": "rollout"}, "rollouts"),
-    ("ratios.sequence", {"per_row": True}, None),
-    ("ratios.sequence_token", {"per_row": True}, None),
-    ("surrogates.truncated", {"eps_low": 0.2}, None),
-    ("reductions.constant_length", {"per_rollout": False}, None),
-    ("reductions.turn_mean", {"per_rollout": True}, None),
-    ("corrections.tis", {"unit": "rollout"}, "rollouts"),
-    ("corrections.tis", {"unit": "turn"}, None),
-    ("corrections.mis", {"unit": "rollout"}, "rollouts"),
-    ("corrections.mis", {"unit": "turn"}, None),
-    ("corrections.mis", {"weigh": False}, None),
-    ("covariance.clip_cov", {"fraction": 0.1, "low": 0.1, "clip_range": (0.2, 0.2)}, "everything"),
-    ("covariance.kl_cov", {"fraction": 0.2}, "everything"),
-    ("dpo", {"steps": "mean"}, "pairs"),
-    ("terms.kl", {"clamp": None, "ceiling": None, "reduction": rollout_mean()}, None),
-    ("terms.keep_likelihood", {"gate": "rollout"}, "rollouts"),
-    ("terms.keep_likelihood", {"last": 0.0}, "rollouts"),
-    ("terms.value", {"eps": None}, None),
+    ("losses.ratios.sequence", {"mean": False}, "rollouts"),
+    ("losses.ratios.turn", {"mean": False}, None),
+    ("losses.ratios.by_unit", {"unit": "turn"}, None),
+    ("losses.ratios.by_unit", {"unit": "rollout"}, "rollouts"),
+    ("losses.ratios.sequence", {"per_row": True}, None),
+    ("losses.ratios.sequence_token", {"per_row": True}, None),
+    ("losses.surrogates.truncated", {"eps_low": 0.2}, None),
+    ("losses.reductions.constant_length", {"per_rollout": False}, None),
+    ("losses.reductions.turn_mean", {"per_rollout": True}, None),
+    ("losses.corrections.tis", {"unit": "rollout"}, "rollouts"),
+    ("losses.corrections.tis", {"unit": "turn"}, None),
+    ("losses.corrections.mis", {"unit": "rollout"}, "rollouts"),
+    ("losses.corrections.mis", {"unit": "turn"}, None),
+    ("losses.corrections.mis", {"weigh": False}, None),
+    ("losses.covariance.clip_cov", {"fraction": 0.1, "low": 0.1, "clip_range": (0.2, 0.2)}, "everything"),
+    ("losses.covariance.kl_cov", {"fraction": 0.2}, "everything"),
+    ("losses.dpo", {"steps": "mean"}, "pairs"),
+    ("losses.terms.kl", {"clamp": None, "ceiling": None, "reduction": rollout_mean()}, None),
+    ("papers.llds.keep_likelihood", {"gate": "rollout"}, "rollouts"),
+    ("papers.llds.keep_likelihood", {"last": 0.0}, "rollouts"),
+    ("losses.terms.value", {"eps": None}, None),
 ]
 
 

@@ -13,7 +13,7 @@ def chosen(name, *, base="", world="", **saved):
     return run_template(name, base=base, world=world).read({**SMALL, **saved})
 
 
-@pytest.mark.parametrize(("name", "critic", "reference"), [("plain", 0, 0), ("grpo", 0, 1), ("ppo", 1, 0)])
+@pytest.mark.parametrize(("name", "critic", "reference"), [("grpo_no_kl", 0, 0), ("grpo", 0, 1), ("ppo", 1, 0)])
 def test_critic_and_reference_follow_from_the_features(name, critic, reference):
     engine = build(chosen(name))["engine"]
     assert (engine._critic is not None, engine._reference is not None) == (bool(critic), bool(reference))
@@ -30,7 +30,7 @@ def test_setting_and_options_reach_their_parts():
 
 def test_runs_of_other_seeds_evaluate_the_same_tasks_with_other_draws():
     """So that runs compared with the start do not all have the same luck there."""
-    one, other = (build(chosen("plain", seed=seed))["evaluate"] for seed in (3, 4))
+    one, other = (build(chosen("grpo_no_kl", seed=seed))["evaluate"] for seed in (3, 4))
     assert [task.id for task in one.tasks] == [task.id for task in other.tasks]
     assert (one.seed, other.seed) == (3, 4)
 
@@ -40,7 +40,7 @@ def test_runs_of_other_seeds_evaluate_the_same_tasks_with_other_draws():
     [(None, ["calculator"]), ((), []), (("compute", "handaxe.tools.calculator:calculator"), ["compute", "calculator"])],
 )
 def test_tools_are_the_worlds_the_named_ones_or_none(tools, offered):
-    made = build(chosen("plain", tools=tools))
+    made = build(chosen("grpo_no_kl", tools=tools))
     env = made["env"](made["tasks"].next(0, 1)[0])
     assert [schema.name for schema in env.start()[1]] == offered
     env.close()
@@ -48,7 +48,7 @@ def test_tools_are_the_worlds_the_named_ones_or_none(tools, offered):
 
 def test_a_policy_in_the_models_place():
     policy = load("tiny")
-    assert build(chosen("plain", model="nowhere"), policy=policy)["engine"].model is policy.model
+    assert build(chosen("grpo_no_kl", model="nowhere"), policy=policy)["engine"].model is policy.model
 
 
 def test_a_chain_of_bases_is_followed_to_its_root():
@@ -77,7 +77,7 @@ def test_what_is_no_world_no_method_and_no_engine_for_a_critic():
         return model
 
     engine = made.template.__class__(*list(vars(made.template).values())[:4], NamedFactory("bare", bare))
-    with pytest.raises(InputError, match="engine bare has no critic, which recipe ppo needs"):
+    with pytest.raises(InputError, match="engine bare has no critic, which method ppo needs"):
         build(made.__class__(engine, made.settings, {**made.options, "engine": {}}))
 
 
@@ -86,7 +86,7 @@ def test_a_recipe_that_returns_something_else():
     wrong = made.template.__class__(
         made.template.method._replace(make=lambda base: 3), *list(vars(made.template).values())[1:]
     )
-    with pytest.raises(InputError, match="recipe otc returns int and not a Method"):
+    with pytest.raises(InputError, match="method otc returns int and not a Method"):
         make_method(made.__class__(wrong, made.settings, {**made.options, "": {}}), make_world(made))
 
 

@@ -1,82 +1,92 @@
+import sys
+
 import pytest
 
-from handaxe.core.errors import RecipeError
-from handaxe.evaluation.claims import Claim
-from handaxe.methods.catalog import find_recipes
-from handaxe.methods.paper import Paper
+from handaxe.core.errors import MethodError
+from handaxe.methods import catalog
+from handaxe.methods.catalog import find_method, list_methods, list_studies
 
-GOOD = '''from functools import partial
-from handaxe.methods.method import Claim, Paper, Recipe
-import a_module_that_is_not_there
-TITLE = "A title"
-RECIPE = Recipe(
-    paper=Paper(TITLE, short="ABC", arxiv="2101.00001", number=3),
-    claims=(Claim("It is " "shorter.", "tokens", direction="down"), Claim("And right.", "pass@1", "up")),
-    base=partial(grpo, kl_coefficient=0.5),
-    world=sums,
-)
+METHOD = '''import a_module_that_is_not_there
+
+
 def {name}(base, *, knob: int = 1):
     """Train it.
 
     More.
     """
 '''
+PAGE = 'title = "A title"\nshort = "ABC"\n'
 
 
-def home(folder, **sources):
-    (folder / "recipes" / "theme").mkdir(parents=True)
-    for name, source in sources.items():
-        (folder / "recipes" / "theme" / f"{name}.py").write_text(source)
+def home(folder, **papers):
+    for name, page in papers.items():
+        (folder / "papers" / name).mkdir(parents=True)
+        (folder / "papers" / name / "paper.toml").write_text(page)
+        (folder / "papers" / name / "__init__.py").write_text(METHOD.format(name=name))
     return folder
 
 
-def test_recipes_are_read_and_not_run(tmp_path):
-    found = find_recipes(
-        home(tmp_path, second=GOOD.format(name="second"), first=GOOD.format(name="first"), no="X = 1\n")
-    )
-    assert [one.name for one in found] == ["first", "second"]
-    one = found[0]
-    assert (one.summary, one.theme, one.file.name) == ("Train it.", "theme", "first.py")
-    assert one.paper == Paper(title="A title", short="ABC", arxiv="2101.00001", number=3)
-    assert one.claims == (Claim("It is shorter.", "tokens", "down"), Claim("And right.", "pass@1", "up"))
-    assert (one.base, one.world) == ("grpo (kl_coefficient=0.5)", "sums")
+def test_methods_are_listed_by_name_without_an_import(tmp_path):
+    found = list_methods(home(tmp_path, second=PAGE, first='base = "dapo"\n'))
+    assert [(one.name, one.module) for one in found] == [
+        ("first", "handaxe.papers.first"), ("second", "handaxe.papers.second"),
+    ]  # fmt: skip
+    assert found[0].summary == "Train it." and found[0].page.base == "dapo" and found[1].paper.title == "A title"
 
 
-def test_a_recipe_may_have_no_paper_and_no_claim_and_a_root_has_no_base(tmp_path):
-    plain, root = find_recipes(
-        home(
-            tmp_path,
-            own='RECIPE = Recipe()\ndef own(base): "Train."\n',
-            root='RECIPE = Recipe(paper=None)\ndef root(world, setting): "Make."\n',
-        )
-    )
-    assert (plain.paper, plain.claims, plain.base, plain.world) == (None, (), "plain", "gym")
-    assert (root.paper, root.base) == (None, "")
+def test_variants_and_studies_lie_in_files_of_their_names(tmp_path):
+    folder = home(tmp_path, first=PAGE + '[[methods]]\nname = "other"\n[[studies]]\nname = "computed"\n')
+    for name in ("other", "computed"):
+        (folder / "papers" / "first" / f"{name}.py").write_text(METHOD.format(name=name))
+    assert [(one.name, one.module, one.file.name) for one in list_methods(folder)] == [
+        ("first", "handaxe.papers.first", "__init__.py"), ("other", "handaxe.papers.first.other", "other.py"),
+    ]  # fmt: skip
+    (study,) = list_studies(folder)
+    assert (study.name, study.module) == ("computed", "handaxe.papers.first.computed")
 
 
-@pytest.mark.parametrize(
-    ("source", "message"),
-    [
-        (
-            "RECIPE = Recipe(paper=Paper(title=HERE, short='a'))\ndef broken(base): ''\n",
-            "line 1: this does not fit Paper",
-        ),
-        ("RECIPE = Recipe(paper=Paper(title='a'))\ndef broken(base): ''\n", "short"),
-        ("RECIPE = 3\ndef broken(base): ''\n", r"must be Recipe\("),
-        ("RECIPE = Recipe(claims=(CLAIM,))\ndef broken(base): ''\n", r"must be Claim\(...\) written out"),
-        ("RECIPE = Recipe(claims=(Claim('s', 'm', 'sideways'),))\ndef broken(base): ''\n", "sideways"),
-        ("def broken(:\n", "line 1"),
-    ],
-)
-def test_a_broken_recipe_is_named(tmp_path, source, message):
-    with pytest.raises(RecipeError, match=message) as error:
-        find_recipes(home(tmp_path, broken=source))
-    assert "broken.py" in str(error.value)
+def test_page_that_names_a_missing_file_is_an_error(tmp_path):
+    with pytest.raises(MethodError, match="names 'other', and there is no .*other.py"):
+        list_methods(home(tmp_path, first=PAGE + '[[methods]]\nname = "other"\n'))
 
 
-def test_two_recipes_of_one_name_in_two_folders(tmp_path):
-    folder = home(tmp_path, twice=GOOD.format(name="twice"))
-    (folder / "recipes" / "other").mkdir()
-    (folder / "recipes" / "other" / "twice.py").write_text(GOOD.format(name="twice"))
-    with pytest.raises(RecipeError, match="two recipes are called 'twice'"):
-        find_recipes(folder)
+def test_two_methods_of_one_name_are_an_error(tmp_path):
+    folder = home(tmp_path, twice=PAGE)
+    (folder / "baselines" / "twice").mkdir(parents=True)
+    (folder / "baselines" / "twice" / "paper.toml").touch()
+    (folder / "baselines" / "twice" / "__init__.py").write_text(METHOD.format(name="twice"))
+    with pytest.raises(MethodError, match="two methods are named 'twice'"):
+        list_methods(folder)
+
+
+def test_find_method_finds_variants_and_knows_what_is_missing():
+    assert find_method("otc").module == "handaxe.papers.otc"
+    assert find_method("calm_judged").module == "handaxe.papers.calm.calm_judged"
+    assert find_method("no_such_method") is None and find_method("../otc") is None
+
+
+class Point:
+    def __init__(self, name, value):
+        self.name, self.value = name, value
+
+
+def test_entry_points_add_papers_of_other_packages(tmp_path, monkeypatch):
+    folder = tmp_path / "a_package_of_a_test" / "mine"
+    folder.mkdir(parents=True)
+    (tmp_path / "a_package_of_a_test" / "__init__.py").touch()
+    (folder / "__init__.py").write_text('def mine(base):\n    """Train mine."""\n    return base\n')
+    (folder / "paper.toml").write_text(PAGE)
+    monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
+    points = [Point("mine", "a_package_of_a_test.mine")]
+    monkeypatch.setattr(catalog, "entry_points", lambda group: points if group == "handaxe.papers" else [])
+    catalog._plugins.cache_clear()
+    try:
+        assert find_method("mine").module == "a_package_of_a_test.mine"
+        points.append(Point("empty", "a_package_of_a_test"))
+        catalog._plugins.cache_clear()
+        with pytest.raises(
+            MethodError, match="entry point 'empty' of group handaxe.papers: .* no package with a paper.toml"
+        ):
+            list_methods()
+    finally:
+        catalog._plugins.cache_clear()

@@ -5,7 +5,7 @@ from typing import Literal
 import pytest
 import torch
 
-from handaxe.core.errors import RecipeError
+from handaxe.core.errors import MethodError
 from handaxe.methods.options import REQUIRED, Option, dump_options, options_of, read_options, unwrapped
 
 
@@ -39,7 +39,7 @@ def test_an_argument_without_type():
     def untyped(*, steps=3):
         return {}
 
-    with pytest.raises(RecipeError, match="'steps' of untyped needs a type"):
+    with pytest.raises(MethodError, match="'steps' of untyped needs a type"):
         options_of(untyped)
 
 
@@ -49,7 +49,7 @@ def test_an_argument_without_default_is_required():
 
     (one,) = options_of(world)
     assert one.default is REQUIRED
-    with pytest.raises(RecipeError, match="world mine needs file"):
+    with pytest.raises(MethodError, match="world mine needs file"):
         read_options([one], {}, whose="world mine")
 
 
@@ -61,9 +61,9 @@ def test_what_was_chosen_survives_json():
 
 
 def test_what_was_saved_and_no_longer_fits():
-    with pytest.raises(RecipeError, match="recipe x takes no argument gone"):
+    with pytest.raises(MethodError, match="recipe x takes no argument gone"):
         read_options(options_of(example), {"gone": 1}, whose="recipe x")
-    with pytest.raises(RecipeError, match="do not fit recipe x"):
+    with pytest.raises(MethodError, match="do not fit recipe x"):
         read_options(options_of(example), {"kind": "z"}, whose="recipe x")
 
 
@@ -71,6 +71,6 @@ def test_a_value_that_does_not_fit_is_told_in_one_line():
     def recipe(*, smooth: float = 1.0):
         raise AssertionError
 
-    with pytest.raises(RecipeError, match=r"smooth is 'much' \(Input should be a valid number") as raised:
+    with pytest.raises(MethodError, match=r"smooth is 'much' \(Input should be a valid number") as raised:
         read_options(options_of(recipe), {"smooth": "much"}, whose="recipe otc")
     assert "\n" not in str(raised.value)

@@ -15,15 +15,13 @@ SMALL = {"steps": 2, "groups": 2, "group_size": 3, "held_out": 4, "max_turns": 2
 MODULE = """
 from dataclasses import replace
 
-from handaxe.methods.method import Recipe
 from handaxe.core.records import Message
-from handaxe.training.loop.config import Pace
+from handaxe.training.loop.config import AsyncConfig
 from handaxe.training.sft.scripted import trajectory_from_messages
 from handaxe.training.stages.sources import played, scripted
 from handaxe.training.stages.teach import teach
 
-RECIPE = Recipe()
-STEADY = Pace(lockstep=True)
+STEADY = AsyncConfig(lockstep=True)
 
 
 def said(site):

@@ -1,11 +1,11 @@
 import json
 
 import pytest
-from handaxe.baselines.grpo.method import grpo
-from handaxe.baselines.grpo_no_kl.method import plain
 
-from handaxe.core.errors import InputError, RecipeError
-from handaxe.methods.method import Method, Recipe
+from handaxe.baselines.grpo import grpo
+from handaxe.baselines.grpo_no_kl import grpo_no_kl
+from handaxe.core.errors import InputError, MethodError
+from handaxe.methods.method import Method
 from handaxe.methods.run_spec import RunSpec, is_root, page_of, run_template, spec_of_base
 
 
@@ -28,12 +28,12 @@ def test_naming_the_recipes_own_base_changes_nothing():
 
 
 def test_the_root():
-    assert is_root(plain) and not is_root(grpo)
-    assert run_template("plain").base is None
+    assert is_root(grpo_no_kl) and not is_root(grpo)
+    assert run_template("grpo_no_kl").base is None
     with pytest.raises(InputError, match="leave --base out"):
-        run_template("plain", base="grpo")
+        run_template("grpo_no_kl", base="grpo")
     with pytest.raises(InputError, match="has no base"):
-        spec_of_base(run_template("plain").default())
+        spec_of_base(run_template("grpo_no_kl").default())
 
 
 def test_what_a_claim_is_measured_against_has_the_same_setting_and_world():
@@ -41,8 +41,8 @@ def test_what_a_claim_is_measured_against_has_the_same_setting_and_world():
     base = spec_of_base(chosen)
     assert base.name == "grpo" and base.options[""] == {"kl_coefficient": 0.5}
     assert base.settings == chosen.settings and base.options["world"]["last_number"] is True
-    assert base.template.base.name == "plain" and spec_of_base(base).name == "plain"
-    assert spec_of_base(spec_of_base(base).template and chosen).arguments()["base"] == "plain"
+    assert base.template.base.name == "grpo_no_kl" and spec_of_base(base).name == "grpo_no_kl"
+    assert spec_of_base(spec_of_base(base).template and chosen).arguments()["base"] == "grpo_no_kl"
 
 
 def test_arguments_survive_json():
@@ -55,7 +55,7 @@ def test_arguments_survive_json():
 
 @pytest.mark.parametrize("saved", [{"gone": 1}, {"base.gone": 1}, {"steps": "many"}, {"nowhere.x": 1}])
 def test_what_was_saved_and_no_longer_fits(saved):
-    with pytest.raises(RecipeError):
+    with pytest.raises(MethodError):
         run_template("dapo").read(saved)
 
 
@@ -65,13 +65,18 @@ def test_two_options_of_one_name():
 
     made = run_template("otc")
     made = made.__class__(
-        made.recipe._replace(name="greedy", make=greedy), made.about, made.base, made.world, made.engine
+        made.method._replace(name="greedy", make=greedy), made.page, made.base, made.world, made.engine
     )
-    with pytest.raises(RecipeError, match="recipe greedy has an argument 'steps', and so has every recipe: rename it"):
+    with pytest.raises(MethodError, match="method greedy has an argument 'steps', and so has every run: rename it"):
         made.check({})
-    with pytest.raises(RecipeError, match="'smooth', and so has every run"):
+    with pytest.raises(MethodError, match="'smooth', and so has every run"):
         run_template("otc").check({"smooth": "every run"})
 
 
-def test_a_function_without_a_recipe_beside_it():
-    assert page_of(lambda base: base) == Recipe()
+def grpo_with_nothing_beside(base):
+    return base
+
+
+def test_function_without_a_page_beside_it_has_defaults():
+    page = page_of(grpo_with_nothing_beside)
+    assert (page.base, page.world, page.claims) == ("grpo_no_kl", "gym", ())

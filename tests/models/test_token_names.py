@@ -22,9 +22,9 @@ def slow(names, text):
 def test_the_same_as_one_name_after_the_other():
     draw = random.Random(0)
     for _ in range(200):
-        names = {"".join(draw.templates("<s>|.*", k=draw.randint(1, 5))) for _ in range(draw.randint(1, 12))}
+        names = {"".join(draw.choices("<s>|.*", k=draw.randint(1, 5))) for _ in range(draw.randint(1, 12))}
         finder = TokenNames(dict.fromkeys(names, PLAIN))
-        text = "".join(draw.templates("<s>|.*a", k=60))
+        text = "".join(draw.choices("<s>|.*a", k=60))
         assert list(finder.find(text)) == slow(names, text)
         assert finder.first(text) == next(iter(slow(names, text)), None)
 

@@ -83,7 +83,7 @@ def test_against_a_slow_loop():
     assert 20 < right < 180
     words = ("a", "b", "c", "d")
     for _ in range(200):
-        gold, said = (draw.templates(words, k=draw.randint(1, 5)) for _ in range(2))
+        gold, said = (draw.choices(words, k=draw.randint(1, 5)) for _ in range(2))
         shared = len([word for word in words if word in gold and word in said])
         precision, recall = shared / len(set(said)), shared / len(set(gold))
         f1 = 2 * precision * recall / (precision + recall) if shared else 0.0

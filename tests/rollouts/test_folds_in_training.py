@@ -1,6 +1,5 @@
 """What becomes of folded and of repaired attempts after they are played: batch, gradient, features, record, replay."""
 
-import importlib.util
 from pathlib import Path
 
 import numpy as np
@@ -171,9 +170,8 @@ def test_it_plays_again(name, script, tools):
 def test_killed_in_the_middle_of_a_fold_and_resumed_is_uninterrupted(tmp_path):
     """As the docs promise of any run: the same weights, every step exactly once."""
     file = Path(__file__).with_name("folding_run.py")
-    spec = importlib.util.spec_from_file_location("folding_run", file)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    from helpers import folding_run as module
+
     steps = 5
     engine, _ = module.go(steps)
     for at in (1, 8, 20, 30, 11):

@@ -7,10 +7,10 @@ import pytest
 import torch
 
 from handaxe.advantages.mask_shared_prefix import mask_shared_prefix
-from handaxe.advantages.transformed import transformed
 from handaxe.core.records import Author, Group, Rated, Scores
 from handaxe.core.validation import check_group
 from handaxe.credit.group_norm import group_norm
+from handaxe.credit.transformed import transformed
 from handaxe.engines.local.engine import LocalEngine
 from handaxe.losses.policy import policy
 from handaxe.losses.ratios.token import token

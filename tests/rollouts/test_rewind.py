@@ -5,12 +5,12 @@ import pytest
 import torch
 
 from handaxe.advantages.mask_shared_prefix import mask_shared_prefix
-from handaxe.advantages.transformed import transformed
 from handaxe.core import records
 from handaxe.core.errors import InputError
 from handaxe.core.records import Advantages, Author, Branch, Ending, Group, Message, Rated, Spent
 from handaxe.core.requests import Act, EnvReply, Sample
 from handaxe.credit.constant_baseline import constant_baseline
+from handaxe.credit.transformed import transformed
 from handaxe.engines.local.engine import LocalEngine
 from handaxe.losses.policy import policy
 from handaxe.losses.ratios.token import token

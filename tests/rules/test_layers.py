@@ -16,7 +16,7 @@ def test_the_ranks_are_kept():
     assert done.returncode == 0, done.stdout
 
 
-def test_every_room_has_a_rank():
+def test_every_package_has_a_layer():
     ranked = (ROOT / ".importlinter").read_text()
     rooms = [p.stem for p in (ROOT / "handaxe").iterdir() if p.suffix == ".py" or (p / "__init__.py").exists()]
     assert not [room for room in rooms if not room.startswith("__") and f"handaxe.{room}" not in ranked]

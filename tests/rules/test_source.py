@@ -2,17 +2,16 @@
 
 import ast
 import collections
-import importlib.util
 import subprocess
 import sys
 from functools import cache
 from pathlib import Path
 
 import pytest
+from helpers import source
 
-_spec = importlib.util.spec_from_file_location("rules_source", Path(__file__).with_name("source.py"))
-source = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(source)
+from handaxe.methods.catalog import list_methods, list_studies
+
 PLAIN = [m for m in source.MODULES if m.name not in ("__init__.py", "__main__.py")]
 
 
@@ -25,12 +24,10 @@ def test_all_is_sorted_and_complete(module):
 
 
 def test_every_name_has_one_home():
-    """Recipes are named for papers, worlds all have `tasks`, commands all have `main`, and what a file is named for may
-    stand in another folder too (the surrogate and the stage `reinforce`); nothing else repeats."""
+    """Worlds all have `tasks` and commands all have `main`; a file's own name may occur in another folder, such as the
+    surrogate and the stage `reinforce`. Nothing else repeats."""
     homes = collections.defaultdict(set)
     for module in PLAIN:
-        if module.parts[1] == "recipes":
-            continue
         for name in set(source.defined(module)) - {"tasks", "main", module.stem}:
             homes[name].add(str(module))
     assert not {name: places for name, places in homes.items() if len(places) > 1}
@@ -106,9 +103,12 @@ def test_no_registries_no_magic(module):
 
 
 def _public():
-    """Modules with a function or class of their own name, which is what a room offers. A recipe is tested by being
-    there: tests/recipes/test_every_recipe.py."""
-    return [m for m in PLAIN if m.parts[1] != "recipes" and source.factory(m) is not None]
+    """Modules with a function or class of their own name. Methods and studies are tested by
+    tests/papers/test_every_method.py, the parts of a world's package by the tests of the world."""
+    methods = {Path(one.module.replace(".", "/")).with_suffix(".py") for one in (*list_methods(), *list_studies())}
+    parts = {m for m in PLAIN if m.parts[1] == "worlds" and (source.ROOT / m).with_name("world.py").exists()}
+    parts -= {m for m in parts if m.name == "world.py"} | {m for m in parts if len(m.parts) == 3}
+    return [m for m in PLAIN if m not in methods | parts and source.factory(m) is not None]
 
 
 @pytest.mark.parametrize("module", _public(), ids=str)
@@ -118,9 +118,15 @@ def test_tests_mirror_the_package(module):
 
 
 def _mechanisms():
-    """Files whose factory has the file's name; helpers such as rollouts/play/sequence_builder.py have none."""
-    chosen = [m for m in PLAIN if m.parts[1] in source.MECHANISMS]
-    return [m for m in chosen if isinstance(source.factory(m), ast.FunctionDef)]
+    """Files whose factory has the file's name, worlds, methods and studies of papers aside."""
+    other = {Path(one.module.replace(".", "/")).with_suffix(".py") for one in (*list_methods(), *list_studies())}
+    chosen = [m for m in PLAIN if m.parts[1] in source.MECHANISMS and m not in other]
+    factories = [(m, source.factory(m)) for m in chosen]
+    return [m for m, made in factories if isinstance(made, ast.FunctionDef) and _result(made) not in ("World", "Tool")]
+
+
+def _result(made):
+    return "" if made.returns is None else ast.unparse(made.returns)
 
 
 @pytest.mark.parametrize("module", _mechanisms(), ids=str)

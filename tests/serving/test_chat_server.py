@@ -124,7 +124,7 @@ def greedy(policy, messages, tools, most=64):
 def test_a_round_with_a_tool_by_the_client_of_openai(policy, client):
     ids, done, parsed = greedy(policy, [Message("user", "12*34=?")], [calculator.schema])
     answer = client.chat.completions.create(model="tiny", messages=ASKED, tools=TOOLS, temperature=0, logprobs=True)
-    (choice,) = answer.templates
+    (choice,) = answer.choices
     (call,) = choice.message.tool_calls
     assert choice.finish_reason == "tool_calls" and choice.message.content is None
     assert (call.function.name, json.loads(call.function.arguments)) == ("calculator", {"expression": "12*34"})
@@ -136,7 +136,7 @@ def test_a_round_with_a_tool_by_the_client_of_openai(policy, client):
     reply = {"role": "tool", "tool_call_id": call.id, "content": "408"}
     chat = [*ASKED, choice.message.model_dump(exclude_none=True), reply]
     answer = client.chat.completions.create(model="tiny", messages=chat, tools=TOOLS, temperature=0)
-    assert (answer.templates[0].message.content, answer.templates[0].finish_reason) == ("408", "stop")
+    assert (answer.choices[0].message.content, answer.choices[0].finish_reason) == ("408", "stop")
     assert answer.usage.prompt_tokens == len(ids) + len(done.ids) + len("408") + 3
 
 
@@ -145,27 +145,27 @@ def test_a_stream_says_what_the_whole_answer_says(client):
         settings = {"model": "tiny", "messages": messages, "tools": TOOLS, "seed": 3, "n": 2, "max_tokens": 60}
         wholes = client.chat.completions.create(**settings)
         events = list(client.chat.completions.create(**settings, stream=True, stream_options={"include_usage": True}))
-        for whole in wholes.templates:
-            mine = [event.templates[0] for event in events if event.templates and event.templates[0].index == whole.index]
+        for whole in wholes.choices:
+            mine = [event.choices[0] for event in events if event.choices and event.choices[0].index == whole.index]
             assert "".join(one.delta.content or "" for one in mine) == (whole.message.content or "")
             calls = [call.function for one in mine for call in one.delta.tool_calls or []]
             wanted = [call.function for call in whole.message.tool_calls or []]
             assert [(c.name, c.arguments) for c in calls] == [(c.name, c.arguments) for c in wanted]
             assert mine[0].delta.role == "assistant" and mine[-1].finish_reason == whole.finish_reason
-        assert events[-1].usage == wholes.usage and not events[-1].templates
+        assert events[-1].usage == wholes.usage and not events[-1].choices
 
 
 def test_text_comes_before_its_turn_is_over(client):
     chat = [{"role": "user", "content": "Tell me 1234567890 1234567890 1234567890."}]
     settings = {"model": "tiny", "messages": chat, "temperature": 1.5, "seed": 1, "max_tokens": 120}
     events = client.chat.completions.create(**settings, stream=True)
-    assert sum(bool(event.templates[0].delta.content) for event in events) > 2
+    assert sum(bool(event.choices[0].delta.content) for event in events) > 2
 
 
 def test_sampling_is_obeyed(client):
     def ask(**settings):
         answer = client.chat.completions.create(model="tiny", messages=ASKED, tools=TOOLS, **settings)
-        return [(one.message.content, one.finish_reason) for one in answer.templates], answer.usage.completion_tokens
+        return [(one.message.content, one.finish_reason) for one in answer.choices], answer.usage.completion_tokens
 
     assert ask(temperature=1.0, seed=4, n=3) == ask(temperature=1.0, seed=4, n=3)
     assert len({text for text, _ in ask(temperature=2.0, seed=4, n=6, max_tokens=20)[0]}) > 1
@@ -179,11 +179,11 @@ def test_sampling_is_obeyed(client):
     ]
     for stop, said in ((["9", "0"], "4"), ("8", "40"), (["08", "40"], ""), ("88", "408")):
         answer = client.chat.completions.create(model="tiny", messages=chat, tools=TOOLS, temperature=0, stop=stop)
-        assert (answer.templates[0].message.content, answer.templates[0].finish_reason) == (said, "stop")
+        assert (answer.choices[0].message.content, answer.choices[0].finish_reason) == (said, "stop")
         events = client.chat.completions.create(
             model="tiny", messages=chat, tools=TOOLS, temperature=0, stop=stop, stream=True
         )
-        assert "".join(event.templates[0].delta.content or "" for event in events) == said
+        assert "".join(event.choices[0].delta.content or "" for event in events) == said
     untold = client.chat.completions.create(model="tiny", messages=ASKED, tools=TOOLS, tool_choice="none", max_tokens=1)
     assert untold.usage.prompt_tokens < client.chat.completions.create(
         model="tiny", messages=ASKED, tools=TOOLS, max_tokens=1
@@ -315,7 +315,7 @@ def test_with_a_token_who_brings_it_may(policy):
             with openai.OpenAI(base_url=f"http://127.0.0.1:{port}/v1", api_key=key, max_retries=0) as client:
                 settings = {"model": "tiny", "messages": ASKED, "max_tokens": 1}
                 if allowed:
-                    assert client.chat.completions.create(**settings).templates
+                    assert client.chat.completions.create(**settings).choices
                 else:
                     with pytest.raises(openai.AuthenticationError):
                         client.chat.completions.create(**settings)

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from handaxe.advantages.transformed import transformed
 from handaxe.core.records import Advantages
 from handaxe.credit.constant_baseline import constant_baseline
 from handaxe.credit.gae import gae
 from handaxe.credit.group_norm import group_norm
+from handaxe.credit.transformed import transformed
 from handaxe.ops.ragged import rewards_of, scatter_group
 from handaxe.testing.credit import check_advantages, check_credit
 from handaxe.testing.records import make_group

@@ -1,11 +1,9 @@
-import importlib.util
 import inspect
-from pathlib import Path
 
 import numpy as np
 import pytest
+from helpers import contract
 
-import handaxe.rewards
 from handaxe import rewards
 from handaxe.core.records import Ending, Scores, ToolCall, ToolReply, check
 from handaxe.ops.ragged import rewards_of
@@ -13,10 +11,6 @@ from handaxe.rewards.exact_match import exact_match
 from handaxe.rewards.ladder import Rung
 from handaxe.testing.records import make_group, make_task, make_trajectory
 from handaxe.testing.rewards import check_reward, without_turns
-
-_spec = importlib.util.spec_from_file_location("contract", Path(__file__).parents[1] / "contract.py")
-contract = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(contract)
 
 LIFTS_AND_COMBINATORS = {
     "average",
@@ -30,7 +24,7 @@ LIFTS_AND_COMBINATORS = {
     "total",
     "weighted",
 }
-MECHANISMS = sorted(set(contract.names_in(handaxe.rewards)) - LIFTS_AND_COMBINATORS)
+MECHANISMS = [one for one in contract.mechanisms("Reward") if one.partition(".")[2] not in LIFTS_AND_COMBINATORS]
 
 
 def siblings(answer="4"):
@@ -52,14 +46,14 @@ def siblings(answer="4"):
     )
 
 
-@pytest.mark.parametrize("name, arguments", contract.cases("rewards", MECHANISMS), ids=contract.told)
+@pytest.mark.parametrize("name, arguments", contract.cases(MECHANISMS), ids=contract.label)
 def test_every_mechanism_keeps_the_contract(name, arguments):
-    """Its own test may say with which arguments (see tests/contract.py), for which reference answer of the task
+    """Its own test may say with which arguments (see helpers.contract), for which reference answer of the task
     (REFERENCE), and of which attempts (SIBLINGS) where it tells none of those here apart."""
-    factory = contract.factory("rewards", name)
+    factory = contract.factory(name)
     knobs = inspect.signature(factory).parameters.values()
     assert all(knob.kind is knob.KEYWORD_ONLY for knob in knobs), f"{name} takes its knobs by keyword only"
-    group = contract.own("rewards", name, "SIBLINGS", None) or siblings(contract.own("rewards", name, "REFERENCE", "4"))
+    group = contract.own(name, "SIBLINGS", None) or siblings(contract.own(name, "REFERENCE", "4"))
     reward = factory(**arguments)
     check_reward(reward, group)
     assert len(set(rewards_of(group, reward(group)).tolist())) > 1, f"{name} tells no two siblings of this group apart"
@@ -67,7 +61,7 @@ def test_every_mechanism_keeps_the_contract(name, arguments):
 
 def test_combinators_keep_the_contract():
     per_turn = rewards.per_turn(lambda trajectory: [len(turn.parsed.text) for turn in trajectory.turns])
-    fewer = contract.factory("rewards", "fewer_calls")(base=exact_match(), smooth=4)
+    fewer = contract.factory("papers.otc.fewer_calls")(base=exact_match(), smooth=4)
     both = rewards.weighted({"answer": (1.0, fewer), "turns": (0.1, per_turn)})
     for reward in (
         per_turn,

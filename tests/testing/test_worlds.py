@@ -9,7 +9,7 @@ import pytest
 from handaxe.core.errors import InputError
 from handaxe.core.records import Message, Task
 from handaxe.envs.tool_chat import tool_chat
-from handaxe.methods.lookup import find, offered
+from handaxe.methods.lookup import find, names_of
 from handaxe.models.compact import Compact
 from handaxe.models.load import Policy, load
 from handaxe.models.tiny import TinyConfig, TinyModel
@@ -47,7 +47,7 @@ def required(tmp_path):
     return {"jsonl": {"file": str(file)}}
 
 
-@pytest.mark.parametrize("name", [one.name for one in offered("worlds") if one.name not in IN_BROWSER])
+@pytest.mark.parametrize("name", [name for name in names_of("worlds") if name not in IN_BROWSER])
 def test_every_world_keeps_the_contract(name, required):
     if name in NEEDS:
         pytest.importorskip(NEEDS[name])

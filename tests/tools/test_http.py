@@ -1,8 +1,6 @@
 """Against a real server on loopback; the names that lead elsewhere are told by a resolver of our own."""
 
-import importlib.util
 import socket
-from pathlib import Path
 
 import pytest
 
@@ -13,9 +11,7 @@ from handaxe.testing.tools import check_env, check_tool
 from handaxe.tools.http import http
 
 pytest.importorskip("httpcore")
-_spec = importlib.util.spec_from_file_location("web_server", Path(__file__).parent / "web" / "server.py")
-server_module = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(server_module)
+from helpers import web_server as server_module
 
 
 @pytest.fixture(scope="module")

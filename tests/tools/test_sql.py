@@ -1,24 +1,19 @@
 """The tools on a real database of elements, and queries that mean harm."""
 
 import hashlib
-import importlib.util
 import re
 import resource
 import sqlite3
 import threading
-from pathlib import Path
 
 import pytest
+from helpers import database_elements as elements
 
 from handaxe.core.errors import InputError
 from handaxe.core.records import Message, ParsedTurn, Task, ToolCall
 from handaxe.envs.tool_chat import tool_chat
 from handaxe.testing.tools import check_env, check_tool
 from handaxe.tools.sql import sql
-
-_spec = importlib.util.spec_from_file_location("elements", Path(__file__).parent / "database" / "elements.py")
-elements = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(elements)
 
 KINDS = ["sqlite", "duckdb"]
 

@@ -126,12 +126,10 @@ def test_killed_and_resumed_is_uninterrupted(world, tmp_path, name):
 
 def resume(folder, steps, name, pause=0.0):
     """What a child process runs: go on with the run in `folder`, and leave the final weights there."""
-    import importlib.util
     import time
 
-    spec = importlib.util.spec_from_file_location("training_world", Path(__file__).with_name("world.py"))
-    world = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(world)
+    from helpers import training_world as world
+
     torch.set_num_threads(1)
 
     def slow(group):

@@ -1,8 +1,5 @@
 """Two policies that train each other: whose tokens train where, whatever the seed."""
 
-import importlib.util
-from pathlib import Path
-
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -19,10 +16,8 @@ from handaxe.training.stages.run_stages import run_stages
 
 @pytest.fixture(scope="module")
 def world():
-    path = Path(__file__).parent / "world.py"
-    spec = importlib.util.spec_from_file_location("training_world", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    from helpers import training_world as module
+
     return module
 
 

@@ -1,6 +1,5 @@
 """Runs to look at, made without a model: real plays of a script through the byte-level format, recorded as a run."""
 
-import importlib.util
 import json
 import shutil
 from dataclasses import replace
@@ -8,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from helpers import played
 
 from handaxe.core.records import Advantages, Branch, Group, Message, Scores, Task, ToolCall
 from handaxe.models.compact import Compact
@@ -15,16 +15,12 @@ from handaxe.tools import tool
 from handaxe.training.record.groups import GroupRecord
 from handaxe.training.record.run_record import RunRecord
 
-_spec = importlib.util.spec_from_file_location("played", Path(__file__).parents[1] / "played.py")
-played = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(played)
-
 HOSTILE = (
     "<script>window.hacked=1</script><img src=x onerror='window.hacked=1'></script><!-- <script> "
     "\x1b[31mred\x1b[0m \x1b]8;;javascript:alert(1)\x07 \u202eabc\u202c \u2066x\u2069 "
     "zero\u200bwidth \x9b2J {{constructor}} &lt;"
 )
-RESULTS = Path(__file__).parents[2] / "results" / "otc.json"
+RESULTS = Path(__file__).parents[2] / "handaxe" / "papers" / "otc" / "result.json"
 SEEDS = (0, 1)
 
 
@@ -98,7 +94,7 @@ def viewed(tmp_path_factory) -> Path:
     for seed in SEEDS:
         write_run(folder / f"seed-{seed}", seed)
     (folder / "results").mkdir()
-    shutil.copy(RESULTS, folder / "results")
+    shutil.copy(RESULTS, folder / "results" / "otc.json")
     paired = {"ours": [1.0, None], "theirs": [0.5, 0.5], "difference": 0.25, "low": -0.5, "high": 1.0}
     sides = ["grpo", f"otc {HOSTILE}"]
     compared = {"seeds": [0, 1], "sides": dict.fromkeys(sides, []), "metrics": {"calls": dict.fromkeys(sides, paired)}}

@@ -12,7 +12,7 @@ from handaxe.view.verdicts import claimed, decided_by, side_table, verdict_table
 
 OURS = [RunFigures([{"x": value, "y": 1.0}], {}) for value in (1.0, 1.1, 0.9)]
 THEIRS = [RunFigures([{"x": value, "y": 1.0}], {}) for value in (2.0, 2.1, 2.1)]
-CLAIM = Claim("x falls", "training/x", "down", same="training/y")
+CLAIM = Claim("x falls", "training/x", "down", keeps="training/y")
 BOLD = Claim("[red]no markup[/red]", "training/[red]x", "up")
 
 
@@ -48,7 +48,7 @@ def test_the_table_of_verdicts():
     ("claim", "says"),
     [
         (Claim("", "calls", "down", where=("difficulty", "easy")), "calls down where difficulty is easy"),
-        (Claim("", "calls", "down", same="pass@1"), "calls down and pass@1 stays within 0.05"),
+        (Claim("", "calls", "down", keeps="pass@1"), "calls down and pass@1 stays within 0.05"),
         (Claim("", "pass@1", "down", over="first", level=0.5, axis="tokens"), "fewer tokens until pass@1 is 0.5"),
         (Claim("", "calls", "up", over="first", level=2.0), "more steps until calls is 2"),
         (Claim("", "pass@1", "up", over="area"), "pass@1 (mean of the run) up"),

@@ -1,13 +1,12 @@
 """Every reason is shown by a run of a step or two with a tiny policy, or, where no rollout of ours makes such tokens,
 by a group that `settle` recorded."""
 
-import importlib.util
 from dataclasses import replace
-from pathlib import Path
 from typing import get_args
 
 import numpy as np
 import pytest
+from helpers import training_world as world
 
 from handaxe.core.records import Advantages, Ending, Group, Rated, Scores
 from handaxe.losses.policy import policy
@@ -29,10 +28,6 @@ from handaxe.training.loop.train import train
 from handaxe.training.record.groups import GroupRecord
 from handaxe.training.record.run_record import RunRecord
 from handaxe.view.why import OUTCOMES, Kind, StepFacts, facts_of, no_gradient, outcome_class, outcome_classes, why
-
-SPEC = importlib.util.spec_from_file_location("training_world", Path(__file__).parents[1] / "training" / "world.py")
-world = importlib.util.module_from_spec(SPEC)
-SPEC.loader.exec_module(world)
 
 SHORT = linear(max_turns=1)
 CLIPPED = policy(ratio=token(), surrogate=clip(), reduction=token_mean())

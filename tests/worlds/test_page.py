@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from handaxe.cli import main
-from handaxe.methods.lookup import offered
+from handaxe.methods.lookup import names_of
 
 PAGE = (Path(__file__).parents[2] / "docs" / "worlds.md").read_text()
 (OWN,) = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
@@ -18,7 +18,7 @@ COMMANDS = [part.replace("\\\n", " ") for part in re.findall(r"```\n(handaxe .*?
 
 
 def test_the_table_holds_every_world():
-    assert set(re.findall(r"^\| `(\w+)` \|", PAGE, re.MULTILINE)) == {one.name for one in offered("worlds")}
+    assert set(re.findall(r"^\| `(\w+)` \|", PAGE, re.MULTILINE)) == set(names_of("worlds"))
 
 
 def test_a_world_of_ones_own():

@@ -1,8 +1,8 @@
 """ArCHer: a critic of whole turns learns from what is stored, and says of each fresh turn what it is worth."""
 
 from handaxe.advantages.mask_shared_prefix import mask_shared_prefix
-from handaxe.advantages.transformed import transformed
 from handaxe.credit.return_to_go import return_to_go
+from handaxe.credit.transformed import transformed
 from handaxe.losses.reductions.rollout_sum import rollout_sum
 from handaxe.losses.surrogates.reinforce import reinforce
 from handaxe.methods.method import Method, replace

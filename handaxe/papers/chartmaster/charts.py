@@ -20,7 +20,7 @@ from handaxe.papers.chartmaster.image_similarity import image_similarity
 from handaxe.rewards.outcome import outcome
 from handaxe.rewards.set_overlap import set_overlap
 from handaxe.tools.decorator import tool
-from handaxe.worlds.parts.check_split import asked
+from handaxe.worlds.parts.check_split import check_count
 from handaxe.worlds.world import DemonstrationNoise, Facts, Split, Start, World
 
 __all__ = ["Canvas", "charts", "drawn_code", "same_attributes", "same_picture"]
@@ -88,7 +88,7 @@ def charts(*, brief: bool = True) -> World:
     """
 
     def tasks(split: Split, count: int, seed: int) -> list[Task]:
-        asked(split, count)
+        check_count(split, count)
         return [_task(number, seed, split, brief) for number in range(count)]
 
     return World(

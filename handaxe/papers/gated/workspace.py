@@ -16,7 +16,7 @@ from handaxe.ops.seeds import derive_seed
 from handaxe.rewards.outcome import outcome
 from handaxe.tools.decorator import tool
 from handaxe.tools.files import files
-from handaxe.worlds.parts.check_split import asked
+from handaxe.worlds.parts.check_split import check_count
 from handaxe.worlds.world import Facts, Split, Start, World
 
 __all__ = ["Workspace", "state_of", "workspace"]
@@ -54,7 +54,7 @@ def workspace(*, count: int = 3, lines: int = 1) -> World:
         raise InputError(f"files are 2 to {len(NAMES)} and lines 1 to 4: they are {count} and {lines}")
 
     def tasks(split: Split, many: int, seed: int) -> list[Task]:
-        asked(split, many)
+        check_count(split, many)
         return [_task(split, seed, number, count, lines) for number in range(many)]
 
     return World(

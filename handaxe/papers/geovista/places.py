@@ -15,7 +15,7 @@ from handaxe.envs.tool_chat import tool_chat
 from handaxe.ops.seeds import derive_seed
 from handaxe.papers.geovista.label_depth import label_depth
 from handaxe.rewards.answer_score import answer_score
-from handaxe.worlds.parts.check_split import asked
+from handaxe.worlds.parts.check_split import check_count
 from handaxe.worlds.parts.experts import calls_then_answer
 from handaxe.worlds.parts.search_tools import answers_in_words, gold_searches, search_tool
 from handaxe.worlds.sums import kept_calls
@@ -70,7 +70,7 @@ def places(*, size: int = 400, results: int = 2, letters: int = 12, brief: bool 
     find = search_tool([_document(city) for city in known], world="places", results=results, snippet=60)
 
     def tasks(split: Split, count: int, seed: int) -> list[Task]:
-        asked(split, count)
+        check_count(split, count)
         half = [city for city in known if (derive_seed("places split", city.label) % 4 == 0) == (split == "test")]
         return [_task(number, seed, split, half, brief) for number in range(count)]
 
@@ -118,7 +118,7 @@ def _right_to(depth: int) -> Measure:
 
 def _task(number: int, seed: int, split: Split, asked: Sequence[_City], brief: bool) -> Task:
     rng = random.Random(derive_seed("places", seed, split, number))
-    city, clue = rng.choice(asked), rng.choice(("people", "latitude"))
+    city, clue = rng.choice(check_count), rng.choice(("people", "latitude"))
     value = city.people if clue == "people" else city.latitude
     query = f"{city.domain.lstrip('.')} {clue} {value}"
     said = f".{query}?"

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from handaxe.papers.grounded_prm.verdict_backup import BackUp
+from handaxe.rollouts.search.verdict_backup import BackUp
 
 __all__ = ["outcome_backup"]
 

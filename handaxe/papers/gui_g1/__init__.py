@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from handaxe.advantages.transformed import transformed
+from handaxe.credit.transformed import transformed
 from handaxe.methods.method import Method, replace
 from handaxe.papers.gui_g1.task_weight import task_weight
 from handaxe.rewards.box_overlap import box_overlap

@@ -1,9 +1,9 @@
 """INSPO: system instructions are drawn by what they earn and varied while the policy learns to follow them."""
 
+from handaxe.curricula.advice import by_rules
 from handaxe.methods.method import Method, replace
 from handaxe.papers.inspo.instructions import instructions
 from handaxe.papers.inspo.with_system_prompt import with_system_prompt
-from handaxe.selection.parts.advice import by_rules
 
 __all__ = ["inspo"]
 

@@ -9,11 +9,11 @@ import numpy as np
 from handaxe.core.errors import InputError
 from handaxe.core.protocols import Curriculum
 from handaxe.core.records import Message, Rated, Task, Trajectory
+from handaxe.curricula.advice import Failure, Propose, failure_tags
 from handaxe.curricula.in_order import in_order
 from handaxe.ops.composite import Composite
 from handaxe.ops.ragged import rewards_of
 from handaxe.ops.seeds import derive_seed, generator
-from handaxe.selection.parts.advice import Failure, Propose, failure_tags
 
 __all__ = ["Instruction", "Instructions", "instructions"]
 
@@ -61,7 +61,7 @@ def instructions(
 
     Args:
         initial: texts, no two alike, at least one; "" adds no message. There are never more than at the beginning.
-        propose: see `selection.parts.advice`; None proposes nothing, which leaves a bandit.
+        propose: see `curricula.advice`; None proposes nothing, which leaves a bandit.
         every: steps, >= 1; unconfirmed.
         prune: how many leave at a time, >= 1; one that is not on trial always stays.
         trial: groups, >= 1.

@@ -1,9 +1,9 @@
 """ROME's IPA: credit, ratio and mask by turn, and groups that begin ever earlier in a success of their task."""
 
 from handaxe.advantages.mask_shared_prefix import mask_shared_prefix
-from handaxe.advantages.transformed import transformed
 from handaxe.core.records import Sampling
 from handaxe.credit import return_to_go
+from handaxe.credit.transformed import transformed
 from handaxe.losses.corrections.mis import mis
 from handaxe.losses.parts.disagreement import Unit
 from handaxe.losses.ratios.by_unit import by_unit

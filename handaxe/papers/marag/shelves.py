@@ -15,7 +15,7 @@ from handaxe.ops.seeds import derive_seed
 from handaxe.papers.marag.document_sets import document_sets
 from handaxe.rewards.exact_match import exact_match
 from handaxe.rewards.set_overlap import set_overlap
-from handaxe.worlds.parts.check_split import asked
+from handaxe.worlds.parts.check_split import check_count
 from handaxe.worlds.parts.search_tools import answers_in_words, search_tool
 from handaxe.worlds.sums import kept_calls
 from handaxe.worlds.world import DemonstrationNoise, Facts, Split, Start, World
@@ -67,7 +67,7 @@ def shelves(
     cards = [{"id": one, "text": _card(fields)} for one, fields in documents.items()]
 
     def tasks(split: Split, count: int, seed: int) -> list[Task]:
-        asked(split, count)
+        check_count(split, count)
         half = halves[0 if split == "train" else 1]
         made = []
         for number in range(count):

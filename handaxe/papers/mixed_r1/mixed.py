@@ -14,7 +14,7 @@ from handaxe.envs.by_task import by_task as env_by_task
 from handaxe.rewards.box_overlap import box_overlap
 from handaxe.rewards.by_task import by_task as reward_by_task
 from handaxe.rewards.numeric_match import numeric_match
-from handaxe.worlds.parts.check_split import asked
+from handaxe.worlds.parts.check_split import check_count
 from handaxe.worlds.screen.layout import gold_box, said_box
 from handaxe.worlds.screen.world import screen
 from handaxe.worlds.sums import sums
@@ -55,7 +55,7 @@ def mixed(*, boxes: int = 2, loose: float = 0.2) -> World:
     }
 
     def tasks(split: Split, count: int, seed: int) -> list[Task]:
-        asked(split, count)
+        check_count(split, count)
         lists = [worlds[part].tasks(split, -(-count // len(PARTS)), seed) for part in PARTS]
         return [_of_part(lists[i % len(PARTS)][i // len(PARTS)], PARTS[i % len(PARTS)]) for i in range(count)]
 

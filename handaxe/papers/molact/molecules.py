@@ -22,7 +22,7 @@ from handaxe.rewards.ladder import Rung, ladder
 from handaxe.rewards.outcome import outcome
 from handaxe.rewards.used_tools import used_tools
 from handaxe.rewards.weighted import weighted
-from handaxe.worlds.parts.check_split import asked
+from handaxe.worlds.parts.check_split import check_count
 from handaxe.worlds.parts.search_tools import answers_in_words
 from handaxe.worlds.world import DemonstrationNoise, Facts, Split, Start, World
 
@@ -100,7 +100,7 @@ def molecules(*, kinds: tuple[Kind, ...] = KINDS, world_seed: int = 0) -> World:
         raise InputError(f"kinds are some of {', '.join(KINDS)}; they are {list(kinds)}")
 
     def tasks(split: Split, count: int, seed: int) -> list[Task]:
-        asked(split, count)
+        check_count(split, count)
         return [_task(number, seed, split, kinds, world_seed) for number in range(count)]
 
     return World(

@@ -22,7 +22,7 @@ from handaxe.papers.reasoning_sql.sql_rows import sql_rows
 from handaxe.rewards.parts.extract import tagged
 from handaxe.rewards.set_overlap import set_overlap
 from handaxe.tools.database.reader import Ask, reader
-from handaxe.worlds.parts.check_split import asked
+from handaxe.worlds.parts.check_split import check_count
 from handaxe.worlds.parts.search_tools import answers_in_words
 from handaxe.worlds.world import Facts, Split, Start, World
 
@@ -70,7 +70,7 @@ def tables(*, brief: bool = True, seconds: float = 5.0, world_seed: int = 0) -> 
     asks = [reader(_file(rows), seconds=seconds) for rows in fillings]
 
     def tasks(split: Split, count: int, seed: int) -> list[Task]:
-        asked(split, count)
+        check_count(split, count)
         return [_task(number, seed, split, asks, fillings[0], brief) for number in range(count)]
 
     return World(

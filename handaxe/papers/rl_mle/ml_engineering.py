@@ -32,7 +32,7 @@ from handaxe.papers.rl_mle.ml_programs import (
 from handaxe.rewards.outcome import outcome
 from handaxe.rewards.state_match import state_match
 from handaxe.tools.decorator import tool
-from handaxe.worlds.parts.check_split import asked
+from handaxe.worlds.parts.check_split import check_count
 from handaxe.worlds.world import DemonstrationNoise, Facts, Split, Start, World
 
 __all__ = ["Studio", "landmarks", "ml_engineering", "score_of", "submitted"]
@@ -76,7 +76,7 @@ def ml_engineering(*, sets: tuple[str, ...] = SETS, rows: int = 300) -> World:
         raise InputError(f"sets are some of {', '.join(SETS)} and rows 40 or more: they are {list(sets)} and {rows}")
 
     def tasks(split: Split, count: int, seed: int) -> list[Task]:
-        asked(split, count)
+        check_count(split, count)
         return [_task(split, seed, number, sets, rows) for number in range(count)]
 
     return World(

@@ -9,7 +9,7 @@ from handaxe.envs.tool_chat import tool_chat
 from handaxe.rewards.by_task import by_task
 from handaxe.worlds.hops.world import hops
 from handaxe.worlds.parts.call_metrics import USED_TOOLS
-from handaxe.worlds.parts.check_split import asked
+from handaxe.worlds.parts.check_split import check_count
 from handaxe.worlds.parts.search_tools import answers_in_words
 from handaxe.worlds.sums import kept_calls, sums
 from handaxe.worlds.world import DemonstrationNoise, Facts, Split, Start, World
@@ -42,7 +42,7 @@ def sums_and_hops(*, size: int = 200, world_seed: int = 0) -> World:
     worlds = {"easy": reckoned, "hard": reckoned, "fact": looked_up}
 
     def tasks(split: Split, count: int, seed: int) -> list[Task]:
-        asked(split, count)
+        check_count(split, count)
         left = [_told(one, one.metadata["difficulty"]) for one in reckoned.tasks(split, count, seed)]
         right = [_told(one, "fact") for one in looked_up.tasks(split, count, seed)]
         return [(left if number % 3 else right)[number] for number in range(count)]

@@ -6,11 +6,11 @@ from dataclasses import replace
 import numpy as np
 
 from handaxe.advantages.mask_shared_prefix import mask_shared_prefix
-from handaxe.advantages.transformed import transformed
 from handaxe.core.errors import InputError
 from handaxe.core.protocols import Credit
 from handaxe.core.records import Advantages, Group, Scores
 from handaxe.credit.total import total
+from handaxe.credit.transformed import transformed
 from handaxe.ops.composite import Composite
 
 __all__ = ["forks", "no_forks", "sibling_subset", "trunks_and_forks"]

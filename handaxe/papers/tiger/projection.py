@@ -15,7 +15,7 @@ from handaxe.tools.calculator import calculator
 from handaxe.tools.decorator import tool
 from handaxe.tools.python import python
 from handaxe.worlds.parts.call_metrics import wasted_calls
-from handaxe.worlds.parts.check_split import asked
+from handaxe.worlds.parts.check_split import check_count
 from handaxe.worlds.parts.experts import arithmetic_call, calls_then_answer
 from handaxe.worlds.sums import kept_calls, states_number
 from handaxe.worlds.world import DemonstrationNoise, Split, Start, World
@@ -73,7 +73,7 @@ def projection(
         raise InputError(f"kinds are some of {', '.join(KINDS)}, solver calculator or python: {kinds}, {solver}")
 
     def tasks(split: Split, count: int, seed: int) -> list[Task]:
-        asked(split, count)
+        check_count(split, count)
         return [_task(f"projection-{split}-{seed}-{i}", split, kinds, solver) for i in range(count)]
 
     return World(
@@ -97,13 +97,13 @@ def _task(name: str, split: Split, kinds: Sequence[str], solver: str) -> Task:
     asked_of = str(rng.randrange(100, 1000))
     while _split(asked_of) != split:
         asked_of = str(rng.randrange(100, 1000))
-    looked_up, asked, formula, answer = KINDS[kind](rng, asked_of)
+    looked_up, check_count, formula, answer = KINDS[kind](rng, asked_of)
     (solve,) = arithmetic_call(formula, [solver])
     gold = [
         {"name": looked_up, "arguments": {"name": asked_of}},
         {"name": solve.name, "arguments": {**solve.arguments}},
     ]
-    return Task(name, (Message("user", asked),), str(answer), None, {"kind": kind, "gold_calls": gold})
+    return Task(name, (Message("user", check_count),), str(answer), None, {"kind": kind, "gold_calls": gold})
 
 
 def _project(rng: random.Random, name: str) -> tuple[str, str, str, int]:

@@ -11,14 +11,13 @@ from dataclasses import replace
 
 import numpy as np
 
+from handaxe.core.endings import NEVER_SCORED
 from handaxe.core.errors import InfrastructureError, InputError, VerifierError
 from handaxe.core.protocols import Reward, Stateful
 from handaxe.core.records import Ending, Group, Scores
 from handaxe.rewards.parts.checks import checked
 
-__all__ = ["NEVER_SCORED", "score_group"]
-
-NEVER_SCORED = frozenset({"infra_error", "verifier_error"})
+__all__ = ["score_group"]
 
 
 def score_group(reward: Reward, group: Group, *, unscored: frozenset[str] = NEVER_SCORED) -> tuple[Group, Scores]:

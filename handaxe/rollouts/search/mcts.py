@@ -13,13 +13,13 @@ from handaxe.core.errors import InfrastructureError, InputError, VerifierError
 from handaxe.core.protocols import Reward, Rollout, RolloutPlan, StepJudge
 from handaxe.core.records import Group, Trajectory
 from handaxe.core.requests import Attempt, Stopped, Work
-from handaxe.papers.grounded_prm.verdict_backup import BackUp, verdict_backup
 from handaxe.rollouts.budget import Budget, Tell
 from handaxe.rollouts.play import Play, Request, Rules
 from handaxe.rollouts.play.attached import attached
 from handaxe.rollouts.play.rounds import Rounds
 from handaxe.rollouts.search.node import Node, grow
 from handaxe.rollouts.search.uct import Select, uct
+from handaxe.rollouts.search.verdict_backup import BackUp, verdict_backup
 
 __all__ = ["SEARCH", "mcts"]
 

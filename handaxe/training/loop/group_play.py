@@ -6,10 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from handaxe.core.endings import Treatment
+from handaxe.core.endings import NEVER_SCORED, Treatment
 from handaxe.core.records import STOPPED, EndingKind, Group, Rated, Task, Trajectory
 from handaxe.core.requests import Attempt
-from handaxe.rewards.parts.scoring import NEVER_SCORED
 from handaxe.rollouts.driver.others import check_own
 from handaxe.rollouts.stopping.rule import StopRule
 from handaxe.training.record.groups import Fate

@@ -9,11 +9,11 @@ from handaxe.core.errors import HandaxeError
 from handaxe.core.protocols import Credit, Engine, HiddenMeasure, Reward, RolloutPlan, Stateful
 from handaxe.core.records import EndingKind, Rated
 from handaxe.core.requests import Work
-from handaxe.papers.asyncflow.transfer_queue import TransferQueue
 from handaxe.training.loop.group_play import Tried
 from handaxe.training.loop.player import Placed, Player
 from handaxe.training.loop.rate import Scored, annotate, credit_all, reward_all
 from handaxe.training.loop.step_metrics import Clock
+from handaxe.training.loop.transfer_queue import TransferQueue
 
 __all__ = ["Streaming"]
 

@@ -5,9 +5,9 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from handaxe.core.endings import NEVER_SCORED
 from handaxe.core.errors import UnscoredError
 from handaxe.core.records import Scores, Trajectory
-from handaxe.rewards.parts.scoring import NEVER_SCORED
 from handaxe.training.loop.group_play import Tried
 from handaxe.training.record.groups import GroupRecord
 

@@ -17,7 +17,7 @@ from handaxe.core.errors import InputError
 from handaxe.core.records import Message, Task
 from handaxe.ops.seeds import derive_seed
 from handaxe.worlds.glimpse.views import COLUMNS, LENGTH, LINES, SIDE, Region
-from handaxe.worlds.parts.check_split import asked
+from handaxe.worlds.parts.check_split import check_count
 from handaxe.worlds.world import Split
 
 __all__ = ["Kind", "tasks"]
@@ -42,7 +42,7 @@ class _Drawn(NamedTuple):
 
     said: str
     hidden: str
-    asked: str
+    check_count: str
     answer: str
     gold: Region
     number: Region
@@ -66,7 +66,7 @@ def tasks(*, kind: Kind, count: int, seed: int, split: Split, needed: float) -> 
     Raises:
         TaskError: count below 1. InputError: another split; needed out of range.
     """
-    asked(split, count)
+    check_count(split, count)
     if not 0 <= needed <= 1:
         raise InputError(f"glimpse takes a share needed of 0 to 1, not {needed}")
     return [_task(kind, seed, split, needed, number) for number in range(count)]
@@ -114,8 +114,8 @@ def _row(rng: random.Random, looks: bool) -> _Drawn:
         symbols[place : place + 2] = number
         places.append(place)
     k = rng.randrange(STRETCHES)
-    asked, answer = (names[k], numbers[k]) if looks else (f"{names[k]} at", str(starts[k]))
-    return _Drawn(said, "".join(symbols), asked, answer, (starts[k], ends[k]), (places[k], places[k] + 2))
+    check_count, answer = (names[k], numbers[k]) if looks else (f"{names[k]} at", str(starts[k]))
+    return _Drawn(said, "".join(symbols), check_count, answer, (starts[k], ends[k]), (places[k], places[k] + 2))
 
 
 def _grid(rng: random.Random, looks: bool) -> _Drawn:
@@ -135,8 +135,8 @@ def _grid(rng: random.Random, looks: bool) -> _Drawn:
         places.append((x, y))
     k = rng.randrange(TOLD)
     x, y = places[k]
-    asked, answer = (names[k], numbers[k]) if looks else (f"{names[k]} at", _words(boxes[k]))
-    return _Drawn(said, "/".join(map("".join, lines)), asked, answer, boxes[k], (x, y, x + 2, y + 1))
+    check_count, answer = (names[k], numbers[k]) if looks else (f"{names[k]} at", _words(boxes[k]))
+    return _Drawn(said, "/".join(map("".join, lines)), check_count, answer, boxes[k], (x, y, x + 2, y + 1))
 
 
 def _table(rng: random.Random, looks: bool) -> _Drawn:
@@ -145,14 +145,16 @@ def _table(rng: random.Random, looks: bool) -> _Drawn:
     shown = rng.sample(cells, SHOWN)
     said = " ".join(f"{cell}={numbers[cell]}" for cell in shown)
     others = [cell for cell in cells if cell not in shown]
-    asked = rng.sample(others, rng.choice((1, 2))) if looks else [rng.choice(shown)]
-    answer = str(sum(int(numbers[cell]) for cell in asked))
-    if looks and answer in numbers.values() and len(asked) > 1:  # a sum that a cell happens to hold, shown or not
+    check_count = rng.sample(others, rng.choice((1, 2))) if looks else [rng.choice(shown)]
+    answer = str(sum(int(numbers[cell]) for cell in check_count))
+    if (
+        looks and answer in numbers.values() and len(check_count) > 1
+    ):  # a sum that a cell happens to hold, shown or not
         return _table(rng, looks)
-    column, line = COLUMNS.index(asked[-1][0]), LINES.index(asked[-1][1])
+    column, line = COLUMNS.index(check_count[-1][0]), LINES.index(check_count[-1][1])
     region = (column, line, column + 1, line + 1)
     hidden = "/".join(" ".join(numbers[column + line] for column in COLUMNS) for line in LINES)
-    return _Drawn(said, hidden, "+".join(asked), answer, region, region, tuple(asked))
+    return _Drawn(said, hidden, "+".join(check_count), answer, region, region, tuple(check_count))
 
 
 def _words(region: Region) -> str:

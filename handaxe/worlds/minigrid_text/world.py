@@ -19,7 +19,7 @@ from handaxe.ops.seeds import derive_seed
 from handaxe.rewards.outcome import outcome
 from handaxe.worlds.minigrid_text.grid import KINDS, WORDS, Begun, GridGame, Kind, begin_grid, kept_of
 from handaxe.worlds.minigrid_text.shortest_path import LOCKED, OPEN, GridState, shortest
-from handaxe.worlds.parts.check_split import asked
+from handaxe.worlds.parts.check_split import check_count
 from handaxe.worlds.world import Expert, Facts, Split, Start, World
 
 __all__ = ["minigrid_text"]
@@ -86,7 +86,7 @@ def minigrid_text(
     begin = _remembered(kind, side, brief)
 
     def tasks(split: Split, count: int, seed: int) -> list[Task]:
-        asked(split, count)
+        check_count(split, count)
         return [_task(begin, (kind, side, brief), split, seed, n, longest, grids) for n in range(count)]
 
     def env(tools: Sequence[Any]) -> EnvFactory:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from handaxe.core.errors import InputError, TaskError
 from handaxe.worlds.world import Split
 
-__all__ = ["asked"]
+__all__ = ["check_count"]
 
 
-def asked(split: Split, count: int) -> None:
+def check_count(split: Split, count: int) -> None:
     """Check a split and a number of tasks before any is drawn.
 
     Raises:
@@ -16,7 +16,7 @@ def asked(split: Split, count: int) -> None:
             world that draws until the split fits would draw for ever, or give training tasks.
 
     Example:
-        asked("validation", 8) raises InputError: split must be train or test, not 'validation'
+        check_count("validation", 8) raises InputError: split must be train or test, not 'validation'
     """
     if count < 1:
         raise TaskError(f"a data set of {count} tasks is empty; give a count of 1 or more")

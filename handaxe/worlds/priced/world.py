@@ -17,7 +17,7 @@ from handaxe.rewards.answer_score import answer_score
 from handaxe.rewards.parts import extract
 from handaxe.tools.ask import PolicyAnswer
 from handaxe.worlds.parts import arithmetic_tasks as arithmetic
-from handaxe.worlds.parts.check_split import asked
+from handaxe.worlds.parts.check_split import check_count
 from handaxe.worlds.priced.desk import CALCULATOR, EXPERTS, PYTHON, SMALL, Desk, reckoner
 from handaxe.worlds.sums import states_number
 from handaxe.worlds.world import DemonstrationNoise, Facts, Split, Start, World
@@ -85,7 +85,7 @@ def priced(
         raise InputError(f"easy and text are shares, of 1 together at most: {easy} and {text}")
 
     def tasks(split: Split, count: int, seed: int) -> list[Task]:
-        asked(split, count)
+        check_count(split, count)
         share = min(1.0, easy / (1 - text)) if text < 1 else 0.0
         made = arithmetic.tasks(count=count, seed=seed, split=split, easy=share, phrasings=("{0}=?",))
         rngs = [random.Random(derive_seed("priced", seed, split, number)) for number in range(count)]
@@ -119,12 +119,12 @@ def priced(
 def _with_text(one: Task, split: Split, rng: random.Random, share: float) -> Task:
     """A sum as it is, or, for a share of them, digits to be read backwards in its place."""
     question, difficulty = one.metadata["expression"], one.metadata["difficulty"]
-    asked, answer = one.messages[0].content, one.answer
+    check_count, answer = one.messages[0].content, one.answer
     if rng.random() < share:
         question, difficulty = _digits(rng, split), "text"
-        asked, answer = f"{question} backwards?", question[::-1]
+        check_count, answer = f"{question} backwards?", question[::-1]
     metadata = {"question": question, "difficulty": difficulty}
-    return Task(one.id, (Message("user", asked),), answer, None, metadata)
+    return Task(one.id, (Message("user", check_count),), answer, None, metadata)
 
 
 def _with_prices(

@@ -18,7 +18,7 @@ from handaxe.rewards.exact_match import exact_match
 from handaxe.rewards.numeric_match import numeric_match
 from handaxe.tools.decorator import tool
 from handaxe.worlds.calls import deciding
-from handaxe.worlds.parts.check_split import asked
+from handaxe.worlds.parts.check_split import check_count
 from handaxe.worlds.screen.layout import SIDES, Box, Screen, draw_screen, gold_box, said_box
 from handaxe.worlds.sums import kept_calls
 from handaxe.worlds.world import DemonstrationNoise, Facts, Split, Start, World
@@ -96,7 +96,7 @@ def screen(*, answer: Answer = "action", boxes: int = 5, loose: float = 0.0) -> 
     form = FORMS[answer]
 
     def tasks(split: Split, count: int, seed: int) -> list[Task]:
-        asked(split, count)
+        check_count(split, count)
         return [_task(form, answer, boxes, f"screen-{answer}-{split}-{seed}-{i}", split) for i in range(count)]
 
     def expert(task: Task, facts: Facts) -> Message:
@@ -124,7 +124,7 @@ def _task(form: _Form, answer: str, boxes: int, name: str, split: Split) -> Task
     rng = random.Random(derive_seed("screen", answer, boxes, name))
     shown = draw_screen(rng, split, boxes=boxes)
     target = rng.choice(list(shown.boxes))
-    asked, gold, more = form.ask(rng, shown, target)
+    check_count, gold, more = form.ask(rng, shown, target)
     left, low, right, high = shown.boxes[target]
     size = "small" if (right - left) * (high - low) < SMALL else "large"
     metadata = {"kind": answer, "size": size, "box": [left, low, right, high], **more}
@@ -135,7 +135,7 @@ def _ask_action(rng: random.Random, shown: Screen, target: str) -> tuple[str, st
     left, low, _, _ = shown.boxes[target]
     word = "".join(rng.choices("abcdefghijklmnopqrstuvwxyz", k=3))
     where = rng.choice(("up", "down", "left", "right"))
-    asked, name, arguments = rng.choice(
+    check_count, name, arguments = rng.choice(
         (
             (f"press {target}", "click", {"x": left + INSIDE, "y": low + INSIDE}),
             (f"write {word}", "write", {"text": word}),
@@ -143,7 +143,7 @@ def _ask_action(rng: random.Random, shown: Screen, target: str) -> tuple[str, st
         )
     )
     said = " ".join(map(str, (name, *arguments.values())))
-    return asked, said, {"kind": name, "gold_calls": [{"name": name, "arguments": arguments}]}
+    return check_count, said, {"kind": name, "gold_calls": [{"name": name, "arguments": arguments}]}
 
 
 def _ask_box(rng: random.Random, shown: Screen, target: str) -> tuple[str, str, dict[str, Any]]:

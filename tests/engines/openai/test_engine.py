@@ -1,8 +1,7 @@
 import contextlib
-import importlib.util
-from pathlib import Path
 
 import pytest
+from helpers import chat_server as chat
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -19,9 +18,6 @@ from handaxe.rollouts import driver
 from handaxe.rollouts.linear import linear
 from handaxe.tools.calculator import calculator
 
-_spec = importlib.util.spec_from_file_location("chat_server", Path(__file__).with_name("chat_server.py"))
-chat = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(chat)
 said, FORMAT = chat.said, Transcript()
 QUESTION = Message("user", "What is 12*34?")
 

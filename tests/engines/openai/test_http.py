@@ -1,21 +1,17 @@
 import contextlib
 import gzip
-import importlib.util
 import threading
 import time
 import tracemalloc
 import zlib
-from pathlib import Path
 
 import pytest
+from helpers import chat_server as chat
 
 from handaxe.core.errors import InfrastructureError, InputError
 from handaxe.engines.openai import http as chat_http
 from handaxe.engines.openai.http import ChatHttp, RefusedError, Said
 
-_spec = importlib.util.spec_from_file_location("chat_server", Path(__file__).with_name("chat_server.py"))
-chat = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(chat)
 KEY = "sk-very-secret-key"
 
 

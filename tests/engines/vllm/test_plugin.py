@@ -1,8 +1,5 @@
 """A real vLLM server samples what LocalEngine samples, token for token, and takes weights in the middle of a turn."""
 
-import importlib.util
-from pathlib import Path
-
 import pytest
 import torch
 
@@ -14,9 +11,7 @@ from handaxe.engines.vllm.http import VllmHttp
 from handaxe.testing.engine import check_engine
 
 pytestmark = pytest.mark.vllm
-_spec = importlib.util.spec_from_file_location("vllm_case", Path(__file__).with_name("vllm_case.py"))
-case = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(case)
+from helpers import vllm_case as case
 
 
 @pytest.fixture(scope="module")

@@ -1,8 +1,6 @@
 """Servers are given weights, watched, restarted and ended: against small real servers that fail on demand."""
 
-import importlib.util
 import time
-from pathlib import Path
 
 import pytest
 import torch
@@ -20,9 +18,8 @@ from handaxe.testing.engine_case import EngineCase
 pytest.importorskip("starlette")
 pytest.importorskip("uvicorn")
 pytest.importorskip("httpx")
-_spec = importlib.util.spec_from_file_location("small_vllm", Path(__file__).with_name("small_vllm.py"))
-small_vllm = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(small_vllm)
+from helpers import small_vllm
+
 SmallVllm = small_vllm.SmallVllm
 CONFIG = TinyConfig(vocab_size=20, width=8, layers=1, heads=2, max_length=18)
 

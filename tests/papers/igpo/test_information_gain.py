@@ -66,5 +66,5 @@ def test_no_turn_gains_nothing():
 @pytest.mark.parametrize("notes", [{}, {"answer_likelihood": [0.1]}])
 def test_an_attempt_without_likelihoods_says_how_to_play_it(notes):
     group = make_group(trajectories=[replace(make_trajectory(texts=["a", "b"]), notes=notes)])
-    with pytest.raises(InputError, match=r"play it with rollouts\.answer_likelihood"):
+    with pytest.raises(InputError, match=r"play it with papers\.igpo\.answer_likelihood"):
         information_gain(base=lambda group: make_scores([0.0]))(group)

@@ -7,8 +7,8 @@ import pytest
 
 from handaxe.core.errors import InputError
 from handaxe.core.records import Message
+from handaxe.curricula.advice import by_rules
 from handaxe.papers.inspo.instructions import Instruction, instructions
-from handaxe.selection.parts.advice import by_rules
 from handaxe.testing.records import make_group, make_rated, make_scores, make_task, make_trajectory
 
 TASKS = [make_task(id=f"t{k}") for k in range(50)]

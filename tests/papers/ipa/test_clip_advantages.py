@@ -1,11 +1,11 @@
 import numpy as np
 import pytest
 
-from handaxe.advantages.transformed import transformed
 from handaxe.core.errors import InputError
 from handaxe.core.records import Advantages
 from handaxe.credit.group_norm import group_norm
 from handaxe.credit.return_to_go import return_to_go
+from handaxe.credit.transformed import transformed
 from handaxe.papers.ipa.clip_advantages import clip_advantages
 from handaxe.testing.ragged import random_group, random_scores
 from handaxe.testing.records import make_group, make_scores, make_trajectory

@@ -5,12 +5,11 @@ import pytest
 
 pytest.importorskip("sqlglot")
 
-from handaxe.baselines.grpo_no_kl.method import plain
-from handaxe.papers.reasoning_sql.method import reasoning_sql
-
+from handaxe.baselines.grpo_no_kl import grpo_no_kl
 from handaxe.core.errors import InfrastructureError
 from handaxe.core.records import Scores
 from handaxe.methods.method import RunSettings
+from handaxe.papers.reasoning_sql import reasoning_sql
 from handaxe.papers.reasoning_sql.tables import SCHEMA, said_query, same_bigrams, same_items, tables
 from handaxe.rewards.gate import gate
 from handaxe.rewards.outcome import outcome
@@ -95,7 +94,7 @@ def test_with_a_judge_of_wrong_queries_the_order_is_broken():
 
 def test_in_the_world_right_queries_are_worth_more_than_wrong_ones():
     world = tables()
-    reward = reasoning_sql(plain(world, RunSettings())).reward
+    reward = reasoning_sql(grpo_no_kl(world, RunSettings())).reward
     for task in world.tasks("train", 30, 3):
         changed = task.answer.replace("<", ">") if "<" in task.answer else task.answer.replace("select ", "select 7, ")
         outside = f"with q as ({task.answer}) select * from q"

@@ -15,7 +15,7 @@ def test_a_reward_of_the_library_and_one_of_a_module():
     ("name", "message"),
     [
         ("exact_mach", "exact_match"),
-        ("fewer_calls", "the reward 'fewer_calls' needs arguments"),
+        ("graded_call", "the reward 'fewer_calls' needs arguments"),
         ("handaxe.rewards.parts.by_name:__doc__", "no reward: give a function of a group"),
     ],
 )

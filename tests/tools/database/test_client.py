@@ -1,16 +1,11 @@
 import gc
-import importlib.util
 import os
-from pathlib import Path
 
 import pytest
+from helpers import database_elements as elements
 
 from handaxe.core.errors import InfrastructureError, InputError
 from handaxe.tools.database.client import QueryPool
-
-_spec = importlib.util.spec_from_file_location("elements", Path(__file__).with_name("elements.py"))
-elements = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(elements)
 
 
 def pool(path, *, workers=1, seconds=5.0):

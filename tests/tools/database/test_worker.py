@@ -1,21 +1,16 @@
 """What happens within the process; its limits are tested from outside, in tests/tools/test_sql.py."""
 
-import importlib.util
 import io
 import json
 import sqlite3
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
+from helpers import database_elements as elements
 
 from handaxe.tools.database import worker
 from handaxe.tools.database.worker import Duck, Lite, answer_query
-
-_spec = importlib.util.spec_from_file_location("elements", Path(__file__).with_name("elements.py"))
-elements = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(elements)
 
 
 @pytest.fixture(params=["sqlite", "duckdb"])

@@ -1,8 +1,6 @@
 """The parts that tests/tools/test_http.py does not see through the tools."""
 
-import importlib.util
 import time
-from pathlib import Path
 
 import pytest
 
@@ -10,9 +8,7 @@ from handaxe.tools.web.fetch import ExchangeError, ForbiddenAddressError, exchan
 from handaxe.tools.web.origin import parse_address
 
 pytest.importorskip("httpcore")
-_spec = importlib.util.spec_from_file_location("web_server_2", Path(__file__).with_name("server.py"))
-server_module = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(server_module)
+from helpers import web_server as server_module
 
 
 @pytest.fixture(scope="module")

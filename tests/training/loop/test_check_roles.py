@@ -3,10 +3,10 @@ import re
 import pytest
 
 from handaxe import losses
-from handaxe.advantages.transformed import transformed
 from handaxe.core.errors import InputError
 from handaxe.core.records import Message, Sampling, Task, Trajectory
 from handaxe.credit.group_norm import group_norm
+from handaxe.credit.transformed import transformed
 from handaxe.curricula.in_order import in_order
 from handaxe.engines.local.engine import LocalEngine
 from handaxe.envs.tool_chat import tool_chat

@@ -28,6 +28,6 @@ def test_a_run_takes_no_more_steps_than_enough(world):
 
 
 def test_a_method_hands_it_to_the_run_and_to_stages_before_it():
-    made = run_template("plain").read({"model": "tiny", "held_out": 1})
+    made = run_template("grpo_no_kl").read({"model": "tiny", "held_out": 1})
     method = replace(make_method(made, make_world(made)), enough=above("loss/approx_kl", 20.0))
     assert build(made, method=method)["enough"] is learning(method)["enough"] is method.enough

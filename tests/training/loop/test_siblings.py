@@ -4,14 +4,14 @@ import pytest
 from handaxe import credit as credits
 from handaxe.advantages.batch_norm import batch_norm
 from handaxe.advantages.batch_whiten import batch_whiten
-from handaxe.advantages.transformed import transformed
 from handaxe.core.errors import InputError
-from handaxe.core.import_string import names_in
+from handaxe.core.import_string import exports
 from handaxe.credit.constant_baseline import constant_baseline
 from handaxe.credit.group_norm import group_norm
 from handaxe.credit.kl_return import kl_return
 from handaxe.credit.leave_one_out import leave_one_out
 from handaxe.credit.optimal_baseline import optimal_baseline
+from handaxe.credit.transformed import transformed
 from handaxe.papers.dgrpo.difficulty_weight import difficulty_weight
 from handaxe.rollouts.forking import forking
 from handaxe.rollouts.linear import linear
@@ -28,7 +28,7 @@ OTHERS |= {"difficulty_weight", "duration_weight", "rank_bonus", "useful_share"}
 
 
 def test_every_credit_says_by_what_it_does_whether_it_compares():
-    for name in set(names_in("handaxe.credit")) - OTHERS:
+    for name in set(exports("handaxe.credit")) - OTHERS:
         assert needs_siblings(getattr(credits, name)()) == (name in COMPARES), name
 
 

@@ -1,8 +1,6 @@
 """Whatever was recorded plays again to the same record; whatever was tampered with is told, and where."""
 
-import importlib.util
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -23,9 +21,8 @@ from handaxe.training.replay import Setup, attempts_of, replay
 @pytest.fixture(scope="module")
 def dice():
     """The world that the tests of rollouts play in."""
-    spec = importlib.util.spec_from_file_location("replay_dice", Path(__file__).parents[2] / "rollouts" / "dice.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    from helpers import dice as module
+
     return module
 
 

@@ -10,7 +10,7 @@ from handaxe.papers.molact.molecules import molecules
 from handaxe.papers.reasoning_sql.tables import tables
 from handaxe.papers.tiger.projection import projection
 from handaxe.worlds.glimpse.world import glimpse
-from handaxe.worlds.parts.check_split import asked
+from handaxe.worlds.parts.check_split import check_count
 from handaxe.worlds.priced.world import priced
 from handaxe.worlds.screen.world import screen
 
@@ -19,12 +19,12 @@ WORLDS = (charts, glimpse, mixed, molecules, places, priced, projection, screen,
 
 
 def test_example():
-    asked("train", 1)
-    asked("test", 8)
+    check_count("train", 1)
+    check_count("test", 8)
     with pytest.raises(InputError, match="must be train or test, not 'validation'"):
-        asked("validation", 8)
+        check_count("validation", 8)
     with pytest.raises(TaskError, match="0 tasks is empty"):
-        asked("train", 0)
+        check_count("train", 0)
 
 
 @pytest.mark.parametrize("world", WORLDS, ids=lambda world: world.__name__)

@@ -3,7 +3,7 @@ import itertools
 import pytest
 
 from handaxe.core.errors import InputError
-from handaxe.papers.grounded_prm.verdict_backup import verdict_backup
+from handaxe.rollouts.search.verdict_backup import verdict_backup
 
 
 def test_example():

@@ -8,12 +8,12 @@ from handaxe.commands.configure import parse_train
 from handaxe.commands.train import RunOptions
 from handaxe.judges.noisy import Noisy
 from handaxe.methods.build import make_method, make_world
-from handaxe.methods.catalog import find_recipes
+from handaxe.methods.catalog import list_methods
 from handaxe.methods.run_spec import spec_of_base
 
 pytest.importorskip("reasoning_gym")
 
-LISTED = {one.name: one for one in find_recipes() if one.claims}
+LISTED = {one.name: one for one in list_methods() if one.page.claims}
 VARIED = {
     ("confidence_dichotomy", "confidence_dichotomy --world.noise 0"): "how far a tool errs is what the paper varies"
 }
@@ -66,7 +66,7 @@ def unfair(own, other):
 
 @pytest.mark.parametrize("name", sorted(LISTED))
 def test_both_sides_of_a_claim_meet_the_same_noise(name):
-    for claim in LISTED[name].claims:
+    for claim in LISTED[name].page.claims:
         other = side(name, claim.baseline)
         if other is not None and (name, claim.baseline) not in VARIED:
             assert unfair(trained(name), other) == "", claim.text

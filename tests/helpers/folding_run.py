@@ -1,6 +1,5 @@
 """A small run whose every attempt folds its memory, for a child process that is killed."""
 
-import importlib.util
 from pathlib import Path
 
 import numpy as np
@@ -15,10 +14,7 @@ from handaxe.testing.scripted import ScriptedEngine
 from handaxe.tools import tool
 from handaxe.tools.calculator import calculator
 from handaxe.training.loop.train import train
-
-_spec = importlib.util.spec_from_file_location("training_world", Path(__file__).parents[1] / "training" / "world.py")
-world = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(world)
+from helpers import training_world as world
 
 
 def fold_tool(at=0):

@@ -75,7 +75,7 @@ def test_verltool_credits_the_first_turn_for_calls_that_ran():
             assert len(own) and own == pytest.approx(np.full(len(own), expected), abs=1e-4)
     plain, _ = method_of("verltool")
     alone = plain.credit(group, plain.reward(group))
-    base = method_of("plain")[0]
+    base = method_of("grpo_no_kl")[0]
     assert alone.tokens[0][0].tolist() == base.credit(group, base.reward(group)).tokens[0][0].tolist()
 
 

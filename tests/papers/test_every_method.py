@@ -14,7 +14,7 @@ from handaxe.core import records
 from handaxe.core.records import Author, Message
 from handaxe.evaluation.result import Evaluation
 from handaxe.methods.build import build, make_method, make_world
-from handaxe.methods.catalog import find_recipes
+from handaxe.methods.catalog import list_methods
 from handaxe.methods.run import run
 from handaxe.methods.run_spec import page_of, run_template, spec_of_base
 from handaxe.models.compact import Compact
@@ -27,7 +27,7 @@ from handaxe.training.record.run_record import RunRecord
 from handaxe.worlds.parts.demonstrate import demonstrate
 
 pytest.importorskip("reasoning_gym")
-LISTED = find_recipes()
+LISTED = list_methods()
 NAMES = [one.name for one in LISTED]
 SMALL = ["--steps", "2", "--groups", "3", "--group-size", "4", "--held-out", "4", "--seed", "1", "--wait", "0"]
 SMALL += ["--eval-every", "0"]
@@ -49,7 +49,7 @@ FEWER = {
     "small_lm": ("--taught", "8"),
     "small_lm_tiny": ("--taught", "8"),
     "tool_star": ("--judged", "2"),
-    "taught": ("--train-tasks", "8", "--passes", "1"),
+    "sft": ("--train-tasks", "8", "--passes", "1"),
 }
 """Options of a recipe that make its stages short, too."""
 ADDED = ("calm_judged", "igpo", "istar", "spa_rl")
@@ -61,7 +61,19 @@ def chosen(name, *words):
 
 
 def test_the_recipes_of_the_first_chapter_are_there():
-    base = {"cispo", "dapo", "dr_grpo", "frozen", "gspo", "grpo", "plain", "ppo", "quickstart", "reinforce_pp", "rloo"}
+    base = {
+        "cispo",
+        "dapo",
+        "dr_grpo",
+        "grpo_no_kl",
+        "gspo",
+        "grpo",
+        "no_training",
+        "ppo",
+        "quickstart",
+        "reinforce_pp",
+        "rloo",
+    }
     papers = {"agentmath", "artist", "asearcher", "asyncflow", "otc", "retool", "simpletir", "toolrl", "verltool"}
     assert base | papers <= set(NAMES)
 
@@ -69,10 +81,10 @@ def test_the_recipes_of_the_first_chapter_are_there():
 @pytest.mark.parametrize("one", LISTED, ids=NAMES)
 def test_what_was_read_is_what_an_import_gives(one):
     made = run_template(one.name)
-    assert (made.about.paper, made.about.claims) == (one.paper, one.claims)
-    assert (made.base.name if made.base else "") == one.base.partition(" ")[0]
-    assert made.world.name == one.world.partition(" ")[0]
-    assert inspect.getdoc(made.recipe.make).startswith(one.summary)
+    assert made.page == one.page
+    assert (made.base.name if made.base else "") == one.page.base.partition(" ")[0]
+    assert made.world.name == one.page.world.partition(" ")[0]
+    assert inspect.getdoc(made.method.make).startswith(one.summary)
 
 
 @pytest.mark.parametrize("one", LISTED, ids=NAMES)
@@ -80,7 +92,9 @@ def test_a_file_is_short_and_decides_nothing(one):
     source = one.file.read_text()
     assert source.count("\n") <= 60  # claims and imports take their lines
     deciding = (ast.If, ast.IfExp, ast.For, ast.While, ast.BinOp, ast.Compare, ast.comprehension)
-    body = next(node for node in ast.parse(source).body if isinstance(node, ast.FunctionDef)).body
+    body = next(
+        node for node in ast.parse(source).body if isinstance(node, ast.FunctionDef) and node.name == one.name
+    ).body
     assert not [node for part in body for node in ast.walk(part) if isinstance(node, deciding)]
 
 
@@ -93,9 +107,9 @@ def test_the_command_line_is_built_and_shows_its_help(name, capsys):
     assert "--held-out INT" in shown and "--engine.max-rows INT" in shown and "--world STR" in shown
 
 
-@pytest.mark.parametrize("name", [one.name for one in LISTED if one.claims])
+@pytest.mark.parametrize("name", [one.name for one in LISTED if one.page.claims])
 def test_what_a_claim_is_measured_against_can_be_run(name):
-    for claim in run_template(name).about.claims:
+    for claim in run_template(name).page.claims:
         words = claim.baseline.split()
         if not words:
             assert spec_of_base(chosen(name)).settings == chosen(name).settings
@@ -139,7 +153,7 @@ def held_out(monkeypatch):
     return seen
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if name != "plain"])
+@pytest.mark.parametrize("name", [name for name in NAMES if name != "grpo_no_kl"])
 def test_two_steps(name, tmp_path, batches, held_out):
     made = chosen(name, "--model", "tiny", *FEWER.get(name, ()))
     result = run(
@@ -163,7 +177,7 @@ def test_two_steps(name, tmp_path, batches, held_out):
         assert name in GUIDED or not any(sequence.forced.any() for sequence in one.sequences), "nor helped"
 
 
-@pytest.mark.parametrize(("name", "moves"), [("plain", True), ("frozen", False)])
+@pytest.mark.parametrize(("name", "moves"), [("grpo_no_kl", True), ("no_training", False)])
 def test_weights_move_unless_the_recipe_is_frozen(name, moves, tmp_path):
     parts = build(chosen(name))
     before = [p.detach().clone() for p in parts["engine"].model.module.parameters()]
@@ -178,7 +192,7 @@ def test_the_base_of_a_recipe_can_be_another(base, tmp_path):
     assert len(result.metrics) == 2
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if name != "plain" and name not in ADDED])
+@pytest.mark.parametrize("name", [name for name in NAMES if name != "grpo_no_kl" and name not in ADDED])
 def test_the_selection_of_another_base_takes_what_the_recipe_pays(name):
     made = chosen(name, "--base", "dapo", "--base.rounds", "1", "--model", "tiny")
     world = make_world(made)
@@ -203,7 +217,7 @@ def test_a_base_brings_what_the_recipe_does_not_change():
     assert method.pace.rounds == 7 and method.terms == ()
     assert "fewer_calls" in type(method.reward).__module__
     own = chosen("retool")
-    assert own.options["base"]["lam"] == 1.0 and page_of(own.template.base.make).paper.short == "PPO"
+    assert own.options["base"]["lam"] == 1.0 and page_of(own.template.base.make).short == "PPO"
     assert make_method(own, make_world(own)).annotate == ("value",)
 
 

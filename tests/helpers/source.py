@@ -6,7 +6,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 MODULES = sorted(path.relative_to(ROOT) for path in (ROOT / "handaxe").rglob("*.py"))
-MECHANISMS = ("credit", "judges", "losses", "pairs", "rewards", "rollouts", "selection")
+MECHANISMS = ("advantages", "credit", "curricula", "judges", "losses", "papers", "rewards", "rollouts", "selection")
 
 
 @cache

@@ -1,7 +1,7 @@
 import pytest
 
 from handaxe.core.records import ToolReply
-from handaxe.selection.parts.advice import ADVICE, Failure, by_rules, failure_tags
+from handaxe.curricula.advice import ADVICE, Failure, by_rules, failure_tags
 from handaxe.testing.records import make_trajectory
 
 

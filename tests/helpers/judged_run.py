@@ -1,7 +1,6 @@
 """A small run whose policy is trained on the steps' scores of a judge that learns beside it; a child process may be
 killed in it at any instant, also in the middle of the judge's update."""
 
-import importlib.util
 import time
 from pathlib import Path
 
@@ -13,10 +12,7 @@ from handaxe.papers.istar.right_against_wrong import right_against_wrong
 from handaxe.rewards.judged_steps import judged_steps
 from handaxe.rewards.weighted import weighted
 from handaxe.training.loop.train import train
-
-_spec = importlib.util.spec_from_file_location("judged_world", Path(__file__).parents[1] / "training" / "world.py")
-world = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(world)
+from helpers import training_world as world
 
 KINDS = {
     "pairs": {"reference": "sampler", "pairs": right_against_wrong(above=0.3), "aggregate": "mean"},

@@ -1,7 +1,7 @@
-from handaxe.advantages.transformed import transformed
 from handaxe.core.protocols import Stateful
 from handaxe.core.records import Advantages
 from handaxe.credit.constant_baseline import constant_baseline
+from handaxe.credit.transformed import transformed
 from handaxe.testing.records import make_group, make_scores
 
 
